@@ -89,12 +89,12 @@ def serve(
 
     Example: factible serve --port 8080
     """
-    from factible_assets.web.app import create_app, open_door, serve_app
+    from factible_assets.web.app import bind_socket, create_app, serve_app
 
     settings = load_settings()
-    door = open_door(host, port)
-    with door:
-        address, bound = door.getsockname()[:2]
+    listening = bind_socket(host, port)
+    with listening:
+        address, bound = listening.getsockname()[:2]
         # Before the data folder exists: it raises an error if the address needs a token.
         app = create_app(settings, address=address, name=host)
         settings.ensure_home()
@@ -102,7 +102,7 @@ def serve(
         if output_mode.json:
             print_json({"url": url, "openapi": f"{url}/openapi.json"})
         note(f"The desk is at {url}; {url}/docs describes the API. Ctrl-C stops it.")
-        serve_app(app, door)
+        serve_app(app, listening)
     note("The service has ended.")
 
 
@@ -117,12 +117,12 @@ def dev(
     Example: factible dev --port 3001
     """
     from factible_assets.runs.launch import serve_ui
-    from factible_assets.web.app import open_door
-    from factible_assets.web.dagster_ui import admission
+    from factible_assets.web.app import bind_socket
+    from factible_assets.web.dagster_ui import ui_policy
 
     settings = load_settings()
-    open_door(host, port).close()  # Dagster would report a busy port later
-    admission(settings, host)  # raises an error about the token
+    bind_socket(host, port).close()  # Dagster would report a busy port later
+    ui_policy(settings, host)  # raises an error about the token
     settings.ensure_home()
     url = web_address(host, port)
     note(

@@ -1,72 +1,52 @@
-"""What every request passes before it reaches a route, and every answer before it leaves.
+"""Guards every request before it reaches a route, and every answer before it leaves.
 
-What belongs here: the time that its head may take, the host that is named, the origin that asks,
-the token, the rate, the size and type of the body, security headers. What does not: what a route
-does.
+All checks come before the body is read, so that nobody parses a stranger's body.
 
-The walls stand before the body is read, so that a stranger's body is never parsed. Of a form of the
-desk whose session has ended, the words are kept on the page that asks for the token again.
-
-- Host: a page that has its own name resolved to this machine (DNS rebinding) still sends its name.
-- Origin and content type: a page of another site can make a browser send a form here, but neither
-  JSON nor, without being listed, its own origin. Forms are taken by the desk alone, and as what
-  comes with a session, only from pages that say that they are the service's own.
+- Host: a page that made its own name resolve to this machine (DNS rebinding) still sends that name.
+- Origin and content type: another site's page can make a browser send a form here, but no JSON, and
+  it cannot forge its origin. Only the desk takes forms. Forms and requests with a session must come
+  from the service's own pages.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Self, TypeAlias
-from urllib.parse import urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from factible_assets.settings import Settings
-from factible_assets.web.auth import ANYBODY, Client, Clients, is_loopback
-from factible_assets.web.models import problem_response
+from factible_assets.web.auth import ANONYMOUS, SESSION_COOKIE, Client, Clients, is_loopback
 from resources.lines import shown
 
 MOST_BODY_BYTES = 64 * 1024
-LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 MOST_FORM_BYTES = 32 * 1024 * 1024
-"""What a form of the desk may bring: a transcript, and pages."""
+"""A form of the desk can bring a transcript and pages."""
+MOST_KEPT_BYTES = 16 * 1024
+"""If a session has ended, a form of up to this size is kept until the user is signed in again."""
 
 DESK, SIGN_IN, SIGN_OUT, CARDS = "/desk", "/desk/sign-in", "/desk/sign-out", "/desk/cards/"
 HEALTH = "/api/v1/health"
 OPEN_PATHS = frozenset({HEALTH, SIGN_IN})
-"""What may be asked without a token: whether the service is there, and the way in. Cards, which
-pages of others frame, are open too; their route looks for the signature in the address."""
+"""These need no token. Cards need none either: their route checks a signature in the address."""
 
-SESSION = "factible_session"
-"""The cookie that a browser brings once its user has given a token."""
-
-HEAD_SECONDS = 10.0
-"""How long a connection may take to send the head of a request."""
-
-TURN_SECONDS = 4.0
-"""How long a request waits for its turn before it is told that the service is busy."""
-
-_BODY_SECONDS = 30.0
-_HOST = re.compile(
-    r"(?:(?P<name>[\w.-]{1,255})|\[(?P<address>[0-9a-f:.]{2,45})\])(?::(?P<port>\d{0,5}))?",
-    re.ASCII | re.IGNORECASE,
-)
-_PORTS = {"http": 80, "https": 443}
-_Origin: TypeAlias = tuple[str, str, int]
-MOST_KEPT_BYTES = 16 * 1024
-"""Of a form that comes after its session has ended: so much is kept until its user is back."""
-_FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+HEAD_SECONDS = 10.0
+"""The time in which a connection must send the head of a request."""
+QUEUE_SECONDS = 4.0
+"""The time that a request waits while the service is busy with others."""
+_BODY_SECONDS = 30.0
+
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -75,15 +55,31 @@ SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-"""Set where the answer does not set them itself."""
+"""The defaults. An answer can set its own."""
+
+_HOST = re.compile(
+    r"(?:(?P<name>[\w.-]{1,255})|\[(?P<address>[0-9a-f:.]{2,45})\])(?::(?P<port>\d{0,5}))?",
+    re.ASCII | re.IGNORECASE,
+)
+_PORTS = {"http": 80, "https": 443}
+_WORDS_FORM = "application/x-www-form-urlencoded"
+_FORMS = frozenset({_WORDS_FORM, "multipart/form-data"})
+_Origin: TypeAlias = tuple[str, str, int]
+
+ErrorResponse: TypeAlias = Callable[[Request, HTTPException, bytes | None], Response]
+"""Makes the answer to a refused request. The bytes are a form whose session has ended."""
 
 
 @dataclass(frozen=True)
-class Admission:
-    """Who is let in: clients, under `hosts` (lower case; None: any), from own pages and `origins`.
+class AccessPolicy:
+    """Who may send requests, under which host names, from which origins.
 
-    `challenge` is how a client without a token is asked for one. `public` is the origin under which
-    a proxy, such as one with TLS, shows the service; None: clients ask it directly.
+    Attributes:
+        clients: The tokens, sessions and quotas.
+        hosts: The names of the service in lower case, or None for any name.
+        origins: Other sites whose pages may call the service.
+        challenge: How a client without a token is asked for one.
+        public: The origin under which a proxy shows the service, if there is one.
     """
 
     clients: Clients
@@ -93,119 +89,118 @@ class Admission:
     public: str | None = None
 
     @classmethod
-    def of(cls, settings: Settings, *, name: str, address: str) -> Self:
-        """Return who is let in to what listens on an address, which its operator called a name."""
-        clients = Clients.of(settings, beyond_loopback=not is_loopback(address))
+    def from_settings(cls, settings: Settings, *, name: str, address: str) -> Self:
+        """Return the policy for a service that listens on an address, under a name."""
+        clients = Clients.from_settings(settings, beyond_loopback=not is_loopback(address))
         listed = {host.lower() for host in settings.serve_hosts}
-        # With tokens a rebound name is worth nothing to a stranger, so any name will do where the
-        # settings list none.
+        # With tokens, a rebound name helps no stranger. Any name is fine then.
         any_name = bool(clients.by_digest) and not listed
         hosts = None if any_name else frozenset(listed | LOOPBACK_NAMES | {name.lower()})
-        return cls(
-            clients,
-            hosts,
-            frozenset(each.rstrip("/") for each in settings.serve_origins),
-            public=settings.public_url,
-        )
+        origins = frozenset(each.rstrip("/") for each in settings.serve_origins)
+        return cls(clients, hosts, origins, public=settings.public_url)
 
-    def client_of(self, scope: Scope) -> Client:
-        """Return who asks; HTTPException: they may not."""
+    def admit(self, scope: Scope) -> Client:
+        """Return the client of a request, or raise the HTTPException that refuses it."""
         headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "")
-        name = _name_of(host)
+        name = _host_name(host)
         if name is None or (self.hosts is not None and name not in self.hosts):
             raise HTTPException(
                 421,
-                f"This service is not {shown(host)}. Ask it by its address, or add "
-                "the name to FACTIBLE_SERVE_HOSTS.",
+                f"This service does not answer as {shown(host)}. Use its address, or add the name "
+                "to FACTIBLE_SERVE_HOSTS.",
             )
-        session = HTTPConnection(scope).cookies.get(SESSION)
+        session = HTTPConnection(scope).cookies.get(SESSION_COOKIE)
         authorization = headers.get("authorization")
-        # A websocket is not held back by the browser's own rule for pages of other origins.
+        # Browsers let pages of any origin open a websocket, so it counts as writing.
         writes = scope["type"] == "websocket" or scope["method"] not in READING
         if writes:
-            is_form = path.startswith(DESK) and _kind(headers) in _FORMS
+            is_form = path.startswith(DESK) and _media_type(headers) in _FORMS
             is_session = authorization is None and session is not None
             own = self._own_origin(scope.get("scheme", "http"), host)
-            self._require_origin(headers, own, by_itself=is_form or is_session)
+            self._require_origin(headers, own, must_name_it=is_form or is_session)
         if path in OPEN_PATHS or path.startswith(CARDS):
-            return ANYBODY
+            return ANONYMOUS
         try:
             address = (scope.get("client") or ("",))[0]
-            client = self.clients.who(authorization, session, address=address)
+            client = self.clients.authenticate(authorization, session, address=address)
         except HTTPException as error:
-            if error.status_code == HTTPStatus.UNAUTHORIZED:
+            if error.status_code == 401:  # noqa: PLR2004 - unauthorized
                 error.headers = {"WWW-Authenticate": self.challenge}
             raise
         self.clients.count_request(client.id)
         if writes and path != SIGN_OUT and not client.may("review"):
-            raise HTTPException(403, "This token may read, and neither start checks nor review.")
+            words = "Your token is for reading. It cannot start checks or review."
+            raise HTTPException(403, words)
         return client
 
     def _own_origin(self, scheme: str, host: str) -> _Origin | None:
-        """Return the origin of the service's own pages in a browser that asks for a host."""
-        public = _origin_of(self.public or "")
-        own = _origin_of(f"{scheme.replace('ws', 'http')}://{host}")
-        # Behind a proxy with TLS the request comes in the clear, and its pages did not.
-        return public if public is not None and _name_of(host) == public[1] else own
+        """Return the origin of the service's own pages in a browser that uses this host."""
+        public = _parse_origin(self.public or "")
+        own = _parse_origin(f"{scheme.replace('ws', 'http')}://{host}")
+        # A proxy with TLS sends plain HTTP to the service, but its pages have https.
+        return public if public is not None and _host_name(host) == public[1] else own
 
-    def _require_origin(self, headers: Headers, own: _Origin | None, *, by_itself: bool) -> None:
-        """Refuse other sites' pages; `by_itself`: a browser may send this for them unasked."""
+    def _require_origin(self, headers: Headers, own: _Origin | None, *, must_name_it: bool) -> None:
+        """Refuse requests from other sites' pages.
+
+        `must_name_it` is for requests that a browser also sends for other sites.
+        """
         if any(len(headers.getlist(name)) > 1 for name in ("origin", "sec-fetch-site")):
-            raise HTTPException(403, "A request is from one page: send the header Origin once.")
+            raise HTTPException(403, "A request comes from one page. Send the header Origin once.")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        if origin is None and by_itself and site != "same-origin":
-            words = "A form must say which page it is from: send the header Origin with it."
+        if origin is None and must_name_it and site != "same-origin":
+            words = "A form must say which page it comes from. Send the header Origin with it."
             raise HTTPException(403, words)
         if origin is None and site not in {None, "same-origin", "none"}:
             raise HTTPException(403, "Pages of other sites may not call this service.")
         if origin is None or origin in self.origins:
             return
-        if own is None or _origin_of(origin) != own:
+        if own is None or _parse_origin(origin) != own:
             raise HTTPException(
                 403,
-                f"Pages of {shown(origin)} may not call this service. If they are its own, shown "
-                "by a proxy, set FACTIBLE_PUBLIC_URL; if they are others that should, add the "
-                "origin to FACTIBLE_SERVE_ORIGINS.",
+                f"Pages of {shown(origin)} may not call this service. If a proxy shows the service "
+                "there, set FACTIBLE_PUBLIC_URL. If it is another site that may call it, add it to "
+                "FACTIBLE_SERVE_ORIGINS.",
             )
 
 
-def _kind(headers: Headers) -> str:
+def _media_type(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _name_of(host: str) -> str | None:
-    """Return the name in a header Host, in lower case; None if that has not NAME or NAME:PORT."""
+def _host_name(host: str) -> str | None:
+    """Return the name of a Host header in lower case, or None unless it is NAME or NAME:PORT."""
     found = _HOST.fullmatch(host)
     return (found["name"] or found["address"]).lower().rstrip(".") if found else None
 
 
-def _origin_of(address: str) -> _Origin | None:
-    """Return the scheme, the name and the port of an origin, None if it is none."""
+def _parse_origin(address: str) -> _Origin | None:
+    """Return scheme, name and port of an origin, or None if it is malformed."""
     scheme, mark, host = address.lower().rstrip("/").partition("://")
-    name, found = _name_of(host), _HOST.fullmatch(host)
+    name, found = _host_name(host), _HOST.fullmatch(host)
     if not mark or scheme not in _PORTS or not name or found is None:
         return None
     return scheme, name, int(found["port"] or _PORTS[scheme])
 
 
 @dataclass
-class Walls:
-    """The middleware. It leaves the client in the request's state, as `client`."""
+class AccessMiddleware:
+    """Applies the policy, reads the body and adds the headers. Sets `client` in the state."""
 
     app: ASGIApp
-    admission: Admission
+    policy: AccessPolicy
+    error_response: ErrorResponse
     headers: Mapping[str, str] = field(default_factory=lambda: SECURITY_HEADERS)
     most_body_bytes: int = MOST_BODY_BYTES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
         path = scope["path"]
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in self.headers.items():
@@ -214,159 +209,142 @@ class Walls:
             await send(message)
 
         try:
-            scope.setdefault("state", {})["client"] = self.admission.client_of(scope)
+            scope.setdefault("state", {})["client"] = self.policy.admit(scope)
             if scope["type"] == "http" and scope["method"] not in READING:
-                forms = path.startswith(f"{DESK}/")
-                most = MOST_FORM_BYTES if forms and path != SIGN_IN else self.most_body_bytes
-                body = await _body(Headers(scope=scope), receive, most, forms=forms)
-                rest = receive
-                first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-                async def replayed() -> Message:
-                    return first.pop() if first else await rest()
-
-                receive = replayed
+                takes_forms = path.startswith(f"{DESK}/")
+                is_large = takes_forms and path != SIGN_IN
+                most = MOST_FORM_BYTES if is_large else self.most_body_bytes
+                body = await _read_body(Headers(scope=scope), receive, most, forms=takes_forms)
+                receive = _replay(body, receive)
         except HTTPException as problem:
-            await refuse(problem, scope, receive, guarded)
+            await refuse(problem, self.error_response, scope, receive, send_with_headers)
             return
         if scope.get("method") == "HEAD":
-            scope = {**scope, "method": "GET"}  # the server leaves out the body
-        await self.app(scope, receive, guarded)
+            scope = {**scope, "method": "GET"}  # The server leaves out the body.
+        await self.app(scope, receive, send_with_headers)
 
 
 @dataclass
-class Turnstile:
-    """The middleware that answers some requests at once, and tells those that wait too long.
+class ConcurrencyLimit:
+    """Answers a few requests at once. Others wait, and are told if the wait is long.
 
-    Pages are made in threads that share one interpreter: of two hundred at once, none would be done
-    soon. A stream is open for as long as a check takes, and is not counted.
+    Threads that share one interpreter make the pages: of two hundred at once, none would be done
+    soon. Streams are not counted, because they stay open as long as a check.
     """
 
     app: ASGIApp
+    error_response: ErrorResponse
     at_once: int = 4
-    _places: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
-        """Have all places free."""
-        self._places = asyncio.Semaphore(self.at_once)
+        self._slots = asyncio.Semaphore(self.at_once)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request when it has a place, or say that the service is busy."""
         path = scope.get("path", "")
         if scope["type"] != "http" or path == HEALTH or path.endswith(("/stream", "/events")):
             await self.app(scope, receive, send)
             return
         try:
-            async with asyncio.timeout(TURN_SECONDS):
-                await self._places.acquire()
+            async with asyncio.timeout(QUEUE_SECONDS):
+                await self._slots.acquire()
         except TimeoutError:
             words = "The service is busy with other requests. Try again in some seconds."
-            problem = HTTPException(503, words, {"Retry-After": str(int(TURN_SECONDS) or 1)})
-            await refuse(problem, scope, receive, send)
+            problem = HTTPException(503, words, {"Retry-After": str(int(QUEUE_SECONDS) or 1)})
+            await refuse(problem, self.error_response, scope, receive, send)
             return
         try:
             await self.app(scope, receive, send)
         finally:
-            self._places.release()
+            self._slots.release()
 
 
-async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with what is wrong; a browser that wants a page is sent to give its token first.
-
-    What else is wrong with what it asks of the desk is said on a page.
-    """
+async def refuse(
+    problem: HTTPException,
+    error_response: ErrorResponse,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+) -> None:
+    """Answer with an error. The words of a form whose session has ended are passed on."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
-    path, is_read = scope["path"], scope["method"] in READING
+    unsent = None
     headers = Headers(scope=scope)
-    answer: Response = problem_response(problem)
-    is_page = path == "/" or path.startswith((DESK, "/reports/"))
-    accepts_pages = "text/html" in headers.get("accept", "")
-    is_unknown = problem.status_code == HTTPStatus.UNAUTHORIZED and is_page and accepts_pages
-    if is_unknown and is_read:
-        query = scope["query_string"].decode("latin-1")
-        wanted = path + (f"?{query}" if query else "")
-        answer = RedirectResponse(f"{SIGN_IN}?{urlencode({'to': wanted})}", status_code=303)
-    elif is_unknown:
-        from factible_assets.web.desk.routes import session_ended  # noqa: PLC0415
-
-        kept = None
-        if _kind(headers) == "application/x-www-form-urlencoded":
-            with suppress(HTTPException):  # it is large, or late
-                kept = await _body(headers, receive, MOST_KEPT_BYTES, forms=True)
-        answer = session_ended(path, headers.get("referer", ""), kept)
-    elif path.startswith(DESK) and accepts_pages:
-        from factible_assets.web.desk.routes import refused  # noqa: PLC0415 - it needs us
-
-        status = HTTPStatus(problem.status_code)
-        answer = refused(Request(scope), status, status.phrase, problem.detail)
-        answer.headers.update(problem.headers or {})
-    await answer(scope, receive, send)
+    is_form = scope["path"].startswith(DESK) and _media_type(headers) == _WORDS_FORM
+    if problem.status_code == 401 and is_form:  # noqa: PLR2004 - unauthorized
+        with suppress(HTTPException):  # The form is too large or too slow.
+            unsent = await _read_body(headers, receive, MOST_KEPT_BYTES, forms=True)
+    await error_response(Request(scope), problem, unsent)(scope, receive, send)
 
 
-async def _body(headers: Headers, receive: Receive, most: int, *, forms: bool) -> bytes:
-    """Read a body whole; HTTPException: it is large, late, or neither JSON nor a form taken."""
-    parts: list[bytes] = []
-    size = 0
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a channel that delivers a body that was read before."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return first.pop() if first else await receive()
+
+    return replayed
+
+
+async def _read_body(headers: Headers, receive: Receive, most: int, *, forms: bool) -> bytes:
+    """Read a whole body of JSON, or of a form if `forms`.
+
+    Raises HTTPException: It is too large (413), too slow (408), or of another type (415).
+    """
+    body = bytearray()
     try:
         async with asyncio.timeout(_BODY_SECONDS):
             while True:
                 message = await receive()
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > most:
-                    words = f"The body is larger than {most} bytes, and no request needs that much."
-                    raise HTTPException(413, words)
+                body += message.get("body", b"")
+                if len(body) > most:
+                    raise HTTPException(413, f"Send at most {most:,} bytes.")
                 if not message.get("more_body", False):
                     break
     except TimeoutError as error:
-        words = "The body did not come in time; send the request again."
-        raise HTTPException(408, words) from error
-    kind = _kind(headers)
-    if size and kind != "application/json" and not (forms and kind in _FORMS):
+        raise HTTPException(408, "The request came too slowly. Send it again.") from error
+    kind = _media_type(headers)
+    if body and kind != "application/json" and not (forms and kind in _FORMS):
         raise HTTPException(415, "Send JSON, with the header Content-Type: application/json.")
-    return b"".join(parts)
+    return bytes(body)
 
 
-class ImpatientProtocol(H11Protocol):
-    """Closes a connection whose next request does not arrive whole, up to its body, in time.
+class RequestTimeoutProtocol(H11Protocol):
+    """Closes a connection whose next request does not arrive in time.
 
-    Uvicorn waits for it without a limit, so that a few hundred half-sent ones use up the service. A
-    connection that has become a web socket is no longer this protocol's.
+    Uvicorn waits without a limit, so that a few hundred half-sent requests would use up the
+    service. Web sockets have another protocol and stay open.
     """
 
-    _closing: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
         super().connection_made(transport)
-        self._expect()
+        self._update_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the request that begins here, or answer the one that is complete."""
         super().data_received(data)
-        self._expect()
+        self._update_timer()
 
     def on_response_complete(self) -> None:
-        """Wait for what may have been sent behind the request; an idle connection is uvicorn's."""
         super().on_response_complete()
-        self._expect()
+        self._update_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing."""
         super().connection_lost(exc)
-        if self._closing is not None:
-            self._closing.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
-    def _expect(self) -> None:
-        """Count the time while a request is awaited; more data of it wins no more time."""
+    def _update_timer(self) -> None:
+        """Run the timer while a request is incomplete. Further data does not restart it."""
         cycle: RequestResponseCycle | None = self.cycle
         is_socket = self.transport.get_protocol() is not self
         is_answering = is_socket or (cycle is not None and not cycle.response_complete)
-        if is_answering and self._closing is not None:
-            self._closing.cancel()
-            self._closing = None
-        elif not is_answering and self._closing is None:
-            self._closing = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+        if is_answering and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        elif not is_answering and self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)

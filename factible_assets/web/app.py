@@ -1,14 +1,10 @@
-"""The service: its routes, the walls around them, the socket and the server on it, and its end.
-
-What belongs here: which address answers what, and what happens around the service as a process.
-What does not: what requests pass before (access.py), runs (runs.py), reading results (results.py),
-arguments (cli/serve.py).
-"""
+"""The service: its API routes, its assembly, and the server that runs it."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import socket
 import threading
@@ -35,26 +31,28 @@ from factible_assets.report.render import document, environment, render_report
 from factible_assets.settings import Settings
 from factible_assets.web import access, models
 from factible_assets.web.desk import routes as desk
-from factible_assets.web.results import PublishedResults, result_of
+from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import (
     GRACE_SECONDS,
-    ByClient,
-    House,
-    InHouse,
-    Launch,
-    Run,
-    Runs,
+    AppState,
+    CurrentClient,
+    LaunchWorker,
+    RunManager,
+    ServiceRun,
+    State,
     launch_worker,
     recorded_runs,
 )
+from warehouse.errors import WarehouseError
+
+_LOG = logging.getLogger("factible.serve")
 
 _DESCRIPTION = """
-Fact-checks videos, tells live how they get on, and answers with what earlier checks found.
+Fact-checks videos, streams their progress, and returns the results of earlier checks.
 
-`POST /api/v1/fact-check/stream` launches a run and streams its events; `POST /api/v1/fact-check`
-launches one and answers at once with its address. Every run is a Dagster run, which the Dagster UI
-over the same data folder shows too. What is wrong with a request is said in a sentence, as problem
-details (RFC 9457).
+`POST /api/v1/fact-check/stream` launches a run and streams its events. `POST /api/v1/fact-check`
+launches one and returns its address at once. Every run is a Dagster run, which the Dagster UI over
+the same data folder shows too. Errors are sentences in problem details (RFC 9457).
 """
 
 _BACKLOG = 128
@@ -66,52 +64,52 @@ VideoId = Annotated[
     Path(min_length=1, max_length=128, description="The id of a video.", examples=["dQw4w9WgXcQ"]),
 ]
 RunId = Annotated[uuid.UUID, Path(description="The id of a run.")]
-Limit = Annotated[int, Query(ge=1, le=200, description="How many items to return at most.")]
-Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many items to leave out first.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="The most items to return.")]
+Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many items to skip.")]
 
-_WORDS = {
+_PROBLEM_WORDS = {
     400: "The request is malformed.",
     401: "The token is missing or wrong.",
     403: "This client may not do this.",
     404: "There is no such video or run, or the video was not checked.",
-    408: "The body did not come in time.",
-    409: "What is asked for contradicts what is going on.",
+    408: "The body came too slowly.",
+    409: "The request conflicts with a running check.",
     413: "The body is too large.",
     415: "The body is not JSON.",
-    421: "The request names a host that this service is not.",
+    421: "The service does not answer under this host name.",
     422: "The input cannot be used.",
-    429: "A quota is used up, or all workers are busy; Retry-After says when to come again.",
+    429: "A quota is used up, or all workers are busy. Retry-After says when to try again.",
     503: "The service cannot answer now.",
 }
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    content = {models.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    always = (401, 421, 422, 429)
+    """Describe the problems of a route; any route can answer with some of them."""
+    content = {models.PROBLEM_TYPE: {"schema": models.Problem.model_json_schema()}}
     return {
-        status: {"description": _WORDS[status], "content": content}
-        for status in sorted({*always, *statuses})
+        status: {"description": _PROBLEM_WORDS[status], "content": content}
+        for status in sorted({401, 421, 422, 429, *statuses})
     }
 
 
-_OF_WRITING = _problems(400, 403, 408, 409, 413, 415)
-_OF_READING = _problems(404, 503)
+_WRITING_PROBLEMS = _problems(400, 403, 408, 409, 413, 415)
+_READING_PROBLEMS = _problems(404, 503)
 open_routes = APIRouter(prefix="/api/v1", tags=["service"])
-routes = APIRouter(prefix="/api/v1", responses=_OF_READING)
-pages = APIRouter(responses=_OF_READING)
+routes = APIRouter(prefix="/api/v1", responses=_READING_PROBLEMS)
+pages = APIRouter(responses=_READING_PROBLEMS)
 
 
-@open_routes.get("/health", responses=_problems(), summary="Whether the service is there")
+@open_routes.get("/health", responses=_problems(), summary="Check that the service is up")
 async def health() -> models.Health:
-    """Answer without a token."""
+    """Needs no token."""
     return models.Health(version=factible_assets.__version__)
 
 
-async def _launched(
-    asked: models.FactCheckRequest, house: InHouse, client: ByClient, response: Response
-) -> AsyncIterator[Run]:
-    """Launch or join a run and follow it for as long as the client listens."""
-    run = await house.runs.start(
+async def _launched_run(
+    asked: models.FactCheckRequest, state: State, client: CurrentClient, response: Response
+) -> AsyncIterator[ServiceRun]:
+    """Launch or join a run, and follow it as long as the client listens."""
+    run = await state.runs.start(
         asked.video_url,
         asked.config(),
         client,
@@ -119,38 +117,37 @@ async def _launched(
         experiment_name=asked.experiment_name,
     )
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
-    with house.runs.followed(run):
+    with state.runs.followed(run):
         yield run
 
 
-async def _followed(run_id: RunId, house: InHouse) -> AsyncIterator[Run]:
-    run = house.runs.get(str(run_id))
-    with house.runs.followed(run):
+async def _known_run(run_id: RunId, state: State) -> AsyncIterator[ServiceRun]:
+    run = state.runs.get(str(run_id))
+    with state.runs.followed(run):
         yield run
 
 
-async def _as_events(run: Run, after: int = 0) -> AsyncIterator[ServerSentEvent]:
+async def _server_sent(run: ServiceRun, after: int = 0) -> AsyncIterator[ServerSentEvent]:
     async for number, update in run.follow(after):
-        # What breaks a silence has no number: nobody who comes back would miss it.
         yield ServerSentEvent(data=update, event=update.step, id=str(number) if number else None)
 
 
 @routes.post(
     "/fact-check",
     status_code=202,
-    responses=_OF_WRITING,
+    responses=_WRITING_PROBLEMS,
     tags=["fact-check"],
-    summary="Fact-check a video and come back for the result",
+    summary="Start a fact-check and fetch the result later",
 )
 async def fact_check(
-    asked: models.FactCheckRequest, house: InHouse, client: ByClient, response: Response
+    asked: models.FactCheckRequest, state: State, client: CurrentClient, response: Response
 ) -> models.RunInfo:
-    """Launch a run that goes on by itself, as with `detach`. The header Location names it.
+    """Launch a run that needs no followers. The header Location has its address.
 
-    `GET /api/v1/runs/{run_id}` says how it stands; when it has succeeded, the result is at
+    `GET /api/v1/runs/{run_id}` returns its status. After success, the result is at
     `GET /api/v1/videos/{video_id}`.
     """
-    run = await house.runs.start(
+    run = await state.runs.start(
         asked.video_url, asked.config(), client, experiment_name=asked.experiment_name
     )
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
@@ -160,20 +157,21 @@ async def fact_check(
 @routes.post(
     "/fact-check/stream",
     response_class=EventSourceResponse,
-    responses=_OF_WRITING,
+    responses=_WRITING_PROBLEMS,
     tags=["fact-check"],
-    summary="Fact-check a video and follow the run",
+    summary="Start a fact-check and follow it",
 )
 async def fact_check_stream(
-    run: Annotated[Run, Depends(_launched)],
+    run: Annotated[ServiceRun, Depends(_launched_run)],
 ) -> AsyncIterable[models.ProgressUpdate]:
     """Launch a run and stream its events until `complete` or `error`.
 
-    A client that hangs up cancels the run some seconds later, unless it asked to `detach`, others
-    follow the run, or it comes back to the run's events. Who asks for a video that is being checked
-    with the same settings joins that run and hears all of it. The header Location names the run.
+    A client that hangs up cancels the run some seconds later, unless it set `detach`, others follow
+    the run, or it reconnects to the run's events. If the video is already being checked with the
+    same settings, the client joins that run and receives all its events. The header Location has
+    the address of the run.
     """
-    async for event in _as_events(run):
+    async for event in _server_sent(run):
         yield event  # type: ignore[misc] # its data is the declared model
 
 
@@ -181,58 +179,58 @@ async def fact_check_stream(
     "/runs/{run_id}/events",
     response_class=EventSourceResponse,
     tags=["runs"],
-    summary="Follow a run of this service, from its first event on",
+    summary="Follow a run of this service from its first event on",
 )
 async def run_events(
-    run: Annotated[Run, Depends(_followed)],
+    run: Annotated[ServiceRun, Depends(_known_run)],
     last_event_id: Annotated[
         int | None,
-        Header(ge=0, le=1_000_000, description="The last event that was heard; the rest follow."),
+        Header(ge=0, le=1_000_000, description="The last received event; later ones follow."),
     ] = None,
 ) -> AsyncIterable[models.ProgressUpdate]:
-    """Stream all events of a run, also of one that is over, or those behind Last-Event-ID."""
-    async for event in _as_events(run, last_event_id or 0):
+    """Stream all events of a run, or those after Last-Event-ID. The run can be over."""
+    async for event in _server_sent(run, last_event_id or 0):
         yield event  # type: ignore[misc] # its data is the declared model
 
 
 @routes.get("/runs", tags=["runs"], summary="List the newest runs")
 async def runs(
-    house: InHouse,
-    limit: Annotated[int, Query(ge=1, le=100, description="How many runs at most.")] = 20,
+    state: State,
+    limit: Annotated[int, Query(ge=1, le=100, description="The most runs to return.")] = 20,
     video_id: Annotated[
         str | None, Query(min_length=1, max_length=128, description="Only runs of this video.")
     ] = None,
 ) -> models.RunList:
-    """List runs of the data folder, whoever launched them, as the Dagster UI does."""
-    return models.RunList(items=await house.runs.infos(limit=limit, video_id=video_id), limit=limit)
+    """List the runs of the data folder, as the Dagster UI does."""
+    return models.RunList(items=await state.runs.infos(limit=limit, video_id=video_id), limit=limit)
 
 
 @routes.get("/runs/{run_id}", tags=["runs"], summary="Show one run")
-async def run(run_id: RunId, house: InHouse) -> models.RunInfo:
+async def run(run_id: RunId, state: State) -> models.RunInfo:
     """Show a run as Dagster has recorded it."""
-    for info in await house.runs.infos(limit=1, run_id=str(run_id)):
+    for info in await state.runs.infos(limit=1, run_id=str(run_id)):
         return info
-    raise HTTPException(404, f"There is no run {run_id}. GET /api/v1/runs lists the newest ones.")
+    raise HTTPException(404, f"There is no run {run_id}.")
 
 
 @routes.delete(
     "/runs/{run_id}",
     status_code=202,
-    responses=_OF_WRITING,
+    responses=_WRITING_PROBLEMS,
     tags=["runs"],
     summary="Cancel a run of this service",
 )
-async def cancel_run(run_id: RunId, house: InHouse, client: ByClient) -> models.RunInfo:
+async def cancel_run(run_id: RunId, state: State, client: CurrentClient) -> models.RunInfo:
     """Cancel a run. Its events end with `error`, and Dagster records it as canceled."""
-    found = house.runs.get(str(run_id))
-    house.runs.cancel_for(found, client.id)
+    found = state.runs.get(str(run_id))
+    state.runs.cancel_for(found, client.id)
     return found.info
 
 
 @routes.get("/videos", tags=["results"], summary="List the checked videos")
-def videos(house: InHouse, limit: Limit = 50, offset: Offset = 0) -> models.VideoPage:
+def videos(state: State, limit: Limit = 50, offset: Offset = 0) -> models.VideoPage:
     """List the checked videos, the newest check first."""
-    return house.results.videos(limit=limit, offset=offset)
+    return state.results.videos(limit=limit, offset=offset)
 
 
 @routes.get(
@@ -240,9 +238,9 @@ def videos(house: InHouse, limit: Limit = 50, offset: Offset = 0) -> models.Vide
     tags=["results"],
     summary="Show the claims of a video with their verdicts and evidence",
 )
-def video(video_id: VideoId, house: InHouse) -> models.VideoResult:
-    """Show what the newest checks of a video found."""
-    return result_of(house.results.data(video_id))
+def video(video_id: VideoId, state: State) -> models.VideoResult:
+    """Show the results of the newest checks of a video."""
+    return video_result(state.results.data(video_id))
 
 
 @routes.get(
@@ -251,10 +249,10 @@ def video(video_id: VideoId, house: InHouse) -> models.VideoResult:
     summary="Show the checks of a video, and the verdicts that changed",
 )
 def video_history(
-    video_id: VideoId, house: InHouse, limit: Limit = 50, offset: Offset = 0
+    video_id: VideoId, state: State, limit: Limit = 50, offset: Offset = 0
 ) -> models.VideoHistory:
-    """Show the checks of a video and the verdicts that changed, the newest first."""
-    return house.results.history(video_id, limit=limit, offset=offset)
+    """Show checks and changed verdicts, the newest first."""
+    return state.results.history(video_id, limit=limit, offset=offset)
 
 
 @pages.get(
@@ -269,24 +267,24 @@ def video_history(
     tags=["results"],
     summary="Show the HTML report of a video",
 )
-def video_report(video_id: VideoId, house: InHouse) -> HTMLResponse:
+def video_report(video_id: VideoId, state: State) -> HTMLResponse:
     """Return the report as one self-contained page."""
-    return desk.shown(render_report(house.results.data(video_id)))
+    return desk.page_response(render_report(state.results.data(video_id)))
 
 
 @pages.get("/", include_in_schema=False)
 def front() -> RedirectResponse:
-    """Lead whoever opens the service in a browser to the desk."""
     return RedirectResponse(access.DESK)
 
 
 @pages.get("/docs", include_in_schema=False)
 def docs(request: Request) -> HTMLResponse:
-    """Show the API, with a client in Python."""
+    """Describe the API, with a client in Python."""
     here = "factible_assets.web"
     example = files(here).joinpath("client_example.py").read_text("utf-8")
     values = {"api": request.app.openapi(), "example": example}
-    return desk.shown(document(environment(here), "docs.html.jinja", ("docs.css",), **values))
+    page = document(environment(here), "docs.html.jinja", ("docs.css",), **values)
+    return desk.page_response(page)
 
 
 def create_app(
@@ -294,23 +292,23 @@ def create_app(
     *,
     address: str = "127.0.0.1",
     name: str = "127.0.0.1",
-    launch: Launch = launch_worker,
+    launch: LaunchWorker = launch_worker,
     grace_seconds: float = GRACE_SECONDS,
-    admission: access.Admission | None = None,
+    guarded_by: access.AccessPolicy | None = None,
 ) -> FastAPI:
     """Assemble the service over one data folder.
 
-    `address` decides whether it needs a token, `name` is what requests may call it; inside walls
-    that stand already, `admission` is theirs, and it puts up none.
+    Args:
+        settings: The data folder, tokens and quotas.
+        address: Beyond loopback, the service needs a token.
+        name: The host name that requests may use.
+        launch: Starts a worker.
+        grace_seconds: How long a run survives its last follower.
+        guarded_by: The policy that an outer app applies. Without it, the service applies its own.
 
-    Raises SettingsError: The service cannot be opened to others with these settings.
+    Raises SettingsError: The settings have no token although other machines can reach the service.
     """
-    has_walls = admission is not None
-    admission = admission or access.Admission.of(settings, name=name, address=address)
-
-    runs = Runs(settings, admission.clients, launch, grace_seconds)
-    house = House(settings, runs, PublishedResults(settings), admission.clients)
-
+    policy = guarded_by or access.AccessPolicy.from_settings(settings, name=name, address=address)
     app = FastAPI(
         title="factible-assets",
         version=factible_assets.__version__,
@@ -320,81 +318,78 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    app.state.house = house
-    bearer = [Depends(HTTPBearer(auto_error=False))] if admission.clients.by_digest else []
+    manager = RunManager(settings, policy.clients, launch, grace_seconds)
+    app.state.shared = AppState(settings, manager, PublishedResults(settings), policy.clients)
+    bearer = [Depends(HTTPBearer(auto_error=False))] if policy.clients.by_digest else []
     app.include_router(open_routes)
     app.include_router(routes, dependencies=bearer)
     app.include_router(pages, dependencies=bearer)
     app.include_router(desk.routes)
-    describe = app.openapi
-
-    def described() -> dict[str, Any]:
-        # The shape of problems, which routes refer to.
-        schemas = describe().setdefault("components", {}).setdefault("schemas", {})
-        schemas.setdefault("Problem", models.Problem.model_json_schema())
-        return describe()
-
-    app.openapi = described  # type: ignore[method-assign] # the documented way to extend it
-    for kind in (HTTPException, FactibleError, RequestValidationError, Exception):
-        app.add_exception_handler(kind, _refused)
-    app.add_middleware(access.Turnstile)
-    if has_walls:
-        return app
-    app.add_middleware(access.Walls, admission=admission)
-    if admission.origins:
-        # Outside the walls: a browser asks for leave without a token.
+    for kind in (HTTPException, FactibleError, WarehouseError, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _handle_error)
+    app.add_middleware(access.ConcurrencyLimit, error_response=desk.error_response)
+    if guarded_by is None:
         app.add_middleware(
-            CORSMiddleware,
-            allow_origins=sorted(admission.origins),
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
-            expose_headers=["Location", "Retry-After"],
+            access.AccessMiddleware, policy=policy, error_response=desk.error_response
         )
+        if policy.origins:
+            # Outermost, because a browser asks for permission without a token.
+            app.add_middleware(
+                CORSMiddleware,
+                allow_origins=sorted(policy.origins),
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
+                expose_headers=["Location", "Retry-After"],
+            )
     return app
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    """Say what went wrong: to people on a page of the desk, to programs as a problem."""
-    if isinstance(error, RequestValidationError):
-        error = HTTPException(422, models.validation_sentence(error.errors()))
-    elif isinstance(error, FactibleError):
-        error = HTTPException(422, str(error))
-    elif not isinstance(error, HTTPException):
-        # The server's log has the traceback; a client gets none of it. This answer is made outside
-        # the walls, which would have added the headers.
-        words = "Something unforeseen went wrong; the service's log has more."
-        error = HTTPException(500, words, access.SECURITY_HEADERS)
-    title, headers = HTTPStatus(error.status_code).phrase, dict(error.headers or {})
-    if error.detail == title and error.status_code == HTTPStatus.NOT_FOUND:
-        words = "There is nothing at this address; /openapi.json lists what there is."
-        error = HTTPException(404, words)
-    elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        # The router names the methods of the first route at this address alone.
-        allowed = {
-            method
-            for router in (request.app, open_routes, routes, pages, desk.routes)
-            for route in router.routes
-            if route.matches(request.scope)[0] != Match.NONE
-            for method in getattr(route, "methods", ())
-        }
-        allowed |= {"HEAD"} if "GET" in allowed else set()  # the walls see to it
-        headers["Allow"] = ", ".join(sorted(allowed))
-        words = f"{request.method} is not answered here; these are: {headers['Allow']}."
-        error = HTTPException(405, words)
-    if request.url.path.startswith(access.DESK):
-        answer: Response = desk.refused(request, error.status_code, title, error.detail)
-    else:
-        answer = models.problem_response(error)
-    for name, value in headers.items():
-        answer.headers.setdefault(name, value)
-    return answer
+async def _handle_error(request: Request, error: Exception) -> Response:
+    """Answer any error with a sentence. The server's log has the traceback of unforeseen ones."""
+    match error:
+        case HTTPException():
+            problem = error
+        case RequestValidationError():
+            problem = HTTPException(422, models.validation_sentence(error.errors()))
+        case FactibleError():
+            problem = HTTPException(422, str(error))
+        case WarehouseError():
+            _LOG.error("The warehouse or its published copy cannot be read: %s", error)
+            problem = HTTPException(503, desk.UNREADABLE)
+        case _:
+            # This answer does not pass the middleware that adds the headers.
+            words = "An unexpected error occurred. The service's log has more."
+            problem = HTTPException(500, words, access.SECURITY_HEADERS)
+    if problem.detail == HTTPStatus.NOT_FOUND.phrase:
+        problem = HTTPException(404, "There is no page at this address.")
+    elif problem.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        problem = _method_not_allowed(request)
+    return desk.error_response(request, problem)
 
 
-# --- Listening ------------------------------------------------------------------------------------
+def _method_not_allowed(request: Request) -> HTTPException:
+    """Name all methods of an address. The router names only those of the first matching route."""
+    allowed = {
+        method
+        for router in (request.app, open_routes, routes, pages, desk.routes)
+        for route in router.routes
+        if route.matches(request.scope)[0] != Match.NONE
+        for method in getattr(route, "methods", ())
+    }
+    allowed |= {"HEAD"} if "GET" in allowed else set()  # The middleware answers HEAD.
+    methods = ", ".join(sorted(allowed))
+    words = f"{request.method} is not possible here. These methods are: {methods}."
+    return HTTPException(405, words, {"Allow": methods})
 
 
-def open_door(host: str, port: int) -> socket.socket:
-    """Bind a socket, port 0: any that is free; FactibleError: it cannot be listened there."""
+# --- The server -----------------------------------------------------------------------------------
+
+
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Bind a listening socket. Port 0 takes any free port.
+
+    Raises FactibleError: The host or port cannot be used.
+    """
     try:
         family, *_, place = socket.getaddrinfo(host, port, flags=socket.AI_PASSIVE)[0]
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
@@ -409,46 +404,44 @@ def open_door(host: str, port: int) -> socket.socket:
         other = port + 1 if port < _HIGHEST_PORT else _FIRST_FREE_PORT
         sentences = {
             errno.EADDRINUSE: f"Port {port} on {host} is in use. Choose another one, such as "
-            f"--port {other}, or end what listens there.",
+            f"--port {other}, or end the program that listens there.",
             errno.EADDRNOTAVAIL: f"{host} is no address of this machine. Listen on 127.0.0.1, or "
-            "on one that is.",
+            "on an address of this machine.",
             errno.EACCES: f"Port {port} is reserved for the system. Choose one above 1023.",
         }
-        why = os.strerror(error.errno or 0)
-        unknown = f"The service cannot listen on {host}, port {port}: {why}."
-        sentence = sentences.get(error.errno or 0, unknown)
-        raise FactibleError(sentence, code=ExitCode.ENVIRONMENT) from error
+        code = error.errno or 0
+        unknown = f"The service cannot listen on {host}, port {port}: {os.strerror(code)}."
+        raise FactibleError(sentences.get(code, unknown), code=ExitCode.ENVIRONMENT) from error
 
 
 class _Server(uvicorn.Server):
-    """A server that ends the runs before it waits for their streams to end."""
+    """Ends the runs before it waits for their streams."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        house: House = self.config.app.state.house  # type: ignore[union-attr]
-        await house.runs.close()
+        state: AppState = self.config.app.state.shared  # type: ignore[union-attr]
+        await state.runs.close()
         await super().shutdown(sockets)
 
 
 def build_server(app: FastAPI) -> uvicorn.Server:
-    """Return the server that answers for an app."""
     config = uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
         server_header=False,
-        # Nobody stands between the clients and this process unless the operator puts one there.
+        # Headers of proxies are not trusted.
         proxy_headers=False,
         timeout_graceful_shutdown=_GOODBYE_SECONDS,
         ws="none",
-        http=access.ImpatientProtocol,
+        http=access.RequestTimeoutProtocol,
     )
     return _Server(config)
 
 
-def serve_app(app: FastAPI, door: socket.socket) -> None:
-    """Answer requests until the process is interrupted or terminated; runs are cancelled then."""
-    # Loading Dagster takes seconds, which the first question about runs need not wait for.
-    warm_up = partial(recorded_runs, app.state.house.settings, limit=1)
+def serve_app(app: FastAPI, listening: socket.socket) -> None:
+    """Answer requests until the process is interrupted or terminated. Then cancel all runs."""
+    # Dagster takes seconds to load. The first question about runs should not wait for that.
+    warm_up = partial(recorded_runs, app.state.shared.settings, limit=1)
     threading.Thread(target=warm_up, daemon=True).start()
-    with door, contextlib.suppress(KeyboardInterrupt):
-        build_server(app).run(sockets=[door])
+    with listening, contextlib.suppress(KeyboardInterrupt):
+        build_server(app).run(sockets=[listening])

@@ -1,11 +1,8 @@
-"""Who may ask, and how much: tokens, roles, sessions and quotas.
+"""Identifies clients by token or session, and keeps their quotas.
 
-What belongs here: when a token is needed, comparing tokens, what a role allows, counting. What does
-not: where in a request the token stands (walls.py), settings (settings.py).
-
-A client is known by a digest of its token, never by the token itself; without tokens there is one
-client, the machine. A token may be given with the name of who holds it and what they may do,
-`NAME:ROLE:TOKEN`; one that stands alone is nameless and may do everything.
+The service stores digests of tokens and sessions, never the secrets. A token can carry a name and a
+role, as `NAME:ROLE:TOKEN`. A bare token has no name and the role admin. Without any token there is
+one client: this machine.
 """
 
 from __future__ import annotations
@@ -33,91 +30,109 @@ from factible_assets.web.models import too_many
 from resources.statements import statements
 
 Role = Literal["read", "review", "admin"]
-"""What a client may do, each more than the one before: read; start checks and review; everything,
-the Dagster UI included."""
+"""Each role includes the ones before: read, start checks and review, use the Dagster UI."""
 
 SHORTEST_TOKEN = 16
 SESSION_SECONDS = 12 * 3600.0
-"""How long a browser that gave a token need not give it again."""
+SESSION_COOKIE = "factible_session"
 
 _NAMED = re.compile(r"([^:]{1,80}):(read|review|admin):(.*)", re.DOTALL)
 _MINUTE, _DAY = 60.0, 86_400.0
 _VIDEOS_PER_DAY, _REQUESTS_PER_MINUTE = 50, 120
-"""The quotas of clients beyond loopback, where the settings state none."""
+"""The default quotas if the service listens beyond loopback."""
+_WRONG_TOKENS_PER_MINUTE = 10
+_MOST_KEYS = 10_000
 
-_WRONG_PER_MINUTE = 10
-"""Wrong tokens from one address; further ones are not even looked at for a minute."""
-_MOST_PLACES = 10_000
-
-_ASK = statements("factible_assets.web", "auth.sql")
+_SQL = statements("factible_assets.web", "auth.sql")
 
 
 def is_loopback(address: str) -> bool:
-    """Tell whether an address (not a name) can be reached from this machine alone."""
+    """Tell whether only this machine can reach an address. Names are not addresses."""
     try:
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
         return False
 
 
-def _neighbourhood(address: str) -> str:
-    """Return what stands for the holder of an address: of IPv6 the network of 64 bits."""
+def _network(address: str) -> str:
+    """Return the network that one holder controls: an IPv4 address, or 64 bits of IPv6."""
     try:
         known = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if known.version == 4:  # noqa: PLR2004 - of the internet protocol
-        return str(known)
-    return str(ipaddress.ip_network((known, 64), strict=False))
+    bits = 32 if isinstance(known, ipaddress.IPv4Address) else 64
+    return str(ipaddress.ip_network((known, bits), strict=False))
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.strip().encode()).digest()
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.strip().encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who asks; `name` is None where the token bears none."""
+    """The holder of a token. Tokens without a name give None as the name."""
 
     id: str
     name: str | None = None
     role: Role = "admin"
 
     def may(self, role: Role) -> bool:
-        """Tell whether what a role allows is allowed to this client."""
+        """Tell whether the client's role includes another one."""
         return get_args(Role).index(self.role) >= get_args(Role).index(role)
 
 
-MACHINE = Client("this machine")
-ANYBODY = Client("", role="read")
-"""Who asks for what is open to all."""
+LOCAL_CLIENT = Client("this machine")
+ANONYMOUS = Client("", role="read")
+"""The client of requests to open pages."""
+
+
+@dataclass
+class RateLimit:
+    """Allows so many events per minute for each key. No limit if `most` is None."""
+
+    most: int | None
+    _times: dict[str, deque[float]] = field(default_factory=dict)
+
+    def wait_seconds(self, key: str) -> float:
+        """Return how long the key must wait for its next event; 0 means now."""
+        times, now = self._times.get(key, deque()), time.monotonic()
+        while times and times[0] <= now - _MINUTE:
+            times.popleft()
+        return times[0] + _MINUTE - now if self.most is not None and len(times) >= self.most else 0
+
+    def count(self, key: str) -> None:
+        now = time.monotonic()
+        if len(self._times) >= _MOST_KEYS:
+            kept = self._times.items()
+            self._times = {each: times for each, times in kept if times[-1] > now - _MINUTE}
+        self._times.setdefault(key, deque()).append(now)
 
 
 @dataclass
 class Clients:
-    """The clients by the digests of their tokens, and what each may do; without any, all may enter.
+    """All clients by the digests of their tokens, their sessions and their quotas.
 
-    Launches and sessions are kept in a file, so that a restart gives nobody a new day. A limit that
-    is None is none.
+    A file keeps launches and sessions across restarts. A quota of None means no limit.
     """
 
     file: Path
     by_digest: Mapping[bytes, Client]
     videos_per_day: int | None = None
     requests_per_minute: int | None = None
-    _requests: dict[str, deque[float]] = field(default_factory=dict)
-    _wrong: dict[str, deque[float]] = field(default_factory=dict)
-    """When tokens from a place were wrong, within the last minute."""
     _proven: set[tuple[str, bytes]] = field(default_factory=set)
-    """Places and the digests of tokens that were right from there."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Networks, each with the digest of a token that was right from there."""
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self._requests = RateLimit(self.requests_per_minute)
+        self._wrong_tokens = RateLimit(_WRONG_TOKENS_PER_MINUTE)
 
     @classmethod
-    def of(cls, settings: Settings, *, beyond_loopback: bool) -> Self:
-        """Read tokens and quotas of the settings; beyond loopback there are always some.
+    def from_settings(cls, settings: Settings, *, beyond_loopback: bool) -> Self:
+        """Read tokens and quotas. Beyond loopback, both are required.
 
-        Raises SettingsError: There is no token although others than this machine can reach the
-        service, or one is too short to be a secret.
+        Raises SettingsError: A token is too short, or there is none although other machines can
+        reach the service.
         """
         written = settings.serve_token.get_secret_value() if settings.serve_token else ""
         clients: dict[bytes, Client] = {}
@@ -135,34 +150,36 @@ class Clients:
         if beyond_loopback:
             if not clients:
                 raise SettingsError(
-                    "Others could reach the service, so it needs a token: set FACTIBLE_SERVE_TOKEN "
-                    "(such as the output of: openssl rand -hex 32), or listen on 127.0.0.1."
+                    "Other machines can reach the service, so it needs a token. Set "
+                    "FACTIBLE_SERVE_TOKEN (such as the output of: openssl rand -hex 32), or listen "
+                    "on 127.0.0.1."
                 )
             videos = _VIDEOS_PER_DAY if videos is None else videos
             requests = _REQUESTS_PER_MINUTE if requests is None else requests
         return cls(settings.home / "serve.sqlite", clients, videos, requests)
 
-    def who(
+    def authenticate(
         self, authorization: str | None, session: str | None = None, *, address: str = ""
     ) -> Client:
-        """Return the client that asks from an address, by its header or its session.
+        """Return the client of a header or a session.
 
-        Raises HTTPException: Neither is known (401), or too many tokens were wrong (429).
+        Raises HTTPException: Neither is valid (401), or the address sent too many wrong tokens
+        (429).
         """
         if not self.by_digest:
-            return MACHINE
+            return LOCAL_CLIENT
         if authorization is None and session is not None:
-            with self._kept() as database:
+            with self._database() as database:
                 row = database.execute(
-                    _ASK["signed_in"], [_digest(session), time.time()]
+                    _SQL["signed_in"], [_digest(session), time.time()]
                 ).fetchone()
-            # A session ends with its token, too.
+            # A session ends when its token is removed.
             for client in self.by_digest.values():
                 if row is not None and row[0] == client.id:
                     return client
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() == "basic":
-            # A browser's form: any name, the token as the password.
+            # A browser's password form: any name, and the token as the password.
             try:
                 token = base64.b64decode(token, validate=True).decode().partition(":")[2]
             except ValueError:
@@ -171,109 +188,103 @@ class Clients:
             raise HTTPException(
                 401, "This service needs a token: send the header Authorization: Bearer TOKEN."
             )
-        holder = self.with_token(token, address)
-        if holder is None:
-            raise HTTPException(
-                401, "The token is not one of this service's; ask its operator for a valid one."
-            )
-        return holder
+        if holder := self.client_with_token(token, address):
+            return holder
+        raise HTTPException(
+            401, "The token is not valid here. Ask the operator of this service for one."
+        )
 
-    def with_token(self, token: str, address: str) -> Client | None:
-        """Return the holder of a token that comes from an address; None if nobody holds it.
+    def client_with_token(self, token: str, address: str) -> Client | None:
+        """Return the holder of a token, or None if the token is wrong.
 
-        Raises HTTPException (429): Too many tokens from there were wrong within a minute. A token
-        that was right from there before is never slowed.
+        Raises HTTPException (429): The address sent too many wrong tokens within a minute. A token
+        that was right from there before is never slowed down.
         """
-        given, place, now = _digest(token), _neighbourhood(address), time.monotonic()
+        given, place = _digest(token), _network(address)
         with self._lock:
-            wrong = self._wrong.get(place, deque())
-            while wrong and wrong[0] <= now - _MINUTE:
-                wrong.popleft()
-            if len(wrong) >= _WRONG_PER_MINUTE and (place, given) not in self._proven:
+            wait = self._wrong_tokens.wait_seconds(place)
+            if wait and (place, given) not in self._proven:
                 raise too_many(
-                    f"{_WRONG_PER_MINUTE} wrong tokens came from this address within a minute; "
-                    "wait before you try again.",
-                    wrong[0] + _MINUTE - now,
+                    f"{_WRONG_TOKENS_PER_MINUTE} wrong tokens came from this address within a "
+                    "minute. Wait before you try again.",
+                    wait,
                 )
-        # All are compared, each in constant time, so that the time taken tells nothing.
-        known = [digest for digest in self.by_digest if hmac.compare_digest(digest, given)]
-        with self._lock:
+            # All digests are compared in constant time, so that the time reveals nothing.
+            known = [digest for digest in self.by_digest if hmac.compare_digest(digest, given)]
             if known:
                 self._proven.add((place, given))
                 return self.by_digest[known[0]]
-            if len(self._wrong) >= _MOST_PLACES:
-                recent = self._wrong.items()
-                self._wrong = {at: each for at, each in recent if each[-1] > now - _MINUTE}
-            self._wrong.setdefault(place, wrong).append(now)
+            self._wrong_tokens.count(place)
         return None
 
     def begin_session(self, client: Client) -> str:
-        """Return what a browser brings instead of the token, for SESSION_SECONDS at most."""
+        """Return a secret that stands for the token for up to SESSION_SECONDS."""
         session = secrets.token_urlsafe(32)
         now, digest = time.time(), _digest(session)
-        with self._kept() as database:
-            database.execute(_ASK["end"], [digest, now])  # Those that are over go, too.
-            database.execute(_ASK["begin"], [digest, client.id, now + SESSION_SECONDS])
+        with self._database() as database:
+            database.execute(_SQL["end"], [digest, now])  # This also removes expired sessions.
+            database.execute(_SQL["begin"], [digest, client.id, now + SESSION_SECONDS])
         return session
 
     def end_session(self, session: str) -> None:
-        """End a session for whoever holds it, also a copy of it."""
-        with self._kept() as database:
-            database.execute(_ASK["end"], [_digest(session), time.time()])
+        """End a session. Copies of its cookie become worthless too."""
+        with self._database() as database:
+            database.execute(_SQL["end"], [_digest(session), time.time()])
 
     def sign(self, client: Client, subject: str) -> str:
-        """Return with what anybody may see one thing that a client shows to all."""
+        """Return a signature that opens one page of the client to everybody."""
         digest = next((digest for digest, each in self.by_digest.items() if each == client), b"")
-        return _seal(digest, subject)
+        return _signature(digest, subject)
 
     def is_signed(self, subject: str, signature: str) -> bool:
-        """Tell whether one of the clients shows a thing to all; without tokens everything is."""
+        """Tell whether a client opened a page to everybody. Without tokens, all pages are open."""
         return not self.by_digest or any(
-            hmac.compare_digest(_seal(digest, subject).encode(), signature.encode())
+            hmac.compare_digest(_signature(digest, subject).encode(), signature.encode())
             for digest in self.by_digest
         )
 
     def count_request(self, client: str) -> None:
-        """Count a request; HTTPException: the client has sent too many within a minute."""
-        if self.requests_per_minute is None:
-            return
-        now = time.time()
+        """Count a request of a client.
+
+        Raises HTTPException (429): The client sent too many requests within a minute.
+        """
         with self._lock:
-            times = self._requests.setdefault(client, deque())
-            while times and times[0] <= now - _MINUTE:
-                times.popleft()
-            if len(times) >= self.requests_per_minute:
+            if wait := self._requests.wait_seconds(client):
                 raise too_many(
-                    f"More than {self.requests_per_minute} requests within a minute; slow down, "
-                    "or raise FACTIBLE_SERVE_REQUESTS_PER_MINUTE.",
-                    times[0] + _MINUTE - now,
+                    f"You sent more than {self.requests_per_minute} requests within a minute. Slow "
+                    "down, or ask the operator to raise FACTIBLE_SERVE_REQUESTS_PER_MINUTE.",
+                    wait,
                 )
-            times.append(now)
+            if self.requests_per_minute is not None:
+                self._requests.count(client)
 
     def count_video(self, client: str) -> None:
-        """Count a launch; HTTPException: the client has launched its share of the last 24 hours."""
+        """Count the launch of a fact-check.
+
+        Raises HTTPException (429): The client used up its quota of the last 24 hours.
+        """
         if self.videos_per_day is None:
             return
         now = time.time()
-        with self._kept() as database:
-            database.execute(_ASK["forget"], [now - _DAY])
-            launched, first = database.execute(_ASK["launched"], [client]).fetchone()
+        with self._database() as database:
+            database.execute(_SQL["forget"], [now - _DAY])
+            launched, first = database.execute(_SQL["launched"], [client]).fetchone()
             if launched >= self.videos_per_day:
                 raise too_many(
                     f"{launched} fact-checks were launched with this token within 24 hours, and "
-                    f"{self.videos_per_day} are allowed. Wait, or raise "
+                    f"{self.videos_per_day} are allowed. Wait, or ask the operator to raise "
                     "FACTIBLE_SERVE_VIDEOS_PER_DAY.",
                     (first or now) + _DAY - now,
                 )
-            database.execute(_ASK["count"], [client, now])
+            database.execute(_SQL["count"], [client, now])
 
     @contextmanager
-    def _kept(self) -> Iterator[sqlite3.Connection]:
+    def _database(self) -> Iterator[sqlite3.Connection]:
         with self._lock, closing(sqlite3.connect(self.file, timeout=10)) as database, database:
-            database.executescript(_ASK["tables"])
+            database.executescript(_SQL["tables"])
             yield database
 
 
-def _seal(digest: bytes, subject: str) -> str:
+def _signature(digest: bytes, subject: str) -> str:
     text = f"shown: {subject}".encode("utf-8", "surrogatepass")
     return hmac.new(digest, text, hashlib.sha256).hexdigest()

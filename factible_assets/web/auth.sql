@@ -1,4 +1,4 @@
--- What outlives a restart: the fact-checks that clients launched, and who is signed in.
+-- Launches and sessions, which survive a restart.
 
 -- name: tables
 CREATE TABLE IF NOT EXISTS launches (client TEXT NOT NULL, at REAL NOT NULL);

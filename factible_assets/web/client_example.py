@@ -1,6 +1,6 @@
-"""Fact-check a video and print what is found, as it is found.
+"""Fact-checks a video and prints its progress and verdicts. Needs only httpx.
 
-Run as: python client_example.py http://127.0.0.1:8000 VIDEO [TOKEN]; needs httpx alone.
+Run as: python client_example.py http://127.0.0.1:8000 VIDEO [TOKEN]
 """
 
 import json
@@ -12,7 +12,7 @@ import httpx
 
 
 def events(address: str, video: str, token: str = "") -> Iterator[dict[str, Any]]:
-    """Launch a check, or join the one that goes on, and yield its events until it ends."""
+    """Launch a check, or join a running one, and yield its events."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     body = {"video_url": video, "max_claims": 5}
     url = f"{address}/api/v1/fact-check/stream"

@@ -1,13 +1,10 @@
-"""Dagster's UI behind the walls of the service, the desk beside it, all ending with their starter.
+"""Runs Dagster's UI under the service's access control, with the desk beside it.
 
-What belongs here: what `factible dev` changes of `dagster dev`. What does not: what the walls are
-(access.py), the desk (app.py, desk/), where the data folder is (launch.py).
-
-Dagster's web server lets any page in the user's browser launch runs: it answers mutations by GET,
-to any origin, under any name. Its processes outlive a `dagster dev` that is killed. And each takes
-all that a `.env` of the working folder says into its environment, such as code to load. So all are
-started through this module: `python -m factible_assets.web.dagster_ui`, then `dev`, or for
-its children `web`, `daemon` or `code` with the process id of their starter.
+`dagster dev` alone is not safe: its web server lets any page in the user's browser launch runs,
+because it answers mutations by GET, to any origin, under any name. Its processes survive a killed
+starter. And each takes everything that a `.env` in the working folder says into its environment,
+such as code to load. So this module starts all of them: `python -m factible_assets.web.dagster_ui`
+with `dev`, or for the children with `web`, `daemon` or `code` and the process id of their starter.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import parse_qsl
 
 import dagster._cli as dagster_cli
@@ -45,158 +42,131 @@ from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.settings import Settings, load_settings
 from factible_assets.web import access
-from factible_assets.wording import counted, web_address
+from factible_assets.wording import web_address
 
 _MODULE = "factible_assets.web.dagster_ui"
 _ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "code"}
 _MOST_BODY_BYTES = 16 * 1024 * 1024
 _GOODBYE_SECONDS = 30.0
-_TEMPORARY = "factible-dev-"
 _STREAM_SECONDS = 5
-"""How long who follows a check is waited for at the end."""
+_FIRST_NEWS_SECONDS, _NEXT_NEWS_SECONDS, _LOOK_SECONDS = 15.0, 30.0, 1.0
+_TEMPORARY = "factible-dev-"
 
-_SERVICE = (access.DESK, "/api/v1/", "/reports/", "/docs", "/openapi.json")
-"""What the service answers beside Dagster's own pages."""
+_SERVICE_PATHS = (access.DESK, "/api/v1/", "/reports/", "/docs", "/openapi.json")
 
-_UNSUITED = {"Content-Security-Policy", "Cache-Control"}
-"""What Dagster's own scripts and files could not live with."""
+# Dagster's own scripts and files need other values of these two.
+_HEADERS = {
+    name: value
+    for name, value in access.SECURITY_HEADERS.items()
+    if name not in {"Content-Security-Policy", "Cache-Control"}
+} | {"Referrer-Policy": "same-origin"}
 
-_HEADERS = {name: value for name, value in access.SECURITY_HEADERS.items() if name not in _UNSUITED}
-_HEADERS["Referrer-Policy"] = "same-origin"
 
+def ui_policy(settings: Settings, name: str) -> access.AccessPolicy:
+    """Return the access policy of a UI that listens under a host name or address.
 
-def admission(settings: Settings, name: str) -> access.Admission:
-    """Return who is let in to the UI that listens on a host of that name or address.
+    A browser asks its user for the token as a password. The UI sends many requests, so no quota
+    applies.
 
-    A browser asks its user for the token as a password. The UI asks often, and is not counted.
-
-    Raises SettingsError: Others could reach it, and there is no token, or none that is a secret.
+    Raises SettingsError: Other machines can reach it, and there is no token or a too short one.
     """
     address = str(socket.getaddrinfo(name, None)[0][4][0])
-    admits = access.Admission.of(settings, name=name, address=address)
+    policy = access.AccessPolicy.from_settings(settings, name=name, address=address)
     return replace(
-        admits,
-        clients=replace(admits.clients, videos_per_day=None, requests_per_minute=None),
+        policy,
+        clients=replace(policy.clients, videos_per_day=None, requests_per_minute=None),
         challenge='Basic realm="Dagster; any name, the token as password"',
     )
 
 
-def behind_walls(app: ASGIApp, admits: access.Admission, service: FastAPI) -> ASGIApp:
-    """Return Dagster's app, and the service beside it, behind the access.
+def guarded_ui(app: ASGIApp, policy: access.AccessPolicy, service: FastAPI) -> ASGIApp:
+    """Put Dagster's app and the service under one access control.
 
-    Dagster is asked by POST alone, and by administrators: who asks it can launch and delete all.
+    Only administrators reach Dagster, because it can launch and delete everything. GraphQL is
+    answered only by POST with the question in the body, so that no link or image can ask it.
     """
+    from factible_assets.web.desk.routes import error_response  # noqa: PLC0415
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        async def until_the_end() -> Message:
+        async def close_runs_at_shutdown() -> Message:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
-                await service.state.house.runs.close()
+                await service.state.shared.runs.close()
             return message
 
         if scope["type"] == "lifespan":
-            await app(scope, until_the_end, send)
-            return
-        path = scope["path"]
-        if scope["type"] == "http" and path.startswith(_SERVICE):
+            await app(scope, close_runs_at_shutdown, send)
+        elif scope["type"] == "http" and scope["path"].startswith(_SERVICE_PATHS):
             await service(scope, receive, send)
-            return
-        asks = scope["type"] == "http" and path.rstrip("/").endswith("/graphql")
-        if not scope["state"]["client"].may("admin"):
-            words = f"Dagster's pages are for administrators; yours are at {access.DESK}."
-            await access.refuse(HTTPException(403, words), scope, receive, send)
-        elif asks and scope["query_string"] and scope["method"] in access.READING:
-            # A page anywhere can have an address loaded.
-            problem = HTTPException(405, "Send questions by POST, as JSON.", {"Allow": "POST"})
-            await access.refuse(problem, scope, receive, send)
-        elif asks and "query" in dict(
-            parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        ):
-            # Dagster answers what stands in an address also if a POST brings no body.
-            problem = HTTPException(
-                400, "Send the question as JSON in the body, not in the address."
-            )
-            await access.refuse(problem, scope, receive, send)
+        elif problem := _problem_with(scope):
+            await access.refuse(problem, error_response, scope, receive, send)
         else:
             await app(scope, receive, send)
 
-    return access.Walls(answer, admits, headers=_HEADERS, most_body_bytes=_MOST_BODY_BYTES)
+    return access.AccessMiddleware(answer, policy, error_response, _HEADERS, _MOST_BODY_BYTES)
 
 
-class Starting:
-    """Tells on stderr what the start of the UI waits for, as long as nobody answers there."""
+def _problem_with(scope: Scope) -> HTTPException | None:
+    """Say why Dagster must not see a request."""
+    if not scope["state"]["client"].may("admin"):
+        words = f"Dagster's pages are for administrators. Yours are at {access.DESK}."
+        return HTTPException(403, words)
+    if scope["type"] != "http" or not scope["path"].rstrip("/").endswith("/graphql"):
+        return None
+    query = scope["query_string"]
+    if query and scope["method"] in access.READING:
+        return HTTPException(405, "Send questions by POST, as JSON.", {"Allow": "POST"})
+    # Dagster answers a question in the address even if the POST has no body.
+    if "query" in dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True)):
+        return HTTPException(400, "Send the question as JSON in the body, not in the address.")
+    return None
 
-    _FIRST_SECONDS, _NEXT_SECONDS, _LOOK_SECONDS = 15.0, 30.0, 1.0
-    _WAITS_FOR: ClassVar = {
-        "dev": "Dagster to load",
-        "code": "the code server, which loads the pipeline",
-        "daemon": "the web server and the daemon, which load Dagster",
-    }
 
-    def __init__(self, host: str, port: int) -> None:
-        self._place = (host, port)
-        self.role = "dev"
-        """The process that was started last."""
+def report_start(host: str, port: int) -> None:
+    """Say on stderr that the UI is still starting, until it answers."""
+    began, told = time.monotonic(), _FIRST_NEWS_SECONDS - _NEXT_NEWS_SECONDS
+    while not _answers(host, port):
+        time.sleep(_LOOK_SECONDS)
+        waited = time.monotonic() - began
+        if waited >= told + _NEXT_NEWS_SECONDS:
+            told = waited
+            load, cores = os.getloadavg()[0], os.cpu_count() or 1
+            busy = f" The machine is busy (load {load:.0f}, {cores} cores)." if load > cores else ""
+            _say(f"Still starting after {waited:.0f} seconds: Dagster is loading.{busy}")
+    _say(f"The Dagster UI answers on {web_address(host, port)}.")
 
-    def tell(self) -> None:
-        """Tell until the UI answers; the processes are watched by Dagster."""
-        began, told = time.monotonic(), self._FIRST_SECONDS - self._NEXT_SECONDS
-        while not self._answers():
-            time.sleep(self._LOOK_SECONDS)
-            waited = time.monotonic() - began
-            if waited >= told + self._NEXT_SECONDS:
-                told = waited
-                waits_for = self._WAITS_FOR.get(self.role, self._WAITS_FOR["daemon"])
-                _say(
-                    f"Still starting after {waited:.0f} seconds: waiting for {waits_for}.{_busy()}"
-                )
-        _say(f"The Dagster UI answers on {web_address(*self._place)}.")
 
-    def _answers(self) -> bool:
-        try:
-            with socket.create_connection(self._place, self._LOOK_SECONDS):
-                return True
-        except OSError:
-            return False
+def _answers(host: str, port: int) -> bool:
+    with suppress(OSError), socket.create_connection((host, port), _LOOK_SECONDS):
+        return True
+    return False
 
 
 def _say(words: str) -> None:
-    with suppress(OSError, ValueError):  # of a terminal that is gone
+    with suppress(OSError, ValueError):  # The terminal is gone.
         print(words, file=sys.stderr, flush=True)
 
 
-def _busy() -> str:
-    """Say how busy the machine is, if it is."""
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if load < 2 * cores:
-        return ""
-    return f" The machine is busy: {load:.0f} processes want its {counted(cores, 'core')}."
-
-
-def _start(
-    parts: Sequence[str], starting: Starting | None = None, **options: Any
-) -> subprocess.Popen[Any]:
+def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """Start a process of Dagster through this module."""
     interpreter, flag, module, *arguments = parts
-    if starting is not None:
-        starting.role = _ROLES[module]
-    role = [_ROLES[module], str(os.getpid())]
-    command = [interpreter, flag, _MODULE, *role, *arguments]
+    command = [interpreter, flag, _MODULE, _ROLES[module], str(os.getpid()), *arguments]
     return subprocess.Popen(command, **options)  # noqa: S603 - Dagster's own command line
 
 
 @contextmanager
 def own_temporary_folder() -> Iterator[Path]:
-    """Lead temporary files of all processes below into one folder, which is gone at the end.
+    """Give all processes below one temporary folder, and remove it at the end.
 
-    Dagster leaves its sockets where it is killed. Its start removes the folders that nobody locks.
+    A killed Dagster leaves its sockets. The next start removes all folders that nobody locks.
     """
     common = Path(tempfile.gettempdir())
     made = Path(tempfile.mkdtemp(prefix=f".{_TEMPORARY}"))
     held = os.open(made, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    folder = made.rename(common / made.name[1:])  # under its own name it appears locked
+    folder = made.rename(common / made.name[1:])  # It gets its final name once it is locked.
     for other in common.glob(f"{_TEMPORARY}*"):
-        with suppress(OSError):  # locked, another user's, or gone
+        with suppress(OSError):  # It is locked, another user's, or gone.
             descriptor = os.open(other, os.O_RDONLY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -213,7 +183,7 @@ def own_temporary_folder() -> Iterator[Path]:
 
 
 def _end_with(starter: int) -> None:
-    """End this process soon after its starter has ended, however that came about."""
+    """End this process soon after its starter has ended, for whatever reason."""
 
     def watch() -> None:
         while os.getppid() == starter:
@@ -225,53 +195,51 @@ def _end_with(starter: int) -> None:
     threading.Thread(target=watch, name="end-with-starter", daemon=True).start()
 
 
-def _serve_walled(arguments: list[str]) -> None:
-    # Not for the others.
+def _serve_guarded(arguments: list[str]) -> None:
+    """Run Dagster's web server with our app around its own."""
+    # Only the web server's process needs these.
     import dagster_webserver.cli as dagster_web  # noqa: PLC0415
 
     from factible_assets.web.app import create_app  # noqa: PLC0415
 
     name = arguments[arguments.index("--host") + 1]
     settings = load_settings()
-    admits = admission(settings, name)
-    service = create_app(settings, name=name, admission=admits)
+    policy = ui_policy(settings, name)
+    service = create_app(settings, name=name, guarded_by=policy)
     web: Any = dagster_web
     make = web.create_app_from_workspace_process_context
 
-    def walled(*given: Any, **named: Any) -> ASGIApp:
-        return behind_walls(make(*given, **named), admits, service)
+    def make_guarded(*given: Any, **named: Any) -> ASGIApp:
+        return guarded_ui(make(*given, **named), policy, service)
 
-    web.create_app_from_workspace_process_context = walled
-    # Whoever follows a check would keep the server from ending.
-    run = partial(uvicorn.run, timeout_graceful_shutdown=_STREAM_SECONDS)
-    web.uvicorn = SimpleNamespace(run=run)
-    # Dagster leaves uvicorn the choice of the protocol.
-    HTTP_PROTOCOLS["auto"] = (
-        f"{access.ImpatientProtocol.__module__}:{access.ImpatientProtocol.__qualname__}"
+    web.create_app_from_workspace_process_context = make_guarded
+    # Without a limit, an open stream would keep the server from ending.
+    web.uvicorn = SimpleNamespace(
+        run=partial(uvicorn.run, timeout_graceful_shutdown=_STREAM_SECONDS)
     )
+    # Dagster lets uvicorn choose the protocol.
+    protocol = access.RequestTimeoutProtocol
+    HTTP_PROTOCOLS["auto"] = f"{protocol.__module__}:{protocol.__qualname__}"
     web.cli.main(arguments)
 
 
 def main() -> None:
-    """Be one of the processes."""
     role, *arguments = sys.argv[1:]
     dagster_utils._inject_local_env_file = lambda _: nullcontext()  # type: ignore[assignment, return-value]
     dagster_server.open_ipc_subprocess = _start  # type: ignore[attr-defined]
     if role == "dev":
+        dagster_dev.open_ipc_subprocess = _start  # type: ignore[attr-defined]
         host, port = (arguments[arguments.index(flag) + 1] for flag in ("-h", "-p"))
-        starting = Starting(host, int(port))
-        started = partial(_start, starting=starting)
-        dagster_server.open_ipc_subprocess = started  # type: ignore[attr-defined]
-        dagster_dev.open_ipc_subprocess = started  # type: ignore[attr-defined]
-        threading.Thread(target=starting.tell, name="starting", daemon=True).start()
-        # What stands in for it starts these processes otherwise, and without the access.
+        reporter = partial(report_start, host, int(port))
+        threading.Thread(target=reporter, name="starting", daemon=True).start()
+        # Dagster's successor of this command would start the processes without our access control.
         warnings.filterwarnings("ignore", message="Function `dev_command` is superseded")
         with own_temporary_folder():
             dagster_dev.dev_command.main(arguments)
     starter, *arguments = arguments
     _end_with(int(starter))
     if role == "web":
-        _serve_walled(arguments)
+        _serve_guarded(arguments)
     if role == "code":
         dagster_cli.cli.main(arguments)
     dagster_daemon.cli.main(arguments)

@@ -1,13 +1,7 @@
-"""What passes between client, service and worker: requests, answers, problems, orders and events.
+"""The messages between client, service and worker: requests, answers, problems and events.
 
-What belongs here: their shapes and ranges, the vocabulary of a stream, how far along each event is,
-and refusals on the wire (problem details, RFC 9457) with the sentences about malformed requests.
-What does not: deciding when to refuse, where Starlette's HTTPException is raised with a sentence;
-how answers come about (results.py, runs.py), who sends events (worker.py).
-
-The names and limits of a request are those of Factible's API (section 1.8.4, listing 8 of its
-draft); an unknown field is refused, so that a misspelt one is not silently ignored. The events are
-those of its section 1.8.3, table 8, and one per verdict and per silence.
+Names and limits of a request follow Factible's API (section 1.8.4, listing 8 of its draft). The
+events follow its section 1.8.3, table 8; `verdict_reached` and `still_running` are additions.
 """
 
 from __future__ import annotations
@@ -33,12 +27,13 @@ RunStatus = Literal[
     "queued", "not_started", "managed", "starting", "started", "success", "failure",
     "canceling", "canceled",
 ]  # fmt: skip
-"""The states of a run, as Dagster names them."""
+"""The states of a Dagster run."""
 
 
 class FactCheckRequest(BaseModel):
     """Which video to fact-check, and how thoroughly."""
 
+    # An unknown field is refused, so that nobody overlooks a misspelt one.
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
@@ -57,14 +52,14 @@ class FactCheckRequest(BaseModel):
         "default",
         max_length=63,
         pattern=r"^[A-Za-z0-9_.\- ]*$",
-        description="The run is tagged with it: letters, digits, spaces and _.-, at most 63.",
+        description="A tag of the run: letters, digits, spaces and _.-, at most 63 characters.",
     )
     max_claims: int | None = Field(
         5,
         strict=True,
         ge=1,
         le=MOST_CLAIMS,
-        description="The most important claims that are checked; null for the most there are.",
+        description=f"How many of the most important claims to check; null for {MOST_CLAIMS}.",
     )
     max_queries_per_claim: int = Field(
         2, strict=True, ge=1, le=5, description="Searches per claim."
@@ -74,18 +69,17 @@ class FactCheckRequest(BaseModel):
     )
     detach: bool = Field(
         False,
-        description="Whether the run goes on when nobody follows it any more. Otherwise a client "
-        "that hangs up cancels it.",
+        description="Whether the run goes on without followers. Otherwise a client that hangs up "
+        "cancels it.",
     )
 
     @field_validator("max_claims", "max_queries_per_claim", "max_results_per_query", mode="before")
     @classmethod
     def _is_whole(cls, value: object) -> object:
-        """Take 5.0 for 5: it is an integer to JSON Schema, and none to pydantic's strict mode."""
+        """Take 5.0 for 5. It is an integer in JSON Schema, but not in pydantic's strict mode."""
         return int(value) if isinstance(value, float) and value.is_integer() else value
 
     def config(self) -> FactCheckConfig:
-        """Return the knobs of the run."""
         return FactCheckConfig(
             claims=ClaimsConfig(max_claims=self.max_claims or MOST_CLAIMS),
             queries=QueriesConfig(max_queries=self.max_queries_per_claim),
@@ -94,14 +88,14 @@ class FactCheckRequest(BaseModel):
 
 
 class Health(BaseModel):
-    """That the service answers."""
+    """The service answers."""
 
     status: Literal["healthy"] = "healthy"
     version: str
 
 
-class Source(BaseModel):
-    """What one page says about a claim, or why it could not be asked."""
+class EvidenceSource(BaseModel):
+    """A source of a claim: what it says, or why it could not be read."""
 
     url: str
     domain: str
@@ -117,15 +111,15 @@ class Source(BaseModel):
 
 
 class CheckedClaim(Claim):
-    """A claim, its current verdict, the evidence that it rests on, and the ruling beside it."""
+    """A claim with its current verdict, its evidence, and a reviewer's ruling."""
 
     verdict: Verdict | None
     ruling: ReviewAction | None = None
-    evidence: list[Source]
+    evidence: list[EvidenceSource]
 
 
 class VideoResult(BaseModel):
-    """What is known of a video: its claims in order of time, with their verdicts and evidence."""
+    """A checked video with its claims in order of time, their verdicts and evidence."""
 
     video_id: str
     title: str
@@ -140,7 +134,7 @@ class VideoResult(BaseModel):
     total_claims: int
     claims: list[CheckedClaim]
     model_calls: int
-    cost_usd: float = Field(description="What language models cost for what is shown.")
+    cost_usd: float = Field(description="The cost of the language models behind these results.")
     report: str = Field(description="The path of the HTML report on this service.")
 
 
@@ -161,7 +155,7 @@ class VideoSummary(BaseModel):
 
 
 class VideoPage(BaseModel):
-    """A part of the list of checked videos, the newest check first."""
+    """One page of the list of checked videos, the newest check first."""
 
     items: list[VideoSummary]
     total: int
@@ -169,7 +163,7 @@ class VideoPage(BaseModel):
     offset: int
 
 
-class Check(BaseModel):
+class CheckSummary(BaseModel):
     """One check of a video."""
 
     run_id: str
@@ -186,7 +180,7 @@ class VideoHistory(BaseModel):
     total_changes: int
     limit: int
     offset: int
-    checks: list[Check]
+    checks: list[CheckSummary]
     changes: list[VerdictChange]
 
 
@@ -200,11 +194,11 @@ class RunInfo(BaseModel):
     experiment_name: str | None
     started_at: datetime | None
     ended_at: datetime | None
-    events: str | None = Field(description="Where it can be followed; null if not here.")
+    events: str | None = Field(description="The path of its events; null for runs from elsewhere.")
 
 
 class RunList(BaseModel):
-    """The newest runs of the data folder, whoever launched them."""
+    """The newest runs of the data folder, from this service and from elsewhere."""
 
     items: list[RunInfo]
     limit: int
@@ -214,9 +208,7 @@ ProgressKind = Literal[
     "transcript_extraction", "transcript_complete", "claim_extraction", "claims_extracted",
     "verdict_reached", "still_running", "generating_report", "complete", "error",
 ]  # fmt: skip
-"""The names of the events, in the order in which they come.
-
-`error` ends a stream at any point; `still_running` breaks a silence at any point."""
+"""The names of the events in their order. `error` and `still_running` can come at any point."""
 
 PROGRESS: dict[ProgressKind, int] = {
     "transcript_extraction": 5,
@@ -227,16 +219,16 @@ PROGRESS: dict[ProgressKind, int] = {
     "complete": 100,
     "error": 100,
 }
-"""How far along a run is, in percent (Factible, section 1.8.3, table 8); verdicts lie between."""
+"""Progress in percent at each event (Factible, section 1.8.3, table 8). Verdicts lie between."""
 
 FINAL: frozenset[ProgressKind] = frozenset({"complete", "error"})
 """The events that end a stream."""
 
 
-class Order(BaseModel):
-    """One fact-check to run. `run_id` is the id of the Dagster run, a UUID.
+class CheckOrder(BaseModel):
+    """One fact-check for a worker. `run_id`, a UUID, becomes the id of the Dagster run.
 
-    With a `claim_id` that claim alone is checked again, with the knobs of the last check.
+    An order with a `claim_id` checks only that claim again, with the config of its last check.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -252,6 +244,10 @@ class Order(BaseModel):
     def tags(self) -> dict[str, str]:
         """The tags of the Dagster run."""
         return {"launched_by": "factible serve", "experiment": self.experiment_name}
+
+    def is_same_work(self, other: CheckOrder) -> bool:
+        work = {"video_id", "config", "claim_id"}
+        return self.model_dump(include=work) == other.model_dump(include=work)
 
 
 class ProgressUpdate(BaseModel):
@@ -269,8 +265,8 @@ class ProgressUpdate(BaseModel):
         },
     )
 
-    step: ProgressKind = Field(description="What has happened.")
-    message: str = Field(description="The same, as a sentence for a person.")
+    step: ProgressKind = Field(description="The kind of event.")
+    message: str = Field(description="The event as a sentence for a person.")
     progress: int = Field(ge=0, le=100, description="How far along the run is, in percent.")
     data: dict[str, Any] | None = Field(
         default=None,
@@ -282,10 +278,10 @@ class ProgressUpdate(BaseModel):
     )
 
 
-def update(step: ProgressKind, message: str, **data: Any) -> ProgressUpdate:
-    """Return the event of a step; a verdict's `data` say that it is the `reached`-th of how many.
+def progress_update(step: ProgressKind, message: str, **data: Any) -> ProgressUpdate:
+    """Return an event. The data of a verdict have `reached` and `total_claims`.
 
-    Its progress is fixed by its step, or lies between those of the claims and of the report.
+    The progress of a verdict lies between that of the claims and that of the report.
     """
     first, last = PROGRESS["claims_extracted"], PROGRESS["generating_report"] - 1
     total = data.get("total_claims")
@@ -298,13 +294,11 @@ def error_update(
     message: str, run_id: str, *, cancelled: bool = False, failures: tuple[str, ...] = ()
 ) -> ProgressUpdate:
     """Return the event that ends a run without a result."""
-    told = list(failures or (message,))
-    return update("error", message, run_id=run_id, cancelled=cancelled, failures=told)
+    data = {"run_id": run_id, "cancelled": cancelled, "failures": list(failures or (message,))}
+    return progress_update("error", message, **data)
 
 
-# --- What is wrong with a request, said in a sentence with its remedy -----------------------------
-
-MEDIA_TYPE = "application/problem+json"
+# --- Problems -------------------------------------------------------------------------------------
 
 
 class Problem(BaseModel):
@@ -315,20 +309,22 @@ class Problem(BaseModel):
     detail: str = Field(description="What is wrong and what to do, in a sentence or two.")
 
 
+PROBLEM_TYPE = "application/problem+json"
+
+
 def problem_response(error: HTTPException) -> Response:
-    """Return the answer that says what is wrong."""
     title = HTTPStatus(error.status_code).phrase
     body = Problem(title=title, status=error.status_code, detail=error.detail).model_dump_json()
-    return Response(body, error.status_code, error.headers, media_type=MEDIA_TYPE)
+    return Response(body, error.status_code, error.headers, media_type=PROBLEM_TYPE)
 
 
 def too_many(sentence: str, retry_after_seconds: float) -> HTTPException:
-    """Return the refusal of a quota that is used up, or of workers that are all busy."""
+    """Return the refusal for a used-up quota or busy workers."""
     return HTTPException(429, sentence, {"Retry-After": str(max(1, int(retry_after_seconds)))})
 
 
 def validation_sentence(errors: Sequence[Any]) -> str:
-    """Say pydantic's findings about a request in a sentence or more, five of them at most."""
+    """Put up to five errors of pydantic about a request into sentences."""
     sentences = []
     for error in errors[:5]:
         place = [each for each in error["loc"] if each not in {"body", "query", "path", "header"}]

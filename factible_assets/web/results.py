@@ -1,20 +1,12 @@
-"""What the published copy of the warehouse knows of videos.
-
-What belongs here: reading it for the service's answers, and saying that there is nothing. What does
-not: the shapes of answers (models.py), the live warehouse, which a running check may hold.
-
-An answer is made from one connection: a copy that is swapped in meanwhile is seen whole or not.
-"""
+"""Reads results from the published copy of the warehouse, which no running check locks."""
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -25,54 +17,36 @@ from factible_assets.settings import Settings
 from factible_assets.web import models
 from resources.lines import shown
 from resources.statements import statements
-from warehouse.connection import FileConnector
-from warehouse.errors import WarehouseError, WarehouseTooOldError
+from warehouse.errors import WarehouseNotWritableError, WarehouseTooOldError
 from warehouse.store import Warehouse
 
-_LOG = logging.getLogger("factible.serve")
 _PATIENCE_SECONDS = 10.0
-_KEPT_VIDEOS = 16
+_CACHED_VIDEOS = 16
 _SQL = statements("factible_assets.web", "results.sql")
 
 
-class _OutdatedError(WarehouseError):
-    """The copy was published by an older version of factible-assets."""
-
-
-class _PublishedFile(FileConnector):
-    def connect(self, *, read_only: bool = False) -> Any:
-        if not read_only:  # which only an outdated copy asks for
-            raise _OutdatedError("The copy was published by another version of factible-assets.")
-        return super().connect(read_only=True)
-
-
 class PublishedResults:
-    """Answers about checked videos. Every method blocks for some ten to hundred milliseconds.
+    """Answers about checked videos. Every method blocks for ten to a hundred milliseconds.
 
-    Every method raises HTTPException: of a video that was not checked (404), and where the copy
-    cannot be read (503).
+    Every method raises HTTPException (404) if the video was not checked, and WarehouseError if the
+    copy cannot be read.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._live = settings.warehouse
-        self._copy = settings.published
-        if not self._live.is_shared:
-            self._copy = _PublishedFile(self._copy.path, lock_timeout_seconds=_PATIENCE_SECONDS)
-        # Connections of one process take turns. Who waits here, waits without a limit: a hundred
-        # readers at once are answered one after the other, and not refused.
-        self._line = threading.RLock()
-        self._kept: OrderedDict[tuple[str, object], ReportData] = OrderedDict()
+        self._copy = settings.published.waiting(_PATIENCE_SECONDS)
+        # DuckDB lets the connections of one process take turns. Readers wait here without a limit,
+        # so that a hundred readers at once all get their answer.
+        self._lock = threading.RLock()
+        self._cache: OrderedDict[tuple[str, object], ReportData] = OrderedDict()
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was published yet, because no video was checked."""
+        """Whether no check has published anything yet."""
         return not self._copy.exists()
 
     def behind_since(self) -> datetime | None:
-        """Return when the copy was made if the warehouse was written to later, as runs do.
-
-        Their rows come with the copy that each makes when it ends.
-        """
+        """Return the time of the copy if the warehouse is newer, because a check is running."""
         if self._live.is_shared:
             return None
         try:
@@ -82,90 +56,80 @@ class PublishedResults:
         return datetime.fromtimestamp(made, UTC) if written > made else None
 
     def videos(self, *, limit: int, offset: int) -> models.VideoPage:
-        """List the videos; a data folder without a published copy has none."""
-        items, total = [], 0
-        if self._copy.exists():
+        items, total, part = [], 0, {"limit": limit, "offset": offset}
+        if not self.is_empty:
             with self.opened() as now:
                 total = now.rows(_SQL["total"])[0]["videos"]
-                rows = now.rows(_SQL["summaries"], {"limit": limit, "offset": offset})
+                rows = now.rows(_SQL["summaries"], part)
             items = [models.VideoSummary(**row) for row in rows]
-        return models.VideoPage(items=items, total=total, limit=limit, offset=offset)
+        return models.VideoPage(items=items, total=total, **part)
 
     def history(self, video_id: str, *, limit: int, offset: int) -> models.VideoHistory:
-        """Return the checks of a video and what changed between them."""
         part = {"limit": limit, "offset": offset}
         with self.opened(video_id) as now:
             (totals,) = now.rows(_SQL["totals"], {"video_id": video_id})
             if not totals.pop("videos"):
-                raise _unknown(video_id)
+                raise _unchecked(video_id)
             checks = now.rows(_SQL["checks"], {"video_id": video_id, **part})
             changes = now.rows(_SQL["changes"], {"video_id": video_id, **part})
         return models.VideoHistory(
             video_id=video_id,
             **totals,
             **part,
-            checks=[models.Check(**row) for row in checks],
+            checks=[models.CheckSummary(**row) for row in checks],
             changes=[VerdictChange(**row) for row in changes],
         )
 
     def data(self, video_id: str) -> ReportData:
-        """Return the rows of a video."""
-        with self._line:
-            newest = self._copy.state() if self._copy.exists() else None
-            if kept := self._kept.get((video_id, newest)):
-                return kept
-            with self.opened(video_id) as now:
-                data = read_report_data(now, video_id)
-            if data is None:
-                raise _unknown(video_id)
-            self._kept[video_id, newest] = data
-            if len(self._kept) > _KEPT_VIDEOS:
-                self._kept.popitem(last=False)
-        return data
+        """Return the rows of a video. The newest sixteen answers are cached until a new copy."""
+        with self._lock:
+            if self.is_empty:
+                raise _unchecked(video_id)
+            key = video_id, self._copy.state()
+            if key not in self._cache:
+                with self.opened(video_id) as now:
+                    data = read_report_data(now, video_id)
+                if data is None:
+                    raise _unchecked(video_id)
+                self._cache[key] = data
+                if len(self._cache) > _CACHED_VIDEOS:
+                    self._cache.popitem(last=False)
+            return self._cache[key]
 
     @contextmanager
     def opened(self, video_id: str | None = None) -> Iterator[Warehouse]:
-        """Open the copy: what is asked of it is answered from one moment."""
+        """Open one snapshot of the copy."""
         if self.is_empty:
             if video_id is not None:
-                raise _unknown(video_id)
+                raise _unchecked(video_id)
             raise HTTPException(404, "No video has been checked yet. Start with one.")
         copy = Warehouse(self._copy)
-        try:
-            with self._line, ExitStack() as stack:
-                try:
-                    now = stack.enter_context(copy.snapshot())
-                except (_OutdatedError, WarehouseTooOldError):
-                    if not self._live.exists():
-                        raise
-                    # An upgrade hides nothing of what was found before it.
-                    Warehouse(self._live).publish(self._copy)
-                    now = stack.enter_context(copy.snapshot())
-                yield now
-        except WarehouseError as error:
-            _LOG.error("The published copy of the warehouse cannot be read: %s", error)
-            raise HTTPException(
-                503,
-                "The published copy of the warehouse cannot be read now; check a video again, "
-                "which publishes a new one, or ask the operator to look at it.",
-            ) from error
+        with self._lock, ExitStack() as stack:
+            try:
+                now = stack.enter_context(copy.snapshot())
+            except (WarehouseTooOldError, WarehouseNotWritableError):
+                # The copy has the schema or the views of an older version.
+                if not self._live.exists():
+                    raise
+                Warehouse(self._live).publish(self._copy)
+                now = stack.enter_context(copy.snapshot())
+            yield now
 
 
-_OF_SOURCE = models.Source.model_fields.keys() - {"url"}
-_OF_VIDEO = {"video_id", "title", "url", "channel", "duration_seconds", "published_on"}
-"""What the answers say in the records' own words."""
+_SOURCE_FIELDS = models.EvidenceSource.model_fields.keys() - {"url"}
+_VIDEO_FIELDS = {"video_id", "title", "url", "channel", "duration_seconds", "published_on"}
 
 
-def result_of(data: ReportData) -> models.VideoResult:
+def video_result(data: ReportData) -> models.VideoResult:
     """Arrange the rows of a video for a client."""
     verdict_of, rulings, links = data.verdict_of, data.rulings, source_links(data, data.evidence)
-    sources: dict[str, list[models.Source]] = {}
+    sources: dict[str, list[models.EvidenceSource]] = {}
     for evidence in data.evidence:
         link = links[evidence.evidence_id] or evidence.canonical_url
-        source = models.Source(url=link, **evidence.model_dump(include=_OF_SOURCE))
+        source = models.EvidenceSource(url=link, **evidence.model_dump(include=_SOURCE_FIELDS))
         sources.setdefault(evidence.claim_id, []).append(source)
     return models.VideoResult(
-        **data.video.model_dump(include=_OF_VIDEO),
+        **data.video.model_dump(include=_VIDEO_FIELDS),
         run_id=data.run_id,
         checked_at=data.checked_at,
         is_finished=data.is_finished,
@@ -186,9 +150,5 @@ def result_of(data: ReportData) -> models.VideoResult:
     )
 
 
-def _unknown(video_id: str) -> HTTPException:
-    return HTTPException(
-        404,
-        f"The video {shown(video_id)} has not been checked. Check it first: with its link, on the "
-        "desk (/desk) or by POST /api/v1/fact-check/stream.",
-    )
+def _unchecked(video_id: str) -> HTTPException:
+    return HTTPException(404, f"The video {shown(video_id)} has not been checked. Check it first.")

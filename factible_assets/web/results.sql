@@ -1,4 +1,4 @@
--- What the service asks the published copy. Times are in UTC without a zone.
+-- The questions of the API to the published copy. Times are in UTC without a zone.
 
 -- name: total
 SELECT count(*) AS videos FROM current_videos

@@ -1,12 +1,8 @@
-"""The worker: one process that runs one fact-check and says on its stdout how it gets on.
+"""The worker process: runs one fact-check and writes its events to stdout as JSON lines.
 
-What belongs here: the order from stdin, the events as JSON lines on stdout, cancellation. What does
-not: the fact-check (runs/launch.py), the events' vocabulary (models.py), who listens (runs.py).
-
-A run has a process of its own so that the service never waits for one, none disturbs another, and
-ending it is how it is cancelled. Stdin stays open as long as the run is wanted: when it closes, by
-the wish of a client or because the service is gone, the worker interrupts itself as Ctrl-C would.
-A run that someone ends in the Dagster UI ends here too (runs/launch.py).
+A run has its own process so that the service never waits for it and can end it. The order comes on
+stdin, which stays open as long as the run is wanted. When stdin closes, because a client cancelled
+the run or the service is gone, the worker interrupts itself as Ctrl-C would.
 
 Run as: python -m factible_assets.web.worker
 """
@@ -27,17 +23,18 @@ from factible_assets.errors import NO_ROOM, ExitCode, FactibleError, is_full, le
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
-from factible_assets.web.models import Order, ProgressKind, ProgressUpdate, error_update, update
+from factible_assets.web import models
 from factible_assets.wording import counted, verdict_words
 from warehouse.errors import WarehouseError
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from factible_assets.runs.launch import Watch
     from factible_assets.runs.result import Checked
 
 
-class Teller(Observer):
-    """Tells what is heard of a run as lines of JSON, from any thread, once, though steps repeat."""
+class EventWriter(Observer):
+    """Writes the progress of a run as JSON lines, from any thread. Repeated steps count once."""
 
     def __init__(self, stream: TextIO, transcript_length: Callable[[], int | None]) -> None:
         self._stream = stream
@@ -47,23 +44,20 @@ class Teller(Observer):
         self._claims: int | None = None
         self._reached: set[str] = set()
 
-    def send(self, event: ProgressUpdate) -> None:
-        """Send an event; nobody listening is no reason to fail, for stdin says that better."""
+    def write(self, event: models.ProgressUpdate) -> None:
+        # A reader that is gone also closes stdin, which ends the run.
         with self._lock, contextlib.suppress(OSError):
             self._stream.write(f"{event.model_dump_json()}\n")
             self._stream.flush()
 
-    def tell(self, step: ProgressKind, words: str, **data: Any) -> None:
-        """Send the event of a step."""
-        self.send(update(step, words, **data))
+    def tell(self, step: models.ProgressKind, words: str, **data: Any) -> None:
+        self.write(models.progress_update(step, words, **data))
 
     def waiting(self) -> None:
-        """Tell that somebody else is at it."""
-        words = "Another check of this video goes on; this one begins when that has ended."
+        words = "Another check of this video is running. This one starts when that has ended."
         self.tell("transcript_extraction", words)
 
     def asset_stored(self, asset: str) -> None:
-        """Tell of the transcript, as soon as Dagster has recorded it."""
         with self._lock:
             if asset != "transcripts" or self._has_transcript:
                 return
@@ -74,18 +68,16 @@ class Teller(Observer):
             self.tell("claim_extraction", "Looking for claims that can be checked.")
 
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
-        """Tell of the claims, for which the transcript must have been there."""
         with self._lock:
-            self.asset_stored("transcripts")
+            self.asset_stored("transcripts")  # The claims come from it.
             if self._claims is None:
                 self._claims = len(claims)
-                told = [claim.model_dump(mode="json") for claim in claims]
-                more = f", {left_out:,} more were left out" if left_out else ""
+                rows = [claim.model_dump(mode="json") for claim in claims]
+                more = f"; {left_out:,} more were left out" if left_out else ""
                 words = f"{counted(len(claims), 'claim')}{more}."
-                self.tell("claims_extracted", words, claims=told, total_claims=len(claims))
+                self.tell("claims_extracted", words, claims=rows, total_claims=len(claims))
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        """Tell of a verdict."""
         with self._lock:
             if claim.claim_id in self._reached:
                 return
@@ -101,11 +93,8 @@ class Teller(Observer):
 
 
 @contextlib.contextmanager
-def _interrupted_when_unwanted() -> Iterator[threading.Event]:
-    """Interrupt this process when its stdin closes, once: twice would leave its run as it is.
-
-    Whoever knows that the run is over sets the event: then there is nothing left to cancel.
-    """
+def _interrupted_when_stdin_closes() -> Iterator[threading.Event]:
+    """Interrupt this process when stdin closes, unless the event says that the run is over."""
     over = threading.Event()
 
     def watch() -> None:
@@ -122,55 +111,58 @@ def _interrupted_when_unwanted() -> Iterator[threading.Event]:
 
 
 @contextlib.contextmanager
-def _until_the_end(teller: Teller, over: threading.Event) -> Iterator[Teller]:
-    """Lend a run who tells of it, and note its end: its report is written after that."""
+def _until_over(writer: EventWriter, over: threading.Event) -> Iterator[EventWriter]:
+    """Lend the writer to a run. The report that follows needs no listener."""
     try:
-        yield teller
+        yield writer
     finally:
         over.set()
 
 
-def carry_out(order: Order, stream: TextIO) -> bool:
-    """Run a fact-check and send its events, the last `complete` or `error`; tell if it succeeds."""
-    teller = Teller(stream, partial(_transcript_length, order))
+def carry_out(order: models.CheckOrder, stream: TextIO) -> bool:
+    """Run a fact-check and write its events, the last `complete` or `error`. Tell if it succeeds.
+
+    An unforeseen error is raised. The service then reports that the worker ended unexpectedly.
+    """
+    writer = EventWriter(stream, partial(_transcript_length, order))
     words = f"Reading the transcript of {order.video_id}."
-    teller.tell("transcript_extraction", words, run_id=order.run_id, video_id=order.video_id)
-    failures: tuple[str, ...] | None = None
+    writer.tell("transcript_extraction", words, run_id=order.run_id, video_id=order.video_id)
     checked: Checked | None = None
+    failures: tuple[str, ...] = ()
+    is_cancelled = False
     try:
-        settings = load_settings(order.home)
-        with _interrupted_when_unwanted() as over:
-            checked = _check(order, settings, lambda _: _until_the_end(teller, over))
+        with _interrupted_when_stdin_closes() as over:
+            checked = _check(order, load_settings(order.home), lambda _: _until_over(writer, over))
         failures = checked.failures
     except KeyboardInterrupt:
-        pass  # before it started, or as it ended
-    except FactibleError as error:
-        failures = None if error.code is ExitCode.INTERRUPTED else (str(error),)
-    except WarehouseError as error:
-        failures = (str(error),)
+        is_cancelled = True
     except Exception as error:
-        if not is_full(error):
+        if isinstance(error, FactibleError | WarehouseError):
+            is_cancelled = getattr(error, "code", None) is ExitCode.INTERRUPTED
+            failures = (str(error),)
+        elif is_full(error):
+            failures = (f"{NO_ROOM} for the data folder. Make room, then check again.",)
+        else:
             raise
-        failures = (f"{NO_ROOM} for the data folder. Make room, then check again.",)
-    if failures is None:
-        words = "The run was cancelled. What was complete by then is stored."
-        teller.send(error_update(words, order.run_id, cancelled=True))
+    if is_cancelled:
+        words = "The run was cancelled. Its complete results are stored."
+        writer.write(models.error_update(words, order.run_id, cancelled=True))
         return False
-
-    from factible_assets.web.results import result_of  # noqa: PLC0415
-
     if checked is None or failures:
-        teller.send(error_update(" ".join(failures), order.run_id, failures=failures))
+        writer.write(models.error_update(" ".join(failures), order.run_id, failures=failures))
         return False
-    teller.tell("generating_report", "Writing the report.")
-    result = result_of(checked.data)
+
+    from factible_assets.web.results import video_result  # noqa: PLC0415
+
+    writer.tell("generating_report", "Writing the report.")
+    result = video_result(checked.data)
     words = f"{order.video_id} is checked: {counted(result.total_claims, 'claim')}."
-    teller.tell("complete", words, result=result.model_dump(mode="json"))
+    writer.tell("complete", words, result=result.model_dump(mode="json"))
     return True
 
 
-def _check(order: Order, settings: Settings, watch: Watch) -> Checked:
-    # Loading Dagster takes seconds, in which the client has already heard of the run.
+def _check(order: models.CheckOrder, settings: Settings, watch: Watch) -> Checked:
+    # Loading Dagster takes seconds. The client has already received the first event.
     from factible_assets.runs import launch, review  # noqa: PLC0415
 
     if order.claim_id is None:
@@ -192,10 +184,8 @@ def _check(order: Order, settings: Settings, watch: Watch) -> Checked:
     ).checked
 
 
-def _transcript_length(order: Order) -> int | None:
-    """Return the length of the stored transcript in characters; None if it cannot be read now."""
-    from warehouse.store import Warehouse  # noqa: PLC0415
-
+def _transcript_length(order: models.CheckOrder) -> int | None:
+    """Return the length of the stored transcript, or None if it cannot be read now."""
     with contextlib.suppress(WarehouseError):
         store = Warehouse(load_settings(order.home).warehouse)
         return sum(len(each.text) for each in store.read_current(Transcript, order.video_id))
@@ -203,22 +193,21 @@ def _transcript_length(order: Order) -> int | None:
 
 
 def main() -> int:
-    """Carry out the order on stdin."""
-    # Stdout is for events alone; what else is printed goes to stderr.
+    # Stdout carries events only. Everything else that is printed goes to stderr.
     events = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:
         line = b""
         while not line.endswith(b"\n"):
-            # Not sys.stdin, which would read on into its buffer.
+            # Not from sys.stdin, which would buffer more than the line.
             part = os.read(sys.stdin.fileno(), 65536)
             if not part:
                 return 2
             line += part
         warnings.filterwarnings("ignore")
-        return 0 if carry_out(Order.model_validate_json(line), events) else 1
+        return 0 if carry_out(models.CheckOrder.model_validate_json(line), events) else 1
     finally:
-        # What nobody read any more is left in the buffer.
+        # If the reader is gone, the buffer cannot be flushed.
         with contextlib.suppress(OSError):
             events.close()
 

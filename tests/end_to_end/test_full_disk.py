@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
-from factible_assets.web.models import Order
+from factible_assets.web.models import CheckOrder
 from tests.pipeline.assets.conftest import DEMO_VIDEO
 from tests.shortcuts import prepare
 
@@ -64,7 +64,7 @@ def test_a_full_disk_ends_a_run_of_the_service_with_the_same_sentence(
     tmp_path: Path, most_bytes: int
 ) -> None:
     home = prepare(tmp_path / "home")
-    order = Order(run_id=RUN, video_id=DEMO_VIDEO, home=home, config=ONE_CLAIM)
+    order = CheckOrder(run_id=RUN, video_id=DEMO_VIDEO, home=home, config=ONE_CLAIM)
     command = [sys.executable, "-m", WORKER]
     code, told, words = ended(command, home, most_bytes, f"{order.model_dump_json()}\n")
     last = json.loads(told.splitlines()[-1])

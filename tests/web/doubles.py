@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from factible_assets.web.app import build_server, open_door
-from factible_assets.web.models import Order, ProgressUpdate, error_update, update
+from factible_assets.web.app import bind_socket, build_server
+from factible_assets.web.models import CheckOrder, ProgressUpdate, error_update, progress_update
 from factible_assets.web.runs import Worker
 from tests.patience import eventually
 
@@ -22,7 +22,7 @@ from tests.patience import eventually
 class ScriptedWorker(Worker):
     """A worker that waits for the test's words."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: CheckOrder) -> None:
         self.order = order
         self.cancelled = False
         self.killed = False
@@ -42,12 +42,12 @@ class ScriptedWorker(Worker):
         """Say all that a check without claims says, and go."""
         run_id = self.order.run_id
         self.say(
-            update("transcript_extraction", "Reading.", run_id=run_id),
-            update("transcript_complete", "Read.", transcript_length=5),
-            update("claim_extraction", "Looking."),
-            update("claims_extracted", "0 claims.", claims=[], total_claims=0),
-            update("generating_report", "Writing."),
-            update("complete", "Done.", result={"video_id": self.order.video_id}),
+            progress_update("transcript_extraction", "Reading.", run_id=run_id),
+            progress_update("transcript_complete", "Read.", transcript_length=5),
+            progress_update("claim_extraction", "Looking."),
+            progress_update("claims_extracted", "0 claims.", claims=[], total_claims=0),
+            progress_update("generating_report", "Writing."),
+            progress_update("complete", "Done.", result={"video_id": self.order.video_id}),
         )
         self.vanish()
 
@@ -76,7 +76,7 @@ class Script:
     at_once: bool = False
     workers: list[ScriptedWorker] = field(default_factory=list)
 
-    async def launch(self, order: Order) -> ScriptedWorker:
+    async def launch(self, order: CheckOrder) -> ScriptedWorker:
         worker = ScriptedWorker(order)
         self.workers.append(worker)
         if self.at_once:
@@ -92,7 +92,7 @@ class Script:
 @contextmanager
 def listening(app: FastAPI) -> Iterator[httpx.Client]:
     """Serve an app on loopback and yield a client of it."""
-    door = open_door("127.0.0.1", 0)
+    door = bind_socket("127.0.0.1", 0)
     server = build_server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
     thread.start()

@@ -31,7 +31,7 @@ from uvicorn.config import HTTP_PROTOCOLS
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.web import access, dagster_ui
 from factible_assets.web.app import create_app
-from factible_assets.web.dagster_ui import Starting, admission, behind_walls, own_temporary_folder
+from factible_assets.web.dagster_ui import guarded_ui, own_temporary_folder, report_start, ui_policy
 from tests.patience import eventually
 from tests.web.conftest import TOKEN, bearer
 
@@ -49,8 +49,8 @@ def ui(home: Path, **given: Any) -> ASGIApp:
     page = Route("/{path:path}", lambda _: PlainTextResponse("yes"), methods=["GET", "POST"])
     inner = Starlette(routes=[WebSocketRoute("/graphql", open_socket), page])
     settings = Settings(home=home, **given)
-    admits = admission(settings, LOOPBACK)
-    return behind_walls(inner, admits, create_app(settings, admission=admits))
+    policy = ui_policy(settings, LOOPBACK)
+    return guarded_ui(inner, policy, create_app(settings, guarded_by=policy))
 
 
 def ask(app: ASGIApp, method: str, path: str, **given: Any) -> httpx.Response:
@@ -125,9 +125,9 @@ def test_a_token_is_asked_for_as_a_password(tmp_path: Path) -> None:
 
 
 def test_beyond_this_machine_the_ui_needs_a_token(tmp_path: Path) -> None:
-    admission(Settings(home=tmp_path), "localhost")
+    ui_policy(Settings(home=tmp_path), "localhost")
     with pytest.raises(SettingsError, match="FACTIBLE_SERVE_TOKEN"):
-        admission(Settings(home=tmp_path), EVERYWHERE)
+        ui_policy(Settings(home=tmp_path), EVERYWHERE)
 
 
 def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_path: Path) -> None:
@@ -149,14 +149,12 @@ def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_pa
 def test_a_slow_start_says_what_it_waits_for_until_the_ui_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Starting, "_FIRST_SECONDS", 0.05)
-    monkeypatch.setattr(Starting, "_NEXT_SECONDS", 0.05)
-    monkeypatch.setattr(Starting, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(dagster_ui, "_FIRST_NEWS_SECONDS", 0.05)
+    monkeypatch.setattr(dagster_ui, "_LOOK_SECONDS", 0.01)
     with socket.socket() as reserved:
         reserved.bind((LOOPBACK, 0))
         port = reserved.getsockname()[1]
-        starting = Starting(LOOPBACK, port)
-        thread = threading.Thread(target=starting.tell)
+        thread = threading.Thread(target=report_start, args=(LOOPBACK, port))
         thread.start()
         said = ""
 
@@ -165,9 +163,7 @@ def test_a_slow_start_says_what_it_waits_for_until_the_ui_answers(
             said += capsys.readouterr().err
             return words in said
 
-        eventually(lambda: hears("waiting for Dagster to load"))
-        starting.role = "code"
-        eventually(lambda: hears("waiting for the code server, which loads the pipeline"))
+        eventually(lambda: hears("Dagster is loading."))
         assert "answers on" not in said
         reserved.listen()
         thread.join()
@@ -222,7 +218,7 @@ def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
     monkeypatch.setitem(HTTP_PROTOCOLS, "auto", "auto")
     monkeypatch.setattr(dagster_web, "create_app_from_workspace_process_context", None)
     monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
-    dagster_ui._serve_walled(["--host", LOOPBACK])
+    dagster_ui._serve_guarded(["--host", LOOPBACK])
 
     async def talk(websocket: WebSocket) -> None:
         await websocket.accept()
@@ -256,9 +252,9 @@ def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
 def test_the_desk_stands_beside_dagster_for_those_who_review(tmp_path: Path) -> None:
     tokens = SecretStr(f"Ada:review:{TOKEN}, root:admin:another-{TOKEN}")
     settings = Settings(home=tmp_path, serve_token=tokens)
-    admits = admission(settings, LOOPBACK)
+    policy = ui_policy(settings, LOOPBACK)
     inner = Starlette(routes=[Route("/{path:path}", lambda _: PlainTextResponse("Dagster"))])
-    app = behind_walls(inner, admits, create_app(settings, admission=admits))
+    app = guarded_ui(inner, policy, create_app(settings, guarded_by=policy))
     assert "Check a video" in ask(app, "GET", "/desk", headers=bearer()).text
     assert ask(app, "GET", "/api/v1/videos", headers=bearer()).json()["total"] == 0
     assert ask(app, "GET", "/desk", headers={"Accept": "text/html"}).status_code == 303

@@ -142,7 +142,7 @@ def test_a_hundred_reports_at_once_are_all_answered(
     serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # On a busy machine some of them would be told to come again.
-    monkeypatch.setattr(access, "TURN_SECONDS", A_DAY)
+    monkeypatch.setattr(access, "QUEUE_SECONDS", A_DAY)
     store = store_sample(home)
     store.publish(home / "published.duckdb")
     client = serve()

@@ -17,7 +17,7 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.settings import Settings
 from factible_assets.web import runs
 from factible_assets.web.auth import Client, Clients
-from factible_assets.web.models import RunInfo, update
+from factible_assets.web.models import RunInfo, progress_update
 from tests.patience import eventually
 from tests.web.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
 from tests.web.doubles import Script, events_of
@@ -25,7 +25,7 @@ from tests.web.doubles import Script, events_of
 STREAM = "/api/v1/fact-check/stream"
 VIDEO = "everyday-beliefs-talk"
 OTHER_VIDEO = "dQw4w9WgXcQ"
-READING = update("transcript_extraction", "Reading.", run_id="1", video_id=VIDEO)
+READING = progress_update("transcript_extraction", "Reading.", run_id="1", video_id=VIDEO)
 
 
 def test_a_run_is_streamed_event_by_event_under_its_name_and_number(
@@ -133,7 +133,9 @@ def test_the_docs_show_every_address_and_a_client_that_works(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         worker = script.worker()
         worker.say(
-            update("complete", "Done.", result={"claims": [{"text": "It is.", "verdict": None}]})
+            progress_update(
+                "complete", "Done.", result={"claims": [{"text": "It is.", "verdict": None}]}
+            )
         )
         worker.vanish()
         out, _ = running.communicate()
@@ -165,8 +167,8 @@ def test_who_asks_for_the_same_joins_the_run_and_hears_all_of_it(
 
 async def test_who_joins_a_run_whose_video_cannot_be_listed_hears_its_end(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
-    clients = Clients.of(settings, beyond_loopback=False)
-    house = runs.Runs(settings, clients, Script().launch)
+    clients = Clients.from_settings(settings, beyond_loopback=False)
+    house = runs.RunManager(settings, clients, Script().launch)
     begun, joined, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
 
     def fails() -> None:
@@ -175,9 +177,9 @@ async def test_who_joins_a_run_whose_video_cannot_be_listed_hears_its_end(tmp_pa
         raise OSError(28, "No space left on device")
 
     start = partial(house.start, VIDEO, FactCheckConfig(), Client("a"))
-    first = asyncio.create_task(start(listing=fails))
+    first = asyncio.create_task(start(prepare=fails))
     await begun.wait()
-    second = await start(listing=fails)
+    second = await start(prepare=fails)
     joined.set()
     with pytest.raises(OSError, match="No space left"):
         await first
@@ -206,7 +208,7 @@ def test_more_runs_than_allowed_are_told_to_come_again(serve: Serve, script: Scr
         refused = client.post(STREAM, json={"video_url": OTHER_VIDEO})
         assert refused.status_code == 429
         assert int(refused.headers["retry-after"]) >= 1
-        assert "FACTIBLE_SERVE_MAX_RUNS" in refused.json()["detail"]
+        assert "no more at once" in refused.json()["detail"]
         script.worker().complete()
 
 
@@ -260,7 +262,7 @@ def test_a_client_that_comes_back_in_time_hears_the_rest(serve: Serve, script: S
         assert next(events_of(response)).number == 1
     headers = {"Last-Event-ID": "1"}
     with client.stream("GET", f"{place}/events", headers=headers) as response:
-        script.worker().say(update("claim_extraction", "Looking."))
+        script.worker().say(progress_update("claim_extraction", "Looking."))
         events = events_of(response)
         assert next(events).number == 2
         script.worker().complete()

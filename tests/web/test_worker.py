@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.web import worker
-from factible_assets.web.models import PROGRESS, update
-from factible_assets.web.worker import Teller
+from factible_assets.web.models import PROGRESS, progress_update
+from factible_assets.web.worker import EventWriter
 from tests.report import samples
 
 
@@ -25,9 +25,9 @@ def told(stream: io.StringIO) -> list[dict[str, object]]:
 
 def test_claims_never_come_before_the_transcript_they_come_from() -> None:
     stream = io.StringIO()
-    teller = Teller(stream, lambda: 42)
-    teller.claims_found([samples.claim(0)])
-    teller.asset_stored("transcripts")
+    writer = EventWriter(stream, lambda: 42)
+    writer.claims_found([samples.claim(0)])
+    writer.asset_stored("transcripts")
     steps = [event["step"] for event in told(stream)]
     assert steps == ["transcript_complete", "claim_extraction", "claims_extracted"]
     assert told(stream)[0]["data"] == {"transcript_length": 42}
@@ -35,14 +35,14 @@ def test_claims_never_come_before_the_transcript_they_come_from() -> None:
 
 def test_a_step_that_is_repeated_is_heard_once() -> None:
     stream = io.StringIO()
-    teller = Teller(stream, lambda: None)
+    writer = EventWriter(stream, lambda: None)
     claims = [samples.claim(number) for number in range(2)]
     for _ in range(2):
-        teller.asset_stored("transcripts")
-        teller.asset_stored("claims")
-        teller.claims_found(claims)
+        writer.asset_stored("transcripts")
+        writer.asset_stored("claims")
+        writer.claims_found(claims)
         for number, claim in enumerate(claims):
-            teller.verdict_reached(claim, samples.verdict(number, "supports"))
+            writer.verdict_reached(claim, samples.verdict(number, "supports"))
     steps = [event["step"] for event in told(stream)]
     assert steps.count("claims_extracted") == steps.count("transcript_complete") == 1
     assert steps.count("verdict_reached") == 2
@@ -55,7 +55,7 @@ def test_a_listener_that_is_gone_disturbs_no_run() -> None:
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
-    Teller(Gone(), lambda: 1).claims_found([samples.claim(0)])
+    EventWriter(Gone(), lambda: 1).claims_found([samples.claim(0)])
 
 
 @pytest.mark.parametrize("is_over", [True, False])
@@ -66,8 +66,8 @@ def test_who_hangs_up_after_the_end_of_a_run_cancels_nothing(
     cancelled = contextlib.nullcontext() if is_over else pytest.raises(KeyboardInterrupt)
     with os.fdopen(reader) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        with cancelled, worker._interrupted_when_unwanted() as over:
-            with worker._until_the_end(Teller(io.StringIO(), lambda: 1), over):
+        with cancelled, worker._interrupted_when_stdin_closes() as over:
+            with worker._until_over(EventWriter(io.StringIO(), lambda: 1), over):
                 if not is_over:
                     os.close(writer)
                     time.sleep(10)
@@ -78,7 +78,9 @@ def test_who_hangs_up_after_the_end_of_a_run_cancels_nothing(
 @given(total=st.integers(0, 50), data=st.data())
 def test_verdicts_lie_between_the_claims_and_the_report(total: int, data: st.DataObject) -> None:
     counts = sorted(data.draw(st.lists(st.integers(0, max(total, 1)), min_size=1)))
-    told = [update("verdict_reached", "", reached=each, total_claims=total) for each in counts]
+    told = [
+        progress_update("verdict_reached", "", reached=each, total_claims=total) for each in counts
+    ]
     progress = [event.progress for event in told]
     assert progress == sorted(progress)
     assert PROGRESS["claims_extracted"] <= progress[0]

@@ -1,4 +1,4 @@
-// A check that goes on: its claims as they are found, its verdicts as they are reached.
+// The page of a running check: adds claims and verdicts as their events come.
 document.addEventListener("DOMContentLoaded", () => {
   const run = document.getElementById("run");
   if (!run || "over" in run.dataset) return;
@@ -47,6 +47,6 @@ document.addEventListener("DOMContentLoaded", () => {
     byId("done").hidden = step === "error";
     if (step === "complete") byId("done").firstElementChild.focus();
   };
-  // An event that is called error comes as one that is no message, too: when the line is lost.
+  // A lost connection gives an error event too, but one without data.
   for (const step of STEPS) events.addEventListener(step, (event) => event.data && hear(event));
 });

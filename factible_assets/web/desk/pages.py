@@ -1,11 +1,4 @@
-"""The pages of the desk: values in, a document and its policy out; and what their lists ask.
-
-What belongs here: which template, style and script a page has, who looks at it, a report narrowed
-to one claim, what the forms of a claim offer and which version of the claim they are made from;
-what an address of the queue or the search asks for, and the rows that answer it. What does not:
-connections, the report itself and its walls around hostile text (report/), recording what a
-reviewer does (runs/review.py).
-"""
+"""Renders the pages of the desk, and reads the lists that they show."""
 
 from __future__ import annotations
 
@@ -33,9 +26,11 @@ from resources.statements import statements
 from warehouse.store import Warehouse
 
 Row: TypeAlias = dict[str, Any]
+Page: TypeAlias = tuple[str, str]
+"""A document and its content security policy."""
 
-_WRITTEN = statements("factible_assets.web.desk", "pages.sql")
-_SQL = {name: sql.replace("{listed}", _WRITTEN["listed"]) for name, sql in _WRITTEN.items()}
+_STATEMENTS = statements("factible_assets.web.desk", "pages.sql")
+_SQL = {name: sql.replace("{listed}", _STATEMENTS["listed"]) for name, sql in _STATEMENTS.items()}
 
 TABS = {
     "incomplete": "Incomplete",
@@ -48,42 +43,42 @@ TABS = {
 SORTS = {
     "uncertainty": "important and uncertain first",
     "importance": "most important first",
-    "confidence": "surest first",
+    "confidence": "most confident first",
     "turned": "last turned first",
     "newest": "last checked first",
     "oldest": "checked longest ago first",
     "video": "by video and time",
 }
 ROWS_OF_QUEUE, ROWS_FOUND = 40, 15
-"""Rows of one page of the queue, and of each kind on one page of what was found."""
-
-DOUBT = 0.35
-"""From where a claim is important and uncertain: its importance times what its confidence leaves to
-certainty, both from 0 to 1."""
-
-ALIKE = 0.5
-"""From which similarity two claims are shown as near-duplicates, of 1."""
+"""Rows per page: of the queue, and of each kind of search result."""
+UNCERTAIN = 0.35
+"""A claim counts as uncertain from this product on: importance times (1 - confidence), 0 to 1."""
+SIMILAR = 0.5
+"""Claims count as near-duplicates from this similarity on, 0 to 1."""
 
 _DAYS = 7
 _LAST_PAGE = 100_000
 _LONGEST_COUNT = 7
-_MOST_ALIKE = 8
+_MOST_SIMILAR = 8
 _MOST_WORDS = 12
 _STEM = 6
 _WORD = re.compile(r"[^\W_]+")
-
 _STYLES = ("shared.css", "desk.css")
-_AROUND = 2
-"""Paragraphs of the transcript that are shown before and after a claim."""
+_PARAGRAPHS_AROUND = 2
+"""Paragraphs of the transcript before and after a claim on its page."""
+
+_CHOSEN_TEXT: frozenset[records.ReviewKind] = frozenset(
+    {"sign", "assess", "overrule_source", "block_source", "unblock_source"}
+)
+"""The acts whose `text` the reviewer chooses from a list."""
 
 
 def video_path(video_id: str) -> str:
-    """Return where the desk shows a video."""
     return f"/desk/videos/{quote(video_id, safe='')}"
 
 
 def claim_path(video_id: str, claim_id: str) -> str:
-    """Return where the desk shows a claim, whatever else is found in its video later."""
+    """Return the permanent address of a claim's page."""
     return f"{video_path(video_id)}/claims/{quote(claim_id, safe='')}"
 
 
@@ -91,100 +86,15 @@ _ENGINE = environment("factible_assets.web.desk")
 _ENGINE.globals.update(video_path=video_path, claim_path=claim_path)
 
 
-def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
-    """Return a report narrowed to one claim, by its id or a former one; None if there is none."""
-    report = arrange(data)
-    renamed = reviews.claims_in_force(data.reviews).names.get(claim_id, claim_id)
-    view = report.by_id.get(claim_id) or report.by_id.get(renamed)
-    if view is None:
-        return None
-    stored = [replace(each, claims=[view]) for each in report.stored if view in each.claims]
-    places = [
-        number
-        for number, block in enumerate(report.transcript)
-        if any(view.claim.claim_id in run.ids for run in block.runs)
-    ]
-    around = slice(max(0, places[0] - _AROUND), places[-1] + 1 + _AROUND) if places else slice(0)
-    return replace(
-        report, claims=[view], first_screen=[], transcript=report.transcript[around], stored=stored
-    )
-
-
-def version_of(
-    claim: records.Claim, acts: Sequence[records.ReviewAction], verdict: records.Verdict | None
-) -> str:
-    """Return the version of a claim's state that a form is made from: `{number of acts}-{hash}`.
-
-    It covers the words of the claim, everything that reviewers did to it, and the verdict as the
-    last check stored it, but for the rank, which the other claims of the video decide too.
-    """
-    stored = verdict.model_dump_json(exclude={"rank"}) if verdict else ""
-    ids = (act.action_id for act in acts)
-    return f"{len(acts)}-{digest(chr(0).join((claim.text, stored, *ids)).encode())}"
-
-
-def version_of_file(file: ClaimFile) -> str:
-    """Return the version of a claim as the live warehouse has it."""
-    return version_of(file.claim, file.actions, file.verdict)
-
-
-_FREE_TEXT: Mapping[str, tuple[str, ...]] = {
-    "sign": ("reason",),
-    "assess": ("reason",),
-    "assign": ("text",),
-    "overrule_source": ("reason",),
-    "block_source": ("reason",),
-    "unblock_source": ("reason",),
-    "drop_claim": ("reason",),
-    "restore_claim": ("reason",),
-    "remove_query": ("reason",),
-}
-"""The fields that a reviewer words, by kind; of all other kinds `text` and `reason`."""
-
-
-def outdated(
-    viewer: Viewer, file: ClaimFile, kind: records.ReviewKind, fields: Mapping[str, str], why: str
-) -> tuple[str, str]:
-    """Return the page that shows the newer state of a claim beside a form that was not recorded.
-
-    The form keeps its words. It carries the version of the newer state, so that a second press
-    records it. `why` says what kept it from being recorded, if it was not the newer state.
-    """
-    count = fields.get("seen", "").partition("-")[0]
-    seen = int(count) if count.isdecimal() and len(count) < _LONGEST_COUNT else len(file.actions)
-    texts = {query.query_id: query.text for query in file.queries}
-    now = [
-        (act, act_words(act.action, act.target, act.value, texts.get(act.target or "")))
-        for act in file.actions
-    ]
-    given = {name: value for name, value in fields.items() if value.strip() and name != "act"}
-    text = given.get("text")
-    value = given.get("value") or (None if text == "none" else text)
-    target = given.get("query") or text
-    value = None if value == "none" else value
-    worded = [name for name in _FREE_TEXT.get(kind, ("text", "reason")) if name in given]
-    kept = {name: each for name, each in given.items() if name not in {*worded, "seen", "again"}}
-    return page(
-        "outdated",
-        viewer,
-        file=file,
-        why=why,
-        news=now[seen:],
-        told=act_words(kind, target, value, texts.get(target or "")),
-        kind=kind,
-        kept=kept,
-        worded={name: given[name] for name in worded},
-        again="again" in given,
-        seen=version_of_file(file),
-        path=claim_path(file.video_id, file.claim.claim_id),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks: the name under which they review, what they may do, how fresh what they see is.
+    """The person who looks at a page.
 
-    `behind_since` is when that was published, if there is more that is not yet; with a zone.
+    Attributes:
+        name: The name under which they review.
+        may_review: Whether their role lets them review.
+        has_session: Whether they signed in with a token.
+        behind_since: When the shown data was published, if newer data is not published yet.
     """
 
     name: str
@@ -193,15 +103,47 @@ class Viewer:
     behind_since: datetime | None = None
 
 
-def page(name: str, viewer: Viewer | None, **values: Any) -> tuple[str, str]:
-    """Return a page of the desk and its policy; without a viewer it has no way to the others."""
+def page(name: str, viewer: Viewer | None, **values: Any) -> Page:
+    """Return a page of the desk. Without a viewer, it has no navigation."""
     scripts = ("shared.js", "desk.js")
     given = {"here": name, "viewer": viewer, **values}
     return document(_ENGINE, f"{name}.html.jinja", _STYLES, scripts, sends=True, **given)
 
 
-def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str, str]:
-    """Return the page of a video, or with `is_open` of one claim with the forms to act on it."""
+def card(**values: Any) -> Page:
+    """Return the card of a claim, which other sites may frame. It has no script."""
+    return document(_ENGINE, "card.html.jinja", _STYLES, **values)
+
+
+# --- The report of a video or of one claim --------------------------------------------------------
+
+
+def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
+    """Narrow a report to one claim, by its current or a former id. Unknown claims give None."""
+    report = arrange(data)
+    renamed = reviews.claims_in_force(data.reviews).names.get(claim_id, claim_id)
+    view = report.by_id.get(claim_id) or report.by_id.get(renamed)
+    if view is None:
+        return None
+    places = [
+        number
+        for number, paragraph in enumerate(report.transcript)
+        if any(view.claim.claim_id in run.ids for run in paragraph.runs)
+    ]
+    around = slice(0)
+    if places:
+        around = slice(max(0, places[0] - _PARAGRAPHS_AROUND), places[-1] + 1 + _PARAGRAPHS_AROUND)
+    return replace(
+        report,
+        claims=[view],
+        first_screen=[],
+        transcript=report.transcript[around],
+        stored=[replace(each, claims=[view]) for each in report.stored if view in each.claims],
+    )
+
+
+def report_page(viewer: Viewer, report: ReportView, **values: Any) -> Page:
+    """Return the page of a video, or with `is_open` of one claim and the forms to review it."""
     macros = cast("Any", _ENGINE.get_template("tools.html.jinja").module)
     data, video_id = report.data, report.data.video.video_id
     is_open = bool(values.get("is_open"))
@@ -209,26 +151,21 @@ def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str,
     corrections = reviews.corrections_by_claim(data.reviews)
 
     def tools(view: ClaimView) -> Markup:
-        claim = view.claim
+        claim, acts = view.claim, [act for act, _ in view.reviews]
         mine = corrections.get(claim.claim_id, reviews.NO_CORRECTIONS)
-        assigned = reviews.latest("assign", (act for act, _ in view.reviews))
-        # What a reviewer can act on: the claim, its next queries, its sources, who has it to do.
+        assigned = reviews.latest("assign", acts)
+        verdict = data.stored_verdicts.get(claim.claim_id, view.verdict)
+        queries = [query for query, _ in view.searches]
         desk = {
             "view": view,
             "path": claim_path(video_id, claim.claim_id),
-            "queries": reviews.corrected_queries(
-                claim, [query for query, _ in view.searches], mine
-            ),
+            "queries": reviews.corrected_queries(claim, queries, mine),
             "sources": [source for sources in view.groups.values() for source in sources],
-            "spoken_of": [*mine.sources],
+            "corrected_sources": [*mine.sources],
             "assigned_to": assigned.value if assigned else None,
-            "version": version_of(
-                claim,
-                [act for act, _ in view.reviews],
-                data.stored_verdicts.get(claim.claim_id, view.verdict),
-            ),
+            "version": claim_version(claim, acts, verdict),
         }
-        make: Callable[..., Markup] = macros.review if is_open else macros.way_in
+        make: Callable[..., Markup] = macros.review if is_open else macros.review_link
         return make(desk, viewer, **(values if is_open else {}))
 
     def claim_href(view: ClaimView) -> str:
@@ -248,19 +185,73 @@ def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str,
     )
 
 
-def card(**values: Any) -> tuple[str, str]:
-    """Return the small page of one claim that others may frame, without any script."""
-    return document(_ENGINE, "card.html.jinja", _STYLES, **values)
+# --- Forms that were made from an older state of a claim ------------------------------------------
 
 
-# --- What lists ask the published copy ------------------------------------------------------------
+def claim_version(
+    claim: records.Claim, acts: Sequence[records.ReviewAction], verdict: records.Verdict | None
+) -> str:
+    """Return the version of a claim that a form is made from: `{number of acts}-{hash}`.
+
+    It covers the claim's words, all acts of reviewers, and the verdict as the last check stored it.
+    The rank is left out, because the video's other claims decide it too.
+    """
+    stored = verdict.model_dump_json(exclude={"rank"}) if verdict else ""
+    ids = (act.action_id for act in acts)
+    return f"{len(acts)}-{digest(chr(0).join((claim.text, stored, *ids)).encode())}"
+
+
+def current_version(file: ClaimFile) -> str:
+    """Return the version of a claim in the live warehouse."""
+    return claim_version(file.claim, file.actions, file.verdict)
+
+
+def outdated_page(
+    viewer: Viewer, file: ClaimFile, kind: records.ReviewKind, fields: Mapping[str, str], why: str
+) -> Page:
+    """Show a form that was not recorded beside the current state of its claim.
+
+    The form keeps its words and carries the current version, so that sending it again records it.
+    `why` is empty if the claim has changed, else a sentence about another reason.
+    """
+    count = fields.get("seen", "").partition("-")[0]
+    seen = int(count) if count.isdecimal() and len(count) < _LONGEST_COUNT else len(file.actions)
+    query_texts = {query.query_id: query.text for query in file.queries}
+    news = [
+        (act, act_words(act.action, act.target, act.value, query_texts.get(act.target or "")))
+        for act in file.actions[seen:]
+    ]
+    given = {name: value for name, value in fields.items() if value.strip() and name != "act"}
+    text = given.get("text")
+    value = given.get("value") or (None if text == "none" else text)
+    value = None if value == "none" else value
+    target = given.get("query") or text
+    editable = ["reason"] if kind in _CHOSEN_TEXT else ["text", "reason"]
+    kept = {name: each for name, each in given.items() if name not in {*editable, "seen", "again"}}
+    return page(
+        "outdated",
+        viewer,
+        file=file,
+        why=why,
+        news=news,
+        told=act_words(kind, target, value, query_texts.get(target or "")),
+        kind=kind,
+        kept=kept,
+        editable={name: given[name] for name in editable if name in given},
+        again="again" in given,
+        seen=current_version(file),
+        path=claim_path(file.video_id, file.claim.claim_id),
+    )
+
+
+# --- Lists from the published copy ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One page of the queue. An unknown value in an address stands for the default.
+class QueueQuery:
+    """The filters of the queue's address. An unknown value means the default.
 
-    An empty `tab` stands for the first tab that has a claim.
+    An empty `tab` means the first tab that has a claim.
     """
 
     tab: str = ""
@@ -271,8 +262,7 @@ class Wanted:
     page: int = 1
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Self:
-        """Read the query of an address."""
+    def from_address(cls, query: Mapping[str, str]) -> Self:
         tab, sort, page = (query.get(name, "") for name in ("tab", "sort", "page"))
         is_number = page.isascii() and page.isdecimal() and len(page) <= len(str(_LAST_PAGE))
         try:
@@ -289,35 +279,40 @@ class Wanted:
         )
 
     def address(self, **changes: object) -> str:
-        """Return the address that asks for this, changed in some respect, from its first page."""
+        """Return the address of this query with changes. It starts again at page 1."""
         given = asdict(self) | {"page": 1} | changes
         return f"/desk/queue?{urlencode({key: value for key, value in given.items() if value})}"
 
 
-def read_queue(now: Warehouse, wanted: Wanted, me: str) -> Row:
-    """Return a page of the queue as the reviewer of that name sees it.
+def read_queue(now: Warehouse, query: QueueQuery, me: str) -> Row:
+    """Return one page of the queue of a reviewer.
 
-    Beside the `rows` these are how many claims each tab has (`numbers`), `total` for the wanted
-    one, on how many `pages`, and the `corpora` and `channels` that can be chosen.
+    The values are the `query`, its `rows`, the number of claims of each tab (`numbers`), `total`
+    and `pages` of the chosen tab, and the `corpora` and `channels` to choose from.
     """
-    names: dict[str, str] = {}
+    new_ids: dict[str, str] = {}
     for row in now.rows(_SQL["rewordings"]):
-        before, made = row["claim_id"], id_of_claim(row["video_id"], row["value"])
-        names = {old: made if now == before else now for old, now in names.items()}
-        names[before] = made
-    filters: dict[str, Any] = {"since": wanted.since, "doubt": DOUBT, "me": me}
-    filters |= {"corpus": wanted.corpus, "channel": wanted.channel}
-    filters |= {"former": list(names), "now": list(names.values())}
+        before, after = row["claim_id"], id_of_claim(row["video_id"], row["value"])
+        new_ids = {old: after if new == before else new for old, new in new_ids.items()}
+        new_ids[before] = after
+    filters: dict[str, Any] = {
+        "since": query.since,
+        "doubt": UNCERTAIN,
+        "me": me,
+        "corpus": query.corpus,
+        "channel": query.channel,
+        "former": list(new_ids),
+        "now": list(new_ids.values()),
+    }
     (counts,) = now.rows(_SQL["counts"], filters)
-    if not wanted.tab:
-        wanted = replace(wanted, tab=next((tab for tab in TABS if counts[tab]), "all"))
-    part = {"tab": wanted.tab, "sort": wanted.sort, "limit": ROWS_OF_QUEUE}
-    rows = now.rows(_SQL["queue"], {**filters, **part, "offset": ROWS_OF_QUEUE * (wanted.page - 1)})
-    places = now.rows(_SQL["places"])
-    total = counts[wanted.tab]
+    if not query.tab:
+        query = replace(query, tab=next((tab for tab in TABS if counts[tab]), "all"))
+    part = {"tab": query.tab, "sort": query.sort, "limit": ROWS_OF_QUEUE}
+    part["offset"] = ROWS_OF_QUEUE * (query.page - 1)
+    total, places = counts[query.tab], now.rows(_SQL["places"])
     return {
-        "wanted": wanted,
-        "rows": rows,
+        "query": query,
+        "rows": now.rows(_SQL["queue"], filters | part),
         "numbers": counts,
         "total": total,
         "pages": max(1, -(-total // ROWS_OF_QUEUE)),
@@ -326,13 +321,12 @@ def read_queue(now: Warehouse, wanted: Wanted, me: str) -> Row:
     }
 
 
-def sought(text: str) -> list[str]:
-    """Return the beginnings of the words that are sought, without marks, each once.
+def search_terms(text: str) -> list[str]:
+    """Return the distinct beginnings of the words of a text, without accents.
 
-    Words that every text has are sought where there are no others.
-
-    A word of more than six letters stands for all that begin as it does, so that "vaccines" finds
-    "vaccination"; one with a digit for itself.
+    A word stands for all words with the same first six letters, so that "vaccines" finds
+    "vaccination". Words with digits stand for themselves. Stop words count only if there are no
+    other words.
     """
     bare = unicodedata.normalize("NFKD", text.lower())
     words = _WORD.findall("".join(each for each in bare if not unicodedata.combining(each)))
@@ -342,18 +336,15 @@ def sought(text: str) -> list[str]:
 
 
 def search(now: Warehouse, text: str, page: int) -> Row:
-    """Return a page of what says most of the words of a text.
+    """Return one page of results for a text.
 
-    These are the `rows` of each kind, best first, how many there are (`totals`), and on how many
-    `pages` the longest list is.
+    The values are the `rows` of each kind, the best first, their `totals`, and the number of
+    `pages` of the longest list.
     """
-    words = sought(text)
-    offset = ROWS_FOUND * (page - 1)
-    rows = (
-        now.rows(_SQL["search"], {"words": words, "limit": ROWS_FOUND, "offset": offset})
-        if words
-        else []
-    )
+    rows: list[Row] = []
+    if words := search_terms(text):
+        part = {"limit": ROWS_FOUND, "offset": ROWS_FOUND * (page - 1)}
+        rows = now.rows(_SQL["search"], {"words": words, **part})
     kinds = ("claim", "quote", "review")
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in kinds}
     totals = {kind: each[0]["total"] if each else 0 for kind, each in by_kind.items()}
@@ -361,7 +352,7 @@ def search(now: Warehouse, text: str, page: int) -> Row:
     return {"rows": by_kind, "totals": totals, "page": page, "pages": pages}
 
 
-def said_before(now: Warehouse, video_id: str, claim_id: str) -> list[Row]:
-    """Return the claims of other videos that say almost what one claim says, most alike first."""
+def similar_claims(now: Warehouse, video_id: str, claim_id: str) -> list[Row]:
+    """Return the claims of other videos that say almost the same, the most similar first."""
     this = {"video_id": video_id, "claim_id": claim_id}
-    return now.rows(_SQL["said_before"], {**this, "similarity": ALIKE, "limit": _MOST_ALIKE})
+    return now.rows(_SQL["similar_claims"], {**this, "similarity": SIMILAR, "limit": _MOST_SIMILAR})

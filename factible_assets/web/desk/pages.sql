@@ -1,4 +1,4 @@
--- What the pages of the desk ask the published copy. Times are in UTC without a zone.
+-- The questions of the desk to the published copy. Times are in UTC without a zone.
 
 -- name: listed
 -- Every claim as the queue lists it; {listed} in the statements below. Filters that are not given
@@ -183,7 +183,7 @@ LEFT JOIN current_verdicts AS verdicts
     ON verdicts.video_id = texts.video_id AND verdicts.claim_id = texts.claim_id
 ORDER BY best.kind, best.score DESC, best.row_id
 
--- name: said_before
+-- name: similar_claims
 -- Claims of other videos that say almost the same: weighted Jaccard similarity of the words'
 -- beginnings (six letters), a word's weight being its inverse document frequency.
 WITH words AS (

@@ -1,32 +1,26 @@
-"""The routes of the desk: pages for people, and what their forms ask for.
+"""The addresses and forms of the desk.
 
-What belongs here: addresses, forms on the wire, who is signed in, which run a page follows. What
-does not: what the pages show (pages.py), what a review means (runs/review.py), what requests
-pass before (walls.py).
-
-Every form is answered by a redirect (303), so that no page is one that sends it again when it is
-loaded again.
+Every form is answered with a redirect (303), so that reloading a page never sends its form again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import html
+import logging
 import tempfile
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from email import message_from_bytes, policy
+from collections.abc import AsyncIterator
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import ValidationError
 from starlette.background import BackgroundTask
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
@@ -40,201 +34,213 @@ from factible_assets.runs import review
 from factible_assets.runs.result import stored_result
 from factible_assets.runs.targets import Target, enlist, resolve
 from factible_assets.stages.reviews import OPINIONS
-from factible_assets.web.access import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT
-from factible_assets.web.auth import SESSION_SECONDS
+from factible_assets.web.access import CARDS, DESK, READING, SIGN_IN, SIGN_OUT
+from factible_assets.web.auth import SESSION_COOKIE, SESSION_SECONDS, Client
 from factible_assets.web.desk import pages
 from factible_assets.web.desk.pages import Viewer, claim_path
-from factible_assets.web.desk.pages import video_path as path_of_video
-from factible_assets.web.models import MOST_CLAIMS, FactCheckRequest, validation_sentence
-from factible_assets.web.runs import ByClient, House, InHouse
+from factible_assets.web.models import MOST_CLAIMS, FactCheckRequest, problem_response
+from factible_assets.web.runs import AppState, CurrentClient, State, state_of
 from factible_assets.wording import outcome_words, plain, verdict_words
+from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 
 _VIDEOS = 25
 _LONGEST_SEARCH = _LONGEST_TITLE = 300
-_TIMELESS: frozenset[ReviewKind] = frozenset({"note", "add_claim"})
-"""Acts that decide nothing about the claim as it stands, and are recorded whatever changed."""
+_MOST_FIELDS = 100
 _LONGEST_NAME = 50
-"""Characters of a file's name, of up to four bytes each, of the 255 that a file system takes."""
+"""Characters of a file's name. A file system takes 255 bytes, and a character has up to four."""
+_UNVERSIONED: frozenset[ReviewKind] = frozenset({"note", "add_claim"})
+"""These acts decide nothing about the claim, so they are recorded in any state of it."""
 
+UNREADABLE = (
+    "The published copy of the results cannot be read now. Check a video again, which publishes a "
+    "new copy, or ask the operator of this service to look at it."
+)
+
+_LOG = logging.getLogger("factible.serve")
 routes = APIRouter(include_in_schema=False)
 
 
-# --- What comes with a request ------------------------------------------------------------------
+# --- Requests and answers -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Form:
-    """What a form brings: its fields, and its files by field, with their names."""
-
-    fields: Mapping[str, str]
-    files: Mapping[str, list[tuple[str, bytes]]] = field(default_factory=dict)
-
-    def get(self, name: str) -> str:
-        """Return a field without the space around it, empty if there is none."""
-        return self.fields.get(name, "").strip()
+async def _read_form(request: Request) -> AsyncIterator[FormData]:
+    async with request.form(max_fields=_MOST_FIELDS) as form:
+        yield form
 
 
-async def _form(request: Request) -> Form:
-    kind, body = request.headers.get("content-type", ""), await request.body()
-    if not kind.startswith("multipart/form-data"):
-        try:
-            return Form(dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=100)))
-        except ValueError as error:
-            raise HTTPException(422, "This form has more fields than any page asks for.") from error
-    fields: dict[str, str] = {}
-    files: dict[str, list[tuple[str, bytes]]] = {}
-    head = f"Content-Type: {kind}\r\n\r\n".encode()
-    for part in message_from_bytes(head + body, policy=policy.HTTP).iter_parts():
-        name = str(part.get_param("name", "", header="content-disposition"))
-        content = cast("bytes", part.get_payload(decode=True) or b"")
-        file = part.get_filename()
-        if file is None:
-            fields[name] = content.decode("utf-8", "replace")
-        elif file and content:
-            # Not every name that may come is one that this machine can give a file.
-            own = plain(Path(file.replace("\\", "/")).name)
-            files.setdefault(name, []).append((own, content))
-    return Form(fields, files)
+def _field(form: FormData, name: str) -> str:
+    """Return a field without the space around it, or an empty text."""
+    value = form.get(name)
+    return value.strip() if isinstance(value, str) else ""
 
 
-def _viewer(request: Request, house: InHouse, client: ByClient) -> Viewer:
+def _files(form: FormData, name: str) -> list[tuple[str, bytes]]:
+    """Return the files of a field that are not empty, each with a safe name."""
+    found = []
+    for upload in form.getlist(name):
+        if isinstance(upload, UploadFile) and upload.filename:
+            # This machine cannot give a file every name that may come.
+            safe = plain(Path(upload.filename.replace("\\", "/")).name)
+            if content := upload.file.read():
+                found.append((safe, content))
+    return found
+
+
+def _viewer(request: Request, state: State, client: CurrentClient) -> Viewer:
     try:
-        name = client.name or review.reviewer_name(None, house.settings)
+        name = client.name or review.reviewer_name(None, state.settings)
     except FactibleError:
         name = "nobody"
-    has_session = bool(house.clients.by_digest) and SESSION in request.cookies
-    return Viewer(name, client.may("review"), has_session, house.results.behind_since())
+    has_session = bool(state.clients.by_digest) and SESSION_COOKIE in request.cookies
+    return Viewer(name, client.may("review"), has_session, state.results.behind_since())
 
 
-Looking = Annotated[Viewer, Depends(_viewer)]
-Filled = Annotated[Form, Depends(_form)]
-Number = Annotated[int, Query(ge=1, le=100_000)]
+CurrentViewer = Annotated[Viewer, Depends(_viewer)]
+SentForm = Annotated[FormData, Depends(_read_form)]
+PageNumber = Annotated[int, Query(ge=1, le=100_000)]
 
 
-def shown(made: tuple[str, str], *, status: int = 200, framed: bool = False) -> HTMLResponse:
-    """Answer with a page under its policy; `framed`: pages of others may frame it."""
-    page, rules = made
+def page_response(page: pages.Page, *, status: int = 200, framed: bool = False) -> HTMLResponse:
+    """Answer with a page under its policy. Other sites may frame it only if `framed`."""
+    text, policy = page
     ancestors = "*" if framed else "'none'"
-    headers = {"Content-Security-Policy": f"{rules}; frame-ancestors {ancestors}"}
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors {ancestors}"}
     if not framed:
-        # Only a page that may say which one it is can prove that its forms are the service's own.
+        # Forms must prove that they come from the service's own pages.
         headers["Referrer-Policy"] = "same-origin"
-    return HTMLResponse(page, status_code=status, headers=headers)
+    return HTMLResponse(text, status_code=status, headers=headers)
 
 
-_PLAIN_TITLES = {
+def _redirect(path: str) -> RedirectResponse:
+    return RedirectResponse(path, status_code=303)
+
+
+_TITLES = {
+    400: "This form cannot be read",
+    401: "Sign in first",
     403: "This is not allowed",
+    404: "Not found",
     405: "Not found",
+    408: "This took too long",
     409: "This cannot be done now",
     413: "This is too large",
     415: "This cannot be read",
     422: "This cannot be done",
     429: "This cannot be done now",
+    503: "This cannot be done now",
 }
-"""What HTTP calls these is no help to whoever filled in a form."""
 
 
-def refused(request: Request, status: int, title: str, detail: str) -> HTMLResponse:
-    """Say on a page why something was not done."""
-    # The walls of Dagster's UI stand around two applications, and name none.
-    client = getattr(request.state, "client", None) if "app" in request.scope else None
-    viewer = _viewer(request, request.app.state.house, client) if client and client.id else None
-    back = request.url.path.rpartition("/")[0] if request.method == "POST" else DESK
+def error_response(
+    request: Request, problem: HTTPException, unsent: bytes | None = None
+) -> Response:
+    """Answer an error: on a page at the desk, elsewhere as problem details.
+
+    A browser without a valid session is sent to the sign-in page. `unsent` is the form that it sent
+    after its session had ended.
+    """
+    path, status = request.scope["path"], problem.status_code
+    is_page = path == "/" or path.startswith((DESK, "/reports/"))
+    accepts_pages = "text/html" in request.headers.get("accept", "")
+    if status == HTTPStatus.UNAUTHORIZED and is_page and accepts_pages:
+        if request.method in READING:
+            query = request.scope["query_string"].decode("latin-1")
+            return _redirect(f"{SIGN_IN}?{urlencode({'to': f'{path}?{query}'.removesuffix('?')})}")
+        back = _own_path(urlsplit(request.headers.get("referer", "")).path)
+        words = (unsent or b"").decode("utf-8", "replace")
+        return _sign_in_response(to=back, path=path, kept=words, ended=True)
+    if not path.startswith(DESK):
+        return problem_response(problem)
+    # Where the Dagster UI is beside the desk, its access control has no state of this app.
+    client: Client | None = getattr(request.state, "client", None)
+    is_known = client is not None and client.id and "app" in request.scope
+    viewer = _viewer(request, state_of(request), client) if client and is_known else None
+    back = path.rpartition("/")[0] if request.method == "POST" else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
-    values = {"title": _PLAIN_TITLES.get(status, title), "detail": detail, "back": back}
-    return shown(pages.page("refused", viewer, **values), status=status)
+    title = _TITLES.get(status, "Something went wrong")
+    made = pages.page("refused", viewer, title=title, detail=problem.detail, back=back)
+    response = page_response(made, status=status)
+    for name, value in (problem.headers or {}).items():
+        response.headers.setdefault(name, value)
+    return response
 
 
-def _there(path: str) -> RedirectResponse:
-    return RedirectResponse(path, status_code=303)
-
-
-# --- The way in ---------------------------------------------------------------------------------
+# --- Sign in --------------------------------------------------------------------------------------
 
 
 @routes.get(SIGN_IN)
 def sign_in_page(to: str = DESK) -> HTMLResponse:
-    """Ask for a token."""
-    return _asks_for_token(to=_own(to), status=200)
+    return _sign_in_response(to=_own_path(to), status=200)
 
 
-def _asks_for_token(*, status: int = 401, **values: Any) -> HTMLResponse:
-    usual = {"refused": False, "ended": False, "kept": "", "path": ""}
-    return shown(pages.page("sign_in", None, **usual | values), status=status)
-
-
-def session_ended(path: str, referer: str, kept: bytes | None) -> HTMLResponse:
-    """Answer a form that comes after its session has ended: ask for the token, keep the words.
-
-    `kept` is the form as it came, None where it is no form of words, or too long to be kept.
-    """
-    words = (kept or b"").decode("utf-8", "replace")
-    return _asks_for_token(to=_own(urlsplit(referer).path), path=path, kept=words, ended=True)
+def _sign_in_response(*, status: int = 401, **values: Any) -> HTMLResponse:
+    defaults = {"refused": False, "ended": False, "kept": "", "path": ""}
+    return page_response(pages.page("sign_in", None, **defaults | values), status=status)
 
 
 @routes.post(SIGN_IN)
-def sign_in(request: Request, house: InHouse, form: Filled) -> Response:
-    """Take a token for a session."""
-    to = _own(form.get("to"))
-    if not house.clients.by_digest:
-        return _there(to)
-    kept = {name: form.fields.get(name, "") for name in ("kept", "path")}
+def sign_in(request: Request, state: State, form: SentForm) -> Response:
+    """Start a session for a token. The words of a form that came without one are shown again."""
+    to, kept, path = _own_path(_field(form, "to")), _field(form, "kept"), _field(form, "path")
+    if not state.clients.by_digest:
+        return _redirect(to)
     address = request.client.host if request.client else ""
-    client = house.clients.with_token(form.get("token"), address)
+    client = state.clients.client_with_token(_field(form, "token"), address)
     if client is None:
-        return _asks_for_token(to=to, refused=True, kept=kept["kept"], path=kept["path"])
-    response: Response = _there(to)
-    if kept["kept"]:
-        words = dict(parse_qsl(kept["kept"], max_num_fields=100))
-        values = {"to": to, "path": _own(kept["path"]), "words": words}
-        response = shown(pages.page("unrecorded", None, **values))
+        return _sign_in_response(to=to, refused=True, kept=kept, path=path)
+    response: Response = _redirect(to)
+    if kept:
+        words = dict(parse_qsl(kept, max_num_fields=_MOST_FIELDS))
+        values = {"to": to, "path": _own_path(path), "words": words}
+        response = page_response(pages.page("unrecorded", None, **values))
     response.set_cookie(
-        SESSION,
-        house.clients.begin_session(client),
+        SESSION_COOKIE,
+        state.clients.begin_session(client),
         max_age=int(SESSION_SECONDS),
         httponly=True,
         samesite="strict",
-        secure=_base(request, house).startswith("https:"),
+        secure=_base_url(request, state).startswith("https:"),
     )
     return response
 
 
 @routes.post(SIGN_OUT)
-def sign_out(request: Request, house: InHouse) -> Response:
-    """End the session, for this browser and for whoever has a copy of its cookie."""
-    house.clients.end_session(request.cookies.get(SESSION, ""))
-    response = _there(SIGN_IN)
-    response.delete_cookie(SESSION)
+def sign_out(request: Request, state: State) -> Response:
+    """End the session here and wherever a copy of its cookie is."""
+    state.clients.end_session(request.cookies.get(SESSION_COOKIE, ""))
+    response = _redirect(SIGN_IN)
+    response.delete_cookie(SESSION_COOKIE)
     return response
 
 
-def _own(to: str) -> str:
-    """Return where somebody is led, which is a page of this service."""
+def _own_path(to: str) -> str:
+    """Return the path if it is a page of this service, else that of the desk."""
     is_own = to.startswith((f"{DESK}/", f"{DESK}?", "/reports/")) and "\\" not in to
     return to if is_own and to.isprintable() else DESK
 
 
-# --- Start --------------------------------------------------------------------------------------
+# --- Start ----------------------------------------------------------------------------------------
 
 
 @routes.get(DESK)
-def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
-    """Show where a check begins, and what was checked."""
+def start(state: State, viewer: CurrentViewer, page: PageNumber = 1) -> HTMLResponse:
+    """Show the form that starts a check, and the checked videos."""
     videos, total, unread = [], 0, None
     try:
-        found = house.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
+        found = state.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
         videos, total = [video.model_dump() for video in found.items], found.total
-    except HTTPException as error:
-        # The check that makes the list readable again begins here.
-        unread = error.detail
-    return shown(
+    except WarehouseError as error:
+        # The form must stay, because a new check makes the list readable again.
+        _LOG.error("The published copy cannot be read: %s", error)
+        unread = UNREADABLE
+    return page_response(
         pages.page(
             "start",
             viewer,
             videos=videos,
             unread=unread,
-            runs=house.runs.all()[:5],
+            runs=state.runs.all()[:5],
             number=page,
             pages=-(-total // _VIDEOS),
         )
@@ -242,79 +248,78 @@ def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
 
 
 @routes.post(f"{DESK}/checks")
-async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
-    """Start a check of a link, of a transcript, or of the demo."""
-    if form.get("demo"):
-        run = await house.runs.start(DEMO_VIDEO, demo_config(), client)
-        return _there(f"{DESK}/runs/{run.run_id}")
-    brings = bool(form.files.get("transcript"))
-    link = "transcript" if brings else form.get("link")
-    if not link:
+async def check(state: State, client: CurrentClient, form: SentForm) -> Response:
+    """Start a check of a link, of an uploaded file, or of the demo."""
+    if _field(form, "demo"):
+        run = await state.runs.start(DEMO_VIDEO, demo_config(), client)
+        return _redirect(f"{DESK}/runs/{run.run_id}")
+    link, title = _field(form, "link"), _field(form, "title")
+    uploads = await asyncio.to_thread(_files, form, "transcript")
+    if not (uploads or link):
         raise HTTPException(422, "Give the link of a video, or a transcript.")
-    most = form.get("max_claims") or str(MOST_CLAIMS)
-    # A strict field takes a number and not its digits; other text is left for it to refuse.
-    number = int(most) if most.isdecimal() and len(most) <= len(str(MOST_CLAIMS)) else most
-    try:
-        asked = FactCheckRequest.model_validate({"video_url": link, "max_claims": number})
-    except ValidationError as error:
-        raise HTTPException(422, validation_sentence(error.errors())) from error
-    config = asked.config()
-    if not brings:
-        run = await house.runs.start(link, config, client)
-        return _there(f"{DESK}/runs/{run.run_id}")
-    if (size := len(form.get("title"))) > _LONGEST_TITLE:
-        raise HTTPException(
-            422, f"The title has {size} characters. Give one of {_LONGEST_TITLE} at most."
+    most = _field(form, "max_claims") or str(MOST_CLAIMS)
+    if most not in {str(number) for number in range(1, MOST_CLAIMS + 1)}:
+        raise HTTPException(422, f"Give a number of claims from 1 to {MOST_CLAIMS}.")
+    config = FactCheckRequest(video_url="-", max_claims=int(most)).config()
+    if not uploads:
+        run = await state.runs.start(link, config, client)
+        return _redirect(f"{DESK}/runs/{run.run_id}")
+    if len(title) > _LONGEST_TITLE:
+        words = f"The title has {len(title)} characters. Give at most {_LONGEST_TITLE}."
+        raise HTTPException(422, words)
+    with tempfile.TemporaryDirectory(prefix="factible-desk-") as folder:
+        brought = await asyncio.to_thread(_files, form, "pages")
+        target, web = await asyncio.to_thread(
+            _save_uploads, uploads[0], brought, title, Path(folder), state
         )
-    with tempfile.TemporaryDirectory(prefix="factible-desk-") as place:
-        target, web = await asyncio.to_thread(_brought, form, Path(place), house)
         if web is not None:
-            # The pages that somebody brings are rated as `factible check --pages` does.
+            # Pages that a person brings have this rating on the command line too.
             search = config.search.model_copy(update={"web": web, "pages_rating": "medium"})
             config = config.model_copy(update={"search": search})
-        listing = partial(enlist, target, house.settings, web, "medium" if web else None)
-        run = await house.runs.start(target.video_id, config, client, listing=listing)
-    return _there(f"{DESK}/runs/{run.run_id}")
+        prepare = partial(enlist, target, state.settings, web, "medium" if web else None)
+        run = await state.runs.start(target.video_id, config, client, prepare=prepare)
+    return _redirect(f"{DESK}/runs/{run.run_id}")
 
 
-def _brought(form: Form, place: Path, house: House) -> tuple[Target, str | None]:
-    """Lay out a transcript that somebody brought; return its video, and the web of its pages."""
+def _save_uploads(
+    transcript: tuple[str, bytes],
+    brought: list[tuple[str, bytes]],
+    title: str,
+    folder: Path,
+    state: AppState,
+) -> tuple[Target, str | None]:
+    """Save a transcript and its pages. Return the video and the web of the pages, if any."""
     from factible_assets.stages.urls import canonical_url  # noqa: PLC0415
     from resources.archive.sources import ArchiveError  # noqa: PLC0415
     from resources.archive.store import Archive  # noqa: PLC0415
     from resources.transcripts.base import TranscriptError  # noqa: PLC0415
 
-    settings = house.settings
+    settings, (name, content) = state.settings, transcript
     settings.ensure_home()
-    web = None
-    folder = place / "pages"
-    for each in (folder, place / "transcript"):
-        each.mkdir()
-    name, content = form.files["transcript"][0]
-    # A name of dots alone is a folder's.
+    for each in ("pages", "transcript"):
+        (folder / each).mkdir()
+    # A name of dots only would be a folder.
     stem = Path(name).stem[:_LONGEST_NAME].strip(". ") or "transcript"
-    file = place / "transcript" / f"{stem}{Path(name).suffix[:8]}"
+    file = folder / "transcript" / f"{stem}{Path(name).suffix[:8]}"
     file.write_bytes(content)
-    brought = form.files.get("pages", [])
     for number, (page, text) in enumerate(brought):
-        (folder / f"{number:03}-{page[-_LONGEST_NAME:]}").write_bytes(text)
+        (folder / "pages" / f"{number:03}-{page[-_LONGEST_NAME:]}").write_bytes(text)
     try:
-        target = resolve(str(file), form.get("title") or None, settings)
-        if brought:
-            together = b"\0".join(text for _, text in brought)
-            collection = f"desk-{digest(together)}"
-            web = f"archive:{collection}"
-            archive = Archive(settings.archive, canonicalise=canonical_url)
-            archive.import_from(folder, collection)
+        target = resolve(str(file), title or None, settings)
+        if not brought:
+            return target, None
+        collection = f"desk-{digest(bytes(0).join(text for _, text in brought))}"
+        archive = Archive(settings.archive, canonicalise=canonical_url)
+        archive.import_from(folder / "pages", collection)
     except (TranscriptError, ArchiveError) as error:
-        raise HTTPException(422, str(error).replace(str(place), "")) from error
-    return target, web
+        raise HTTPException(422, str(error).replace(str(folder), "")) from error
+    return target, f"archive:{collection}"
 
 
 @routes.get(f"{DESK}/runs/{{run_id}}")
-async def run_page(run_id: uuid.UUID, house: InHouse, viewer: Looking) -> HTMLResponse:
-    """Show how a check gets on."""
-    run = house.runs.get(str(run_id))
+async def run_page(run_id: uuid.UUID, state: State, viewer: CurrentViewer) -> HTMLResponse:
+    """Show the progress of a check."""
+    run = state.runs.get(str(run_id))
     claims: dict[str, dict[str, Any]] = {}
     for data in (event.data or {} for event in run.events):
         for claim in data.get("claims", ()):
@@ -324,61 +329,63 @@ async def run_page(run_id: uuid.UUID, house: InHouse, viewer: Looking) -> HTMLRe
             words = outcome_words(outcome, data["verdict"]["basis"])
             judged = {**data["claim"], "outcome": outcome, "words": words}
             claims[judged["claim_id"]] = judged
-    return shown(pages.page("run", viewer, run=run, claims=[*claims.values()]))
+    return page_response(pages.page("run", viewer, run=run, claims=[*claims.values()]))
 
 
 @routes.post(f"{DESK}/runs/{{run_id}}/cancel")
-async def cancel(run_id: uuid.UUID, house: InHouse, client: ByClient) -> Response:
-    """Cancel a check; an administrator may cancel that of another."""
-    run = house.runs.get(str(run_id))
+async def cancel(run_id: uuid.UUID, state: State, client: CurrentClient) -> Response:
+    """Cancel a check. An administrator can cancel the checks of others."""
+    run = state.runs.get(str(run_id))
     if not run.is_over:
-        house.runs.cancel_for(run, run.client if client.role == "admin" else client.id)
-    return _there(f"{DESK}/runs/{run_id}")
+        state.runs.cancel_for(run, run.client if client.role == "admin" else client.id)
+    return _redirect(f"{DESK}/runs/{run_id}")
 
 
-# --- Queue and search ---------------------------------------------------------------------------
+# --- Queue and search -----------------------------------------------------------------------------
 
 
 @routes.get(f"{DESK}/queue")
-def queue_page(request: Request, house: InHouse, viewer: Looking) -> HTMLResponse:
-    """Show the claims that need a person."""
-    if house.results.is_empty:
-        return shown(pages.page("empty", viewer, title="Queue", here="queue"))
-    with house.results.opened() as now:
-        queue = pages.read_queue(now, pages.Wanted.of(request.query_params), viewer.name)
-    return shown(pages.page("queue", viewer, queue=queue, tabs=pages.TABS, sorts=pages.SORTS))
+def queue_page(request: Request, state: State, viewer: CurrentViewer) -> HTMLResponse:
+    if state.results.is_empty:
+        return page_response(pages.page("empty", viewer, title="Queue", here="queue"))
+    query = pages.QueueQuery.from_address(request.query_params)
+    with state.results.opened() as now:
+        queue = pages.read_queue(now, query, viewer.name)
+    return page_response(
+        pages.page("queue", viewer, queue=queue, tabs=pages.TABS, sorts=pages.SORTS)
+    )
 
 
 @routes.get(f"{DESK}/search")
-def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) -> HTMLResponse:
-    """Show what says some words."""
+def search_page(
+    state: State, viewer: CurrentViewer, q: str = "", page: PageNumber = 1
+) -> HTMLResponse:
     words = q.strip()[:_LONGEST_SEARCH]
-    if house.results.is_empty:
-        return shown(pages.page("empty", viewer, title="Search", here="search", words=words))
+    if state.results.is_empty:
+        return page_response(
+            pages.page("empty", viewer, title="Search", here="search", words=words)
+        )
     found = None
     if words:
-        with house.results.opened() as now:
+        with state.results.opened() as now:
             found = pages.search(now, words, page)
-    return shown(pages.page("search", viewer, words=words, found=found))
+    return page_response(pages.page("search", viewer, words=words, found=found))
 
 
-# --- A video and its claims ---------------------------------------------------------------------
+# --- A video and its claims -----------------------------------------------------------------------
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}")
-def video_page(video_id: str, house: InHouse, viewer: Looking) -> HTMLResponse:
-    """Show the report of a video, with the way to the forms of each claim."""
-    return shown(pages.report_page(viewer, arrange(house.results.data(video_id))))
+def video_page(video_id: str, state: State, viewer: CurrentViewer) -> HTMLResponse:
+    """Show the report of a video, with links to review its claims."""
+    return page_response(pages.report_page(viewer, arrange(state.results.data(video_id))))
 
 
-def _claim(house: House, video_id: str, claim_id: str) -> ReportView:
-    report = pages.claim_report(house.results.data(video_id), claim_id)
+def _claim_report(state: AppState, video_id: str, claim_id: str) -> ReportView:
+    report = pages.claim_report(state.results.data(video_id), claim_id)
     if report is None:
-        raise HTTPException(
-            404,
-            "The newest check of this video does not find that claim any more; the page of the "
-            "video lists those that it finds.",
-        )
+        words = "The newest check does not find this claim. The page of the video lists its claims."
+        raise HTTPException(404, words)
     return report
 
 
@@ -387,144 +394,150 @@ def claim_page(
     request: Request,
     video_id: str,
     claim_id: str,
-    house: InHouse,
-    client: ByClient,
-    viewer: Looking,
+    state: State,
+    client: CurrentClient,
+    viewer: CurrentViewer,
     recorded: Literal["kept", "waits"] | None = None,
 ) -> Response:
-    """Show one claim, what can be done with it, and what other videos said.
+    """Show one claim, the forms to review it, and similar claims.
 
-    A claim that was reworded is found by its former ids too.
+    A reworded claim keeps its former addresses.
     """
     try:
-        report = _claim(house, video_id, claim_id)
+        report = _claim_report(state, video_id, claim_id)
     except HTTPException as error:
-        if error.status_code != HTTPStatus.NOT_FOUND:
-            raise
-        # Reviewers dropped or split it, or it waits for its first check.
+        # Reviewers may have dropped or split it, or its first check is still to come.
         try:
-            file = review.open_claim(video_id, claim_id, house.settings)
+            file = review.open_claim(video_id, claim_id, state.settings)
         except FactibleError:
             raise error from None
-        path, video = claim_path(video_id, file.claim.claim_id), path_of_video(video_id)
-        if file.claim.claim_id != claim_id:  # it was asked for by its number, or a part of its id
-            return _there(f"{path}?{request.url.query}".rstrip("?"))
-        values = {"text": file.claim.text, "gone": file.gone, "path": path, "video": video}
-        values["seen"] = pages.version_of_file(file)
-        return shown(pages.page("gone", viewer, **values))
-    claim_id = report.claims[0].claim.claim_id
-    with house.results.opened() as now:
-        twins = pages.said_before(now, video_id, claim_id)
-    base = _base(request, house)
-    signature = house.clients.sign(client, f"{video_id} {claim_id}")
-    card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim_id, safe='')}?key={signature}"
-    source, title = html.escape(base + card), html.escape(report.claims[0].claim.text[:120])
+        path = claim_path(video_id, file.claim.claim_id)
+        if file.claim.claim_id != claim_id:  # The address has its number or a part of its id.
+            return _redirect(f"{path}?{request.url.query}".rstrip("?"))
+        values = {"text": file.claim.text, "gone": file.gone, "path": path}
+        values |= {"video": pages.video_path(video_id), "seen": pages.current_version(file)}
+        return page_response(pages.page("gone", viewer, **values))
+    claim = report.claims[0].claim
+    with state.results.opened() as now:
+        similar = pages.similar_claims(now, video_id, claim.claim_id)
+    base = _base_url(request, state)
+    signature = state.clients.sign(client, f"{video_id} {claim.claim_id}")
+    card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim.claim_id, safe='')}?key={signature}"
+    source, title = html.escape(base + card), html.escape(claim.text[:120])
     frame = f'<iframe src="{source}" title="Fact-check: {title}" width="560" height="320"></iframe>'
-    return shown(
+    return page_response(
         pages.report_page(
             viewer,
             report,
             is_open=True,
-            scale=review.scale_named(house.settings.ruling_scale, house.settings.corpus_folders),
-            twins=twins,
+            scale=review.scale_named(state.settings.ruling_scale, state.settings.corpus_folders),
+            similar=similar,
             recorded=recorded,
-            address=base + claim_path(video_id, claim_id),
+            address=base + claim_path(video_id, claim.claim_id),
             embed={"path": card, "html": frame},
         )
     )
 
 
-def _base(request: Request, house: House) -> str:
-    return str(house.settings.public_url or request.base_url).rstrip("/")
+def _base_url(request: Request, state: AppState) -> str:
+    return str(state.settings.public_url or request.base_url).rstrip("/")
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim.md")
-def claim_markdown(video_id: str, claim_id: str, house: InHouse) -> Response:
-    """Return a claim as Markdown."""
-    report = _claim(house, video_id, claim_id)
+def claim_markdown(video_id: str, claim_id: str, state: State) -> Response:
+    report = _claim_report(state, video_id, claim_id)
     text = claims_as_markdown(report.data, report.claims[0].claim.claim_id)
     return Response(text, media_type="text/markdown; charset=utf-8")
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim-review.json")
-def claim_review(request: Request, video_id: str, claim_id: str, house: InHouse) -> Response:
-    """Return a claim as ClaimReview, which leads to its page."""
-    report = _claim(house, video_id, claim_id)
-    base = f"{_base(request, house)}{DESK}/videos/{{video}}/claims/{{claim}}"
+def claim_review(request: Request, video_id: str, claim_id: str, state: State) -> Response:
+    """Return a claim as ClaimReview, which links to its page."""
+    report = _claim_report(state, video_id, claim_id)
+    base = f"{_base_url(request, state)}{DESK}/videos/{{video}}/claims/{{claim}}"
     made = reviews_of_results([report.data], base_url=base, only=report.claims[0].claim.claim_id)
     return Response(made.text, media_type="application/ld+json")
 
 
 @routes.get(f"{CARDS}{{video_id}}/{{claim_id}}")
 def card_page(
-    request: Request, video_id: str, claim_id: str, house: InHouse, key: str = ""
+    request: Request, video_id: str, claim_id: str, state: State, key: str = ""
 ) -> HTMLResponse:
-    """Show the card of a claim, also within pages of others, to whoever has its address."""
-    if not house.clients.is_signed(f"{video_id} {claim_id}", key):
-        raise HTTPException(403, "This address of a card was not made by this service.")
-    report = _claim(house, video_id, claim_id)
+    """Show the card of a claim to everybody who has its signed address, also in frames."""
+    if not state.clients.is_signed(f"{video_id} {claim_id}", key):
+        raise HTTPException(403, "This service did not make this address of a card.")
+    report = _claim_report(state, video_id, claim_id)
     view = report.claims[0]
     words = verdict_words(view.verdict) if view.verdict else outcome_words(view.outcome, None)
-    address = _base(request, house) + claim_path(video_id, claim_id)
-    return shown(pages.card(report=report, view=view, words=words, address=address), framed=True)
+    address = _base_url(request, state) + claim_path(video_id, claim_id)
+    card = pages.card(report=report, view=view, words=words, address=address)
+    return page_response(card, framed=True)
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/acts")
 async def act(
-    video_id: str, claim_id: str, house: InHouse, client: ByClient, viewer: Looking, form: Filled
+    video_id: str,
+    claim_id: str,
+    state: State,
+    client: CurrentClient,
+    viewer: CurrentViewer,
+    form: SentForm,
 ) -> Response:
-    """Record what a reviewer does, and check the claim again if they ask for it."""
-    if form.get("act") not in get_args(ReviewKind):
-        raise HTTPException(422, "This form asks for nothing that can be done.")
-    kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
+    """Record an act of a reviewer, and check the claim again if the form asks for it."""
+    if _field(form, "act") not in get_args(ReviewKind):
+        raise HTTPException(422, "This form asks for nothing that the desk can do.")
+    kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, state)
     if why is not None:
-        made = pages.outdated(viewer, file, kind, form.fields, why)
-        return shown(made, status=HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT)
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        page = pages.outdated_page(viewer, file, kind, fields, why)
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT
+        return page_response(page, status=status)
     now = file.claim.claim_id
-    if form.get("again"):
+    if _field(form, "again"):
         try:
-            return await check_claim(video_id, now, house, client)
+            return await check_claim(video_id, now, state, client)
         except HTTPException as error:
-            words = f"What you did is recorded. The claim is not checked again now: {error.detail}"
+            words = f"Your act is recorded. The claim is not checked again now: {error.detail}"
             raise HTTPException(error.status_code, words, error.headers) from error
     recorded = "kept" if kind in OPINIONS else "waits"
-    # A former id leads to the page of the claim too, a number or a part of an id does not.
+    # Keep a former id in the address, but not a number or a part of an id.
     own = now if claim_id.isdecimal() or now.startswith(claim_id) else claim_id
-    response = _there(f"{claim_path(video_id, own)}?recorded={recorded}#review")
-    # The files of reports are for others than who waits here.
-    response.background = BackgroundTask(stored_result, video_id, settings=house.settings)
+    response = _redirect(f"{claim_path(video_id, own)}?recorded={recorded}#review")
+    # The report file need not be ready for this answer.
+    response.background = BackgroundTask(stored_result, video_id, settings=state.settings)
     return response
 
 
 def _record(
-    video_id: str, claim_id: str, form: Form, name: str, house: House
+    video_id: str, claim_id: str, form: FormData, name: str, state: AppState
 ) -> tuple[ReviewKind, review.ClaimFile, str | None]:
     """Record an act, unless its form was made from an older state of the claim.
 
-    Returns the kind of act, the claim as it was before the act, and why nothing was recorded: None
-    if it was recorded, "" if the state is newer, else a sentence.
+    Returns the kind of act, the claim before the act, and why nothing was recorded: None if it was
+    recorded, an empty text if the claim has changed, else a sentence.
     """
-    kind = cast("ReviewKind", form.get("act"))
-    store = Warehouse(house.settings.warehouse)
-    with review.review_lock(house.settings):
+    kind = cast("ReviewKind", _field(form, "act"))
+    text, query = _field(form, "text"), _field(form, "query")
+    store = Warehouse(state.settings.warehouse)
+    with review.review_lock(state.settings):
         if kind == "add_claim":
-            file = review.new_claim(video_id, form.get("text"), house.settings)
+            file = review.new_claim(video_id, text, state.settings)
         else:
-            file = review.open_claim(video_id, claim_id, house.settings)
-        if form.get("query") and not form.get("text"):
+            file = review.open_claim(video_id, claim_id, state.settings)
+        if query and not text:
             kind = "remove_query"
-        if kind not in _TIMELESS and form.get("seen") != pages.version_of_file(file):
+        if kind not in _UNVERSIONED and _field(form, "seen") != pages.current_version(file):
             return kind, file, ""
-        given = form.get("query_type")
+        given = _field(form, "query_type")
         change = review.Change(
             kind,
-            form.get("text") or ("none" if kind == "assign" else None),
-            number=form.get("query") or None,
-            value=form.get("value") or None,
-            said=form.get("said") or None,
+            text or ("none" if kind == "assign" else None),
+            number=query or None,
+            value=_field(form, "value") or None,
+            said=_field(form, "said") or None,
             query_type=cast("QueryType", given) if given in get_args(QueryType) else None,
-            opposite=bool(form.get("opposite")),
-            reason=form.get("reason") or None,
+            opposite=bool(_field(form, "opposite")),
+            reason=_field(form, "reason") or None,
         )
         try:
             acts = review.actions_of(file, [change], name, None)
@@ -533,13 +546,15 @@ def _record(
                 raise
             return kind, file, str(error)
         store.write_rows({"review_actions": acts})
-    store.publish(house.settings.published, only_added_to="review_actions")
+    store.publish(state.settings.published, only_added_to="review_actions")
     return kind, file, None
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")
-async def check_claim(video_id: str, claim_id: str, house: InHouse, client: ByClient) -> Response:
+async def check_claim(
+    video_id: str, claim_id: str, state: State, client: CurrentClient
+) -> Response:
     """Check one claim again."""
-    await asyncio.to_thread(review.open_claim, video_id, claim_id, house.settings)
-    run = await house.runs.start(video_id, FactCheckConfig(), client, claim_id=claim_id)
-    return _there(f"{DESK}/runs/{run.run_id}")
+    await asyncio.to_thread(review.open_claim, video_id, claim_id, state.settings)
+    run = await state.runs.start(video_id, FactCheckConfig(), client, claim_id=claim_id)
+    return _redirect(f"{DESK}/runs/{run.run_id}")
