@@ -20,7 +20,6 @@ from itertools import islice
 from pathlib import Path
 from typing import get_args
 
-from benchmarks.ecvs import as_written
 from benchmarks.evidence import (
     CORPORA,
     GivenClaim,
@@ -30,7 +29,6 @@ from benchmarks.evidence import (
     recorded_claims,
     vote,
 )
-from benchmarks.lexical import lexical_support
 from benchmarks.quality import RESAMPLES, Engine, engine
 from benchmarks.shared import DATA, grouped
 from factible_assets.config import StrategyName, config_of
@@ -44,6 +42,7 @@ from factible_assets.evaluation.metrics.stances import (
     macro_f1,
 )
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
+from factible_assets.reasoners.readers.lexical import lexical_support
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.records import Claim, Query, Stance, Video
 from factible_assets.services.ratings import rating_directory
@@ -58,6 +57,7 @@ from factible_assets.strategies.calculus import (
     ScoredSource,
     corrected,
     domain_credibility,
+    published,
 )
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
@@ -165,7 +165,7 @@ async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator
         yield Row(f"`{name}`", items, read)
         if name != "standard":
             continue
-        for calculus in (as_written, corrected):
+        for calculus in (published, corrected):
             sure = [calculated(rows, calculus).percent / 100 for rows in found]
             again = [replace(item, confidence=by) for item, by in zip(items, sure, strict=True)]
             yield Row(f"its stances, confidence {calculus.__name__.replace('_', ' ')}", again)

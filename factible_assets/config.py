@@ -62,10 +62,11 @@ class Reasoners(StageConfig):
     queries_by: Literal["auto", "embedded", "llm"] = Field(
         default="auto", description="Another reasoner for writing queries."
     )
-    evidence_by: Literal["auto", "plain", "entailment", "labels", "llm"] = Field(
+    evidence_by: Literal["auto", "lexical", "plain", "entailment", "labels", "llm"] = Field(
         default="auto",
-        description="The reader of pages: plain rules, an entailment model, the label "
-        "probabilities of a small language model, or the language model.",
+        description="The reader of pages: indicator words (a weak baseline), plain rules, an "
+        "entailment model, the label probabilities of a small language model, or the language "
+        "model.",
     )
     verdicts_by: Literal["auto", "template", "llm"] = Field(
         default="auto",
@@ -97,6 +98,11 @@ class QueriesConfig(StageConfig):
     max_queries: int = Field(default=3, ge=1, le=10, description="Queries per claim.")
     max_priority: int = Field(
         default=3, ge=1, le=5, description="Drop queries of a lower priority (a higher number)."
+    )
+    claim_classes: Literal["words", "published"] = Field(
+        default="words",
+        description="The claim classes of the strategy confidence: by whole words, or by letters "
+        "exactly as published.",
     )
 
 
@@ -245,6 +251,11 @@ class EvidenceConfig(StageConfig):
         default="few_shot",
         description="Summary prompts of the strategy raw_evidence: with or without examples.",
     )
+    spans_by: Literal["questions", "claim"] = Field(
+        default="questions",
+        description="The BM25 query of the strategy raw_evidence: all questions, or the claim as "
+        "in the paper.",
+    )
 
 
 class BudgetConfig(StageConfig):
@@ -270,6 +281,12 @@ class BudgetConfig(StageConfig):
 
 class VerdictsConfig(StageConfig):
     """Options of the vote."""
+
+    calculus: Literal["corrected", "published"] = Field(
+        default="corrected",
+        description="The calculus of the strategy confidence: without its oddities, or exactly as "
+        "published.",
+    )
 
     min_weight: float = Field(
         default=0.36,

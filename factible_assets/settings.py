@@ -301,7 +301,7 @@ class Settings(BaseSettings):
     model_reader: str | None = None
     claims_by: Literal["auto", "embedded", "llm"] = "auto"
     queries_by: Literal["auto", "embedded", "llm"] = "auto"
-    evidence_by: Literal["auto", "plain", "entailment", "labels", "llm"] = "auto"
+    evidence_by: Literal["auto", "lexical", "plain", "entailment", "labels", "llm"] = "auto"
     verdicts_by: Literal["auto", "template", "llm"] = "auto"
     models_file: Annotated[UserPath | None, RESTRICTED] = None
     reasoning_effort: Effort | None = None

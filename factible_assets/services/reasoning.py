@@ -57,7 +57,7 @@ JUDGE = "judge"
 _SEED = 1
 _KEPT_RUNS = 256
 
-ReaderName = Literal["plain", "entailment", "labels", "llm"]
+ReaderName = Literal["lexical", "plain", "entailment", "labels", "llm"]
 
 
 class Choices(BaseModel, frozen=True):
@@ -87,6 +87,7 @@ class Choices(BaseModel, frozen=True):
 
 
 READERS: Mapping[ReaderName, str] = {
+    "lexical": "indicator words",
     "plain": "plain rules",
     "entailment": "an entailment model",
     "labels": "the label probabilities of a small language model",
@@ -288,7 +289,7 @@ def best_reader(settings: Settings) -> ReaderName:
 
 
 def _readers_here(settings: Settings) -> frozenset[ReaderName]:
-    found: set[ReaderName] = {"plain"}
+    found: set[ReaderName] = {"lexical", "plain"}
     model = reading_model(settings)
     if model is not None and (model.folder is None or find_spec("xllamacpp") is not None):
         found.add("labels")
@@ -454,6 +455,10 @@ async def _stance_reader(
                 f"Pages are to be read by an entailment model: {_REMEDIES['entailment']}"
             )
         return EntailmentReader(_loaded_inference(folder))
+    if choices.evidence == "lexical":
+        from factible_assets.reasoners.readers.lexical import LexicalReader
+
+        return LexicalReader()
     from factible_assets.reasoners.readers.plain import PlainReader
 
     if choices.evidence == "labels":

@@ -1,18 +1,14 @@
-"""The agentic strategy: plan, search, condense, reason in batches, plan anew until it is settled.
-
-What belongs here: the order of an investigation, when it is enough, and what its end says of the
-claim. What does not: the questions (reasoners/llm/investigation.py), what can be done for a claim
-(stages/claim_check.py).
+"""The agentic strategy: plan, search, condense, reason in batches, and plan anew until it settles.
 
 Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5,
-without images. What the paper leaves open: at most `max_plans` plans, and a plan that asks nothing
-new ends it; evidence that is left at the end of a plan is reasoned over though it is no full batch;
-a step is one reasoning, temporary or accumulated; where no evidence was of use there is no label,
-and the vote over what was read stands alone.
+without images. The paper leaves open, and this project decides: there are at most `max_plans`
+plans, and a plan without a new query ends the check; the last evidence of a plan is reasoned over
+even if it is no full batch; a step is one reasoning, temporary or accumulated; without useful
+evidence there is no label, and the vote stands alone.
 
 TRUE is `supports`, FALSE `refutes`, UNPROVEN `unclear`. Confidence 1 to 5 becomes the score 0, .25,
-.5, .75, 1, whose word is that of every other score. The vote over the same evidence stands beside
-the label, and a disagreement is flagged; `escalate` spends another plan on it.
+.5, .75, 1. The vote over the same evidence stands beside the label, with a flag if they differ;
+`escalate` spends another plan on a difference.
 """
 
 from __future__ import annotations
@@ -35,42 +31,40 @@ from factible_assets.stages.verdict import CaseFile, conclude, confidence_of, de
 from factible_assets.stances import DEFINITE
 
 BATCH = 3
-"""New evidence from which temporary reasoning begins (section IV-C, step 3)."""
+"""New sources that start a temporary reasoning (section IV-C, step 3)."""
 ENOUGH = 4
-"""Confidence from which a label other than unproven is decided (section IV-C, step 5)."""
+"""Confidence that a label must exceed to be settled (section IV-C, step 5)."""
 MOST_STEPS = 12
-"""Reasoning steps after which it ends in any case (section IV-C, step 5)."""
+"""The most reasoning steps (section IV-C, step 5)."""
 
 
 @dataclass
 class _Inquiry:
-    """One claim's investigation: what was asked, found, kept and thought so far."""
+    """The state of one claim's investigation."""
 
     check: ClaimCheck
-    case: CaseFile  # Everything that was gathered
+    case: CaseFile
     plan: investigation.Plan = field(default_factory=lambda: investigation.Plan((), ()))
     asked: list[str] = field(default_factory=list)  # The searches in the plans' own words
     pool: dict[int, Evidence] = field(default_factory=dict)
-    """What was read and speaks, numbered from 1 for the model."""
+    """The sources that speak of the claim, numbered from 1 for the model."""
     waiting: list[int] = field(default_factory=list)
     useful: list[int] = field(default_factory=list)
     reasoned: int = 0
     thought: investigation.Reasoning | None = None  # The newest accumulated reasoning
     conclusion: investigation.Reasoning | None = None
-    end: str | None = None  # Why it ended without being settled, in a sentence
-    outage: ports.ReasonerOutageError | None = None  # What failed, where that ended it
+    end: str | None = None  # Why it ended unsettled, in a sentence
+    outage: ports.ReasonerOutageError | None = None  # The failure that ended it
     escalated: bool = False
 
-    # --- The order of things --------------------------------------------------------------------
-
     async def run(self) -> ClaimRows:
-        """Go round until the label is settled, nothing is left to ask, or it may cost no more."""
+        """Plan and search until the label is settled, a plan is empty, or the budget is spent."""
         try:
             for turn in range(1, self.check.config.budget.max_plans + 1):
                 self.check.trace.round = turn
                 await self._make_plan()
                 if not self.plan.items:
-                    self.end = "The revised plan asks nothing that was not asked before."
+                    self.end = "The revised plan has no new query."
                     break
                 if await self._is_enough():
                     break
@@ -88,7 +82,7 @@ class _Inquiry:
         return self._rows()
 
     async def _make_plan(self) -> None:
-        """Plan; what is to be planned first and is declined or empty is the claim's own words."""
+        """Make a plan; if the first one is declined or empty, it has the claim's own words."""
         check = self.check
         first = check.trace.round == 1
         failed = None if first else self._why_not_settled()
@@ -108,19 +102,19 @@ class _Inquiry:
             if first and not self.plan.items:
                 own = investigation.PlanItem(check.claim.text, check.claim.text, is_statement=True)
                 self.plan = replace(self.plan, items=(own,))
-            note.got = " ".join(self.plan.steps) or "No steps; the claim's own words are searched."
+            note.got = " ".join(self.plan.steps) or "No steps: a search for the claim's own words."
 
     def _why_not_settled(self) -> str:
         thought, vote = self.thought, self.check.form_opinion(self.case).vote.stance
         if thought is None:
-            return f"{len(self.pool)} sources were read, and none of them was of use."
+            return f"{len(self.pool)} sources were read, and none was useful."
         return (
             f"The label is {thought.label} with confidence {thought.confidence}; the sources, "
             f"weighed by reliability, say: {vote}. {thought.words}"
         )
 
     async def _is_enough(self) -> bool:
-        """Look for each item, the statements first, and reason; tell whether that settles it."""
+        """Search for each item, the statements first, and reason; return whether it is settled."""
         for item in self.plan.items:
             await self._retrieve(item)
             if await self._reason(BATCH):
@@ -128,7 +122,7 @@ class _Inquiry:
         return await self._reason(1)
 
     async def _retrieve(self, item: investigation.PlanItem) -> None:
-        """Search for an item, and condense what the pages say of it; no page is read twice."""
+        """Search for an item and condense its pages; no page is read twice."""
         check, known = self.check, {query.query_id for query in self.case.queries}
         draft = ports.QueryDraft(item.query, "direct" if item.is_statement else "context", 1)
         (worded,) = build_queries(
@@ -153,7 +147,7 @@ class _Inquiry:
             self.waiting.append(len(self.pool))
 
     async def _reason(self, least: int) -> bool:
-        """Reason over what waits, in batches, while so many wait; return whether it is enough."""
+        """Reason in batches while at least `least` sources wait; return whether it is settled."""
         while len(self.waiting) >= least:
             if self._is_over():
                 return True
@@ -181,7 +175,7 @@ class _Inquiry:
         numbers: Sequence[int],
         question: Callable[..., Awaitable[investigation.Reasoning]],
     ) -> investigation.Reasoning:
-        """Have the model weigh some of what was read, and note that as a step."""
+        """Have the model weigh some sources, as a recorded step."""
         shown = {at: self.pool[at] for at in numbers}
         with self.check.trace.step(kind, technique, f"{len(shown)} sources") as note:
             note.used = self._ids(numbers)
@@ -190,7 +184,7 @@ class _Inquiry:
             note.made = self._ids(found.evidence)
             note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
             if found.invented:
-                words = "citations of evidence that does not exist were left out."
+                words = "citations of evidence that does not exist were dropped."
                 note.reason = f"{found.invented} {words}"
         return found
 
@@ -200,8 +194,8 @@ class _Inquiry:
         return self.reasoned >= MOST_STEPS
 
     def _is_settled(self, thought: investigation.Reasoning) -> bool:
-        """Tell whether a label is decided; with `escalate`, not the first that the vote denies."""
-        if thought.label == "unproven" or thought.confidence < ENOUGH or not thought.evidence:
+        """Whether a label is settled; with `escalate`, not if the vote denies it the first time."""
+        if thought.label == "unproven" or thought.confidence <= ENOUGH or not thought.evidence:
             return False
         vote = self.check.form_opinion(self.case).vote.stance
         denied = vote in DEFINITE and vote != stance_of(thought.label, UNPROVEN)
@@ -209,10 +203,8 @@ class _Inquiry:
         self.escalated = self.escalated or again
         return not again
 
-    # --- The end --------------------------------------------------------------------------------
-
     async def _explain(self) -> None:
-        """Word the conclusion over what was kept; without useful evidence there is none to word."""
+        """Word the conclusion from the useful sources, if there are any."""
         self.check.trace.refuse_beyond_budget()
         if self.thought is None:
             return
@@ -225,9 +217,9 @@ class _Inquiry:
         return [self.pool[number].evidence_id for number in numbers]
 
     def _rows(self) -> ClaimRows:
-        """Return everything that was gathered, and the verdict: the label if any, else the vote.
+        """Return all rows and the verdict: the label if there is one, else the vote.
 
-        What failed before the label was settled leaves it incomplete, later only its words.
+        A failure before the label was settled leaves the verdict incomplete; after it, unworded.
         """
         case = self.case if self.case.queries else self.check.open_case(())
         opinion = self.check.form_opinion(case)

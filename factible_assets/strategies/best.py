@@ -1,8 +1,4 @@
-"""The best strategy: the standard one, and a second round for what the first leaves open.
-
-What belongs here: when there is a second round, and what is asked in it. What does not: anything
-that no figure favours (docs/strategies.md has them).
-"""
+"""The best strategy: the standard one, and a second round if the first leaves a claim open."""
 
 from __future__ import annotations
 
@@ -14,11 +10,11 @@ from factible_assets.stages.progress import Note
 from factible_assets.stages.verdict import CaseFile
 
 _MOST = 10
-"""Queries that a reasoner can be asked for."""
+"""The most queries of a reasoner."""
 
 
 async def check(claim: ClaimCheck) -> ClaimRows:
-    """Check one claim, and look further where the vote abstains."""
+    """Check one claim, and search again if the vote abstains."""
     case = await claim.gather(await claim.write_queries())
     opinion = claim.form_opinion(case)
     if opinion.doubt or opinion.vote.stance != "unclear":
@@ -31,10 +27,7 @@ async def check(claim: ClaimCheck) -> ClaimRows:
 
 
 async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
-    """Word twice as many searches, those of the lowest priority too, and read what is new.
-
-    What the budget leaves unread says so in its row.
-    """
+    """Word twice as many searches, also of the lowest priority, and read the new pages."""
     known = {query.query_id for query in first.queries}
     claim.trace.round = 2
     with claim.trace.step(
@@ -42,14 +35,14 @@ async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
     ) as note:
         wider = QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
         worded = await claim.write_queries(wider)
-        # Those that a service failed to word stay: the verdict then knows what is missing.
+        # Queries that a service failed to word stay, so the verdict knows about the gap.
         new = [each for each in worded if each.query_id not in known]
         ranked = enumerate(new, start=len(first.queries) + 1)
         more = [query.model_copy(update={"rank": rank}) for rank, query in ranked]
         note.record_queries(more)
         note.got = "; ".join(query.text for query in more)
         if not more:
-            note.status, note.reason = "no_evidence", "There is nothing more to ask."
+            note.status, note.reason = "no_evidence", "The reasoner worded no new query."
             return first
     case, _ = await claim.look_further(
         first, more, searching="second round", reading=("read", "second round")

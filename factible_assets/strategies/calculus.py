@@ -1,33 +1,43 @@
-"""ECVS: its confidence calculus, corrected, where credibility comes from, and claim classes.
+"""The formulas of ECVS: the confidence calculus, the credibility of sources, and claim classes.
 
-What belongs here: equations 9, 11, 12 and 15 to 19, algorithms 1 and 5, table 1, the parameters of
-table 3. What does not: the calculus as it is written, with its oddities, beside which figures are
-shown (benchmarks/ecvs.py); which domains are in which tier (corpora/credibility_tiers.yaml); the
-engine's own ratings (stages/reliability.py); asking models and reading what they answer, as
-algorithm 6 does (reasoners/llm); scales (scales.py).
+Source: "Enhanced Claim Verification System with Real Source Integration" (2025), equations 9 to 19,
+algorithms 1, 4 and 5, tables 1 and 3.
 
-Hedging counts distinct words of distinct words (equation 15 intersects sets), and words as they are
-listed: "suggests" hedges nothing.
+The calculus as published has oddities (each has a test):
+
+- It measures support of the claim, not confidence in a verdict: sources that all refute the claim
+  give the least agreement, 0.1 (algorithm 4, line 19).
+- One supporting source among ten scores 0.1, one refuting one 0.28, ten neutral ones 0.4.
+- The tone lies between 0.85 and 1, because hedging has a cap of 0.15 (equations 15, 16), and adds
+  to the evidence (equation 17). So a claim without any source gets 57 %, no result is below 48 %,
+  and the labels Very Low and Low never occur.
+- One more source can lower the result: low credibility lowers the mean (equation 13), and a third
+  source raises the share of the evidence at the cost of the larger tone (equation 17).
+- Equation 13 divides by zero without sources; here the credibility of none is 0.
+- Equation 18 names a final evidence score that no other equation uses; here equation 17 mixes it.
+
+Hedging counts distinct words (equation 15 intersects sets) exactly as listed: "suggests" is none.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from factible_assets.reasoners.embedded.text import word_set
-from factible_assets.stages.reliability import institution_of
+from factible_assets.stages.reliability import LISTED_SCORES, institution_of
 from resources.ratings.base import ListedRating
 
 N_MAX: Final = 8
 """Sources after which more add nothing (equation 12)."""
 WEIGHTS: Final = (0.25, 0.45, 0.30)
 """Of volume, credibility and agreement in the evidence score (equation 11)."""
+DECISIVE: Final = 1.2
+"""The weight of a source that supports or opposes; a neutral one has 1 (equation 14)."""
 HEDGING_CAP: Final = 0.15
-"""The most that hedging takes away (equation 15)."""
 HEDGES: Final = word_set(
     """
     may might could possibly likely suggest appear indicate perhaps probably potentially seems
@@ -38,21 +48,25 @@ HEDGES: Final = word_set(
 FLOOR, CEILING = 15, 95
 """Bounds of the result in per cent (equation 19)."""
 MIXES: Final = ((3, 0.7, 0.8), (1, 0.5, 0.7))
-"""From so many sources of more than this credibility on, the share of the evidence (eq. 17)."""
+"""Least number of sources, credibility to exceed, and the share of the evidence (equation 17)."""
 _SHARE_OTHERWISE: Final = 0.5
+_MANY_NEUTRAL, _COMPLEX, _OPEN = 3, 0.4, 0.5
+_OPPOSED, _OPPOSED_SLOPE, _OPPOSED_FLOOR = 0.3, 0.2, 0.1
 CONSENSUS_SOURCES, CONSENSUS_BONUS = 2, 0.1
 _GOOD, _GOOD_SOURCES, _QUALITY_BONUS = 0.8, 2, 0.05
+_DIGITS: Final = 9
+"""Decimals at which thresholds compare, so that a mean of 0.7 in floats is not above 0.7."""
 Label = Literal["Very Low", "Low", "Moderate", "High", "Very High"]
 LABELS: Final[Mapping[int, Label]] = {
     20: "Very Low", 40: "Low", 60: "Moderate", 80: "High", 100: "Very High"
 }  # fmt: skip
-"""Up to which percentage each word is used (table 1)."""
+"""The label of each range by its highest percentage (table 1)."""
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredSource:
-    """One piece of evidence (equations 1, 3, 4): from 0 to 1; `supports` is None if neutral."""
+    """One source (equations 1, 3, 4): credibility from 0 to 1; `supports` is None if neutral."""
 
     credibility: float
     supports: bool | None
@@ -60,7 +74,7 @@ class ScoredSource:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """A result with its parts: all from 0 to 1, `percent` from 15 to 95."""
+    """A result with its parts, all from 0 to 1; `percent` from 15 to 95."""
 
     volume: float
     credibility: float
@@ -72,13 +86,35 @@ class Confidence:
 
     @property
     def label(self) -> Label:
-        """Return the word for the percentage (table 1)."""
         return next(label for highest, label in LABELS.items() if self.percent <= highest)
 
 
+# --- The equations ------------------------------------------------------------------------------
+
+
 def volume(n: int) -> float:
-    """Map a number of sources to 0..1 (equation 12): √n/√n_max between 0 and n_max."""
+    """Return √n/√n_max, between 0 and 1 (equation 12)."""
     return math.sqrt(min(max(n, 0), N_MAX) / N_MAX)
+
+
+def weighted_credibility(sources: Sequence[ScoredSource]) -> float:
+    """Return Σ C·W / Σ W (equations 13, 14); 0 without sources."""
+    weights = [1.0 if each.supports is None else DECISIVE for each in sources]
+    weighed = zip(sources, weights, strict=True)
+    return math.fsum(each.credibility * by for each, by in weighed) / (math.fsum(weights) or 1.0)
+
+
+def agreement(sources: Sequence[ScoredSource]) -> float:
+    """Return the agreement of the sources with the claim, from 0 to 1 (algorithm 4)."""
+    support = sum(each.supports is True for each in sources)
+    oppose = sum(each.supports is False for each in sources)
+    if support + oppose == 0:
+        return _COMPLEX if len(sources) > _MANY_NEUTRAL else _OPEN
+    if support >= oppose:
+        share = support / len(sources)
+        is_consensus = oppose == 0 and support >= CONSENSUS_SOURCES
+        return min(1.0, share + CONSENSUS_BONUS) if is_consensus else share
+    return max(_OPPOSED_FLOOR, _OPPOSED - oppose / len(sources) * _OPPOSED_SLOPE)
 
 
 def hedging_density(text: str) -> float:
@@ -87,22 +123,28 @@ def hedging_density(text: str) -> float:
     return min(len(words & HEDGES) / len(words), HEDGING_CAP) if words else 0.0
 
 
+def tone(text: str) -> float:
+    """Return 1 - hedging density, from 0.85 to 1 (equation 16)."""
+    return 1.0 - hedging_density(text)
+
+
 def evidence_share(n: int, credibility: float) -> float:
-    """Return what the evidence weighs against the tone (equation 17)."""
-    met = (share for least, above, share in MIXES if n >= least and credibility > above)
+    """Return the share of the evidence in the result; the tone has the rest (equation 17)."""
+    mean = round(credibility, _DIGITS)
+    met = (share for least, above, share in MIXES if n >= least and mean > above)
     return next(met, _SHARE_OTHERWISE)
 
 
 def with_quality_bonus(score: float, sources: Sequence[ScoredSource]) -> float:
-    """Add 0.05 where two sources are above 0.8, up to 1 (equation 18)."""
+    """Add 0.05, up to 1, if two sources are above 0.8 (equation 18)."""
     good = sum(each.credibility > _GOOD for each in sources)
     return min(1.0, score + _QUALITY_BONUS) if good >= _GOOD_SOURCES else score
 
 
 def percentage(final: float) -> int:
     """Return max(15, min(95, ⌊100·final⌋)) (equation 19)."""
-    # A product such as 0.29 · 100 lies a hair below the whole number that it stands for.
-    return max(FLOOR, min(CEILING, math.floor(round(final * 100, 9))))
+    # In floats, 0.29 · 100 lies a hair below 29.
+    return max(FLOOR, min(CEILING, math.floor(round(final * 100, _DIGITS))))
 
 
 def evidence_score(parts: tuple[float, float, float], sources: Sequence[ScoredSource]) -> float:
@@ -111,21 +153,37 @@ def evidence_score(parts: tuple[float, float, float], sources: Sequence[ScoredSo
     return with_quality_bonus(score, sources)
 
 
+# --- The two variants ---------------------------------------------------------------------------
+
+
+def published(sources: Sequence[ScoredSource], text: str) -> Confidence:
+    """Return the calculus exactly as published (equations 10 to 19, algorithm 4).
+
+    `text` is the reasoning of the judge; section 5.5 does not name the text. The result equals a
+    calculation with fractions in 20,000 random cases. Without rounding to nine decimals, 9 of them
+    differ by one to eight points, because floats miss the thresholds of equations 17 and 19.
+    """
+    parts = (volume(len(sources)), weighted_credibility(sources), agreement(sources))
+    evidence, share = evidence_score(parts, sources), evidence_share(len(sources), parts[1])
+    final = share * evidence + (1 - share) * tone(text)
+    return Confidence(*parts, evidence, tone(text), final, percentage(final))
+
+
 def corrected(sources: Sequence[ScoredSource], text: str) -> Confidence:
-    """Return how sure the side is that most sources take: the calculus without its oddities.
+    """Return the confidence in the side of most decisive sources: no oddities.
 
-    Parameters and shape are those of ECVS. What differs:
+    The parameters are ECVS's. The differences:
 
-    1. It is about the side that more decisive sources take, for the claim or against it.
+    1. The side that more decisive sources take decides, for the claim or against it.
     2. Agreement is that side's share of the decisive sources (with the consensus bonus), 0 without.
-    3. Volume counts the sources of that side, not those that say nothing.
+    3. Volume counts the sources of that side, without neutral ones.
     4. Credibility is the mean of that side's two best (the number of equation 18), a missing one
-       counting 0: another source never lowers it.
-    5. Tone takes away and adds nothing: final = E·(s + (1 - s)·T).
-    6. Hedging is stretched over its cap, so that T is 0 to 1 and not 0.85 to 1.
+       counting 0, so another source never lowers it.
+    5. Tone only takes away: final = E·(s + (1 - s)·T).
+    6. Hedging stretches over its cap, so that T runs from 0 to 1 and not from 0.85.
 
-    It rises with every source that is added to the leading side and falls with each against it, up
-    to the floor and the ceiling.
+    The result rises with each source for the leading side and falls with each one against it, up to
+    the floor and the ceiling.
     """
     support = [each for each in sources if each.supports is True]
     oppose = [each for each in sources if each.supports is False]
@@ -141,30 +199,35 @@ def corrected(sources: Sequence[ScoredSource], text: str) -> Confidence:
     return Confidence(*parts, evidence, toned, final, percentage(final))
 
 
-# --- Where credibility comes from ---------------------------------------------------------------
+CALCULUS: Final = {"published": published, "corrected": corrected}
+
+
+# --- Credibility --------------------------------------------------------------------------------
 
 INSTITUTIONAL: Final = 0.75
-"""Of .gov and .edu (equation 9). The engine's own rule says 0.90."""
+"""Of .gov and .edu (equation 9). The project's own rule says 0.90."""
 UNKNOWN: Final = 0.50
 PAPER: Final = 0.85
 CITATION_BONUSES: Final = ((100, 0.05, 0.95), (50, 0.03, 0.90))
-"""Above so many citations a paper gains this much, up to that, which is never reached (algorithm
-1, lines 7 to 10)."""
+"""Citations to exceed, the bonus of the paper, and its limit (algorithm 1, lines 7 to 10)."""
 
 
-def domain_credibility(host: str, listed: Iterable[ListedRating]) -> float:
-    """Return the credibility of a domain, from 0 to 1 (equation 9): the first score that is listed.
+def domain_credibility(host: str, listed: Sequence[ListedRating]) -> float:
+    """Return the credibility of a domain, from 0 to 1 (equation 9): its first listed score.
 
-    The equation gives each tier a range and no place in it: the rating set states its middle.
+    The equation gives each tier a range; the rating set states its middle. A domain that only sets
+    without scores list has the usual score of its first rating.
     """
-    tier = next((each.score for each in listed if each.score is not None), None)
-    if tier is not None:
-        return tier
+    score = next((each.score for each in listed if each.score is not None), None)
+    if score is None and listed:
+        return LISTED_SCORES[listed[0].rating]
+    if score is not None:
+        return score
     return INSTITUTIONAL if institution_of(host) else UNKNOWN
 
 
 def academic_credibility(citations: int | None) -> float:
-    """Return the credibility of a paper by how often it is cited (algorithm 1, lines 6 to 11)."""
+    """Return the credibility of a paper by its citations (algorithm 1, lines 6 to 11)."""
     for above, bonus, most in CITATION_BONUSES:
         if (citations or 0) > above:
             return min(most, PAPER + bonus)
@@ -175,6 +238,14 @@ def academic_credibility(citations: int | None) -> float:
 
 ClaimClass = Literal["scientific", "quote", "historical", "health", "predictive", "general"]
 
+PUBLISHED_CLASSES: Final[Mapping[ClaimClass, tuple[str, ...]]] = {
+    "scientific": ("study", "research", "scientist", "percent", "data shows"),
+    "quote": ("said", "stated", "according to", "quote", "claimed"),
+    "historical": ("happened", "occurred", "when", "date", "year", "during"),
+    "health": ("health", "medical", "disease", "treatment", "cure"),
+    "predictive": ("will", "going to", "predict", "future", "forecast"),
+}
+"""The letters that algorithm 5 looks for, in its order."""
 _CLASSES: Final[Mapping[ClaimClass, str]] = {
     "quote": r"said|stated|according to|quot(?:e[ds]?|ing)|claim(?:s|ed)|told|tweeted",
     "predictive": r"predict(?:s|ed|ions?)?|forecasts?|in the future|by 2(?:0[3-9]|1)\d\d?"
@@ -188,7 +259,7 @@ _CLASSES: Final[Mapping[ClaimClass, str]] = {
     r"|statistics|on average|experiments?|\d[\d.,]* ?%",
     "historical": r"happened|occurred|when|dates?|years?|during|in 1\d{3}|in 20[0-2]\d",
 }
-# A quotation mark is no letter, so that no word boundary stands around it.
+# Quotation marks are no letters, so no word boundary surrounds them.
 _QUOTATION = re.compile(r"[\"“„«][^\"”“»]{8,}[\"”“»]")
 
 SEARCH: Final[Mapping[ClaimClass, str]] = {
@@ -197,23 +268,30 @@ SEARCH: Final[Mapping[ClaimClass, str]] = {
     "quote": "full transcript original speech",
     "historical": "archive record",
 }
-"""Added to a claim's own words in a query of type `source`: papers for science and health, primary
-sources for quotes. Section 6 says that classes are there for "optimized processing" and not how;
-this is our reading, and so is `PREDICTION`."""
+"""Words that a query of type `source` adds to the claim's: papers for science and health, primary
+sources for quotes. Section 6 says only that classes serve "optimized processing"; this is our
+reading, and so is `PREDICTION`."""
 PREDICTION: Final = (
-    "This is a prediction. No source that is published today can show whether it will come true, "
-    "so it gets a note and no verdict."
+    "This is a prediction. No source of today can show whether it will come true, so it gets a "
+    "note and no verdict."
 )
-"""Said of the class `predictive` in place of a verdict, and nothing is searched."""
+"""The summary of a claim of the class `predictive`, for which the check makes no search."""
 
 
-def claim_class(claim: str) -> ClaimClass:
-    """Return the class of a claim by whole words, quotations and predictions first (algorithm 5).
+def claim_class(claim: str, classes: Literal["words", "published"] = "words") -> ClaimClass:
+    """Return the class of a claim (algorithm 5).
 
-    The algorithm looks for letters, so that "Williams" predicts and "update" is historical. And it
-    takes every "will" for a prediction: "exercise will improve your mood", as talks have it, is
-    none where no time to come is named (8 of 12 such claims among 293 that annotators made).
+    `published`: by letters, in the algorithm's order, so that "Williams" predicts and "update" is
+    historical. `words`: by whole words, quotations and predictions first; "will" predicts only with
+    a future time, because "exercise will improve your mood" is no prediction (8 of 12 claims with
+    "will" among 293 that annotators made).
     """
+    if classes == "published":
+        text = claim.lower()
+        letters = PUBLISHED_CLASSES.items()
+        return next(
+            (name for name, each in letters if any(map(text.__contains__, each))), "general"
+        )
     if _QUOTATION.search(claim):
         return "quote"
     found = (

@@ -1,10 +1,7 @@
-"""The strategy `confidence`: claim classes, class-specific search, and a calculus of confidence.
+"""The strategy `confidence`: the standard steps, a search for the claim's class, and a calculus.
 
-What belongs here: the order of its steps and what each notes. What does not: the calculus, classes
-and credibilities (methods/), asking the model (reasoners/llm/investigation.py).
-
-Source: ECVS ("Enhanced Claim Verification System with Real Source Integration", 2025). The standard
-steps do the searching, the reading and the vote; the calculus says how sure it is.
+Source: ECVS ("Enhanced Claim Verification System with Real Source Integration", 2025); its formulas
+are in calculus.py.
 """
 
 from __future__ import annotations
@@ -22,16 +19,17 @@ from factible_assets.stages.progress import Note
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
+from factible_assets.stances import STANCES
 from factible_assets.strategies import calculus
 from factible_assets.strategies.calculus import PREDICTION, SEARCH, ScoredSource, claim_class
 
 
 async def _check(check: ClaimCheck) -> ClaimRows:
-    kind = claim_class(check.claim.text)
+    kind = claim_class(check.claim.text, check.config.queries.claim_classes)
     words = SEARCH.get(kind)
 
     async def worded() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
-        """Word the standard searches, and before them one for the sources of the class."""
+        """Word one search for the sources of the class, and the standard ones after it."""
         judged = await check.worded_queries(check.config.queries)
         own = (ports.QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
         return ports.WithCalls((*own, *judged.value), judged.calls)
@@ -42,7 +40,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             if kind == "predictive":
                 note.status, note.reason = "skipped", PREDICTION
         if kind == "predictive":
-            # A note and no verdict: nothing is searched, and nothing is due.
+            # A note and no verdict: no search, and no re-check is due.
             case = check.open_case([check.no_query(PREDICTION)])
             settled = replace(check.form_opinion(case), doubt=None, is_due=False)
             verdict = conclude(settled, None)
@@ -52,7 +50,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             queries = await check.write_queries(words=worded)
             note.record_queries(queries)
     except ports.BudgetSpentError as spent:
-        # Before the searches: there is nothing to judge by.
+        # The budget ended before the searches, so there is no evidence.
         case = check.open_case(())
         return case, await check.judge(case, spent)
     case = await check.gather(queries)
@@ -61,24 +59,25 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         return case, told
     rows = check.form_opinion(case).rows
     sources = [_source(check, row, case) for row in rows]
-    ours = calculus.corrected(sources, told.summary)
+    variant = check.config.verdicts.calculus
+    sure = calculus.CALCULUS[variant](sources, told.summary)
     got = (
-        f"{ours.percent} % ({ours.label}; volume {ours.volume:.2f}, credibility "
-        f"{ours.credibility:.2f}, agreement {ours.agreement:.2f}, tone {ours.tone:.2f})"
+        f"{sure.percent} % ({sure.label}; volume {sure.volume:.2f}, credibility "
+        f"{sure.credibility:.2f}, agreement {sure.agreement:.2f}, tone {sure.tone:.2f})"
     )
     note = Note(got, [row.evidence_id for row in rows])
-    check.trace.remark("calibrate", "confidence calculus", note)
+    check.trace.remark("calibrate", f"confidence calculus, {variant}", note)
     if told.stance != "unclear":
-        # A verdict that decides nothing keeps its own, and an automatic leaning is never sure.
-        word = {"Very Low": "low", "Low": "low", "Moderate": "medium"}.get(ours.label, "high")
+        # An unclear verdict keeps its own confidence, and a leaning is never high.
+        word = {"Very Low": "low", "Low": "low", "Moderate": "medium"}.get(sure.label, "high")
         word = "medium" if told.basis != "llm" and word == "high" else word
-        sure = {"confidence": word, "confidence_score": round(ours.percent / 100, 6)}
-        told = told.model_copy(update=sure)
+        found = {"confidence": word, "confidence_score": round(sure.percent / 100, 6)}
+        told = told.model_copy(update=found)
     return case, told
 
 
 async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
-    """Have a model say TRUE, FALSE or CAN'T SAY beside the vote; the engine's words otherwise."""
+    """Have a model say TRUE, FALSE or CAN'T SAY beside the vote, if there is a model."""
     opinion = check.form_opinion(case)
     if check.basis != "llm" or not opinion.rows or opinion.doubt:
         return await check.judge(case)
@@ -95,13 +94,14 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
 
 
 def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> ScoredSource:
-    """Return a source as the calculus sees it: a paper by its citations, else its domain's tier."""
+    """Return a source for the calculus: a paper by its citations, any other by its domain."""
     cited = next((hit.citation_count for hit in case.hits if hit.hit_id == row.hit_id), None)
     host = host_of(row.canonical_url)
     listed = listing_of(host, check.services.ratings)[1]
     by_domain = calculus.domain_credibility(host, listed)
     believed = by_domain if cited is None else calculus.academic_credibility(cited)
-    return ScoredSource(believed, {"supports": True, "refutes": False}.get(row.stance or ""))
+    weight = STANCES[row.stance or "unclear"].weight
+    return ScoredSource(believed, weight > 0 if weight else None)
 
 
 STRATEGY = Strategy(name="confidence", check=_check, in_rounds=True)

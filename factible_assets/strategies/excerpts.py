@@ -1,8 +1,6 @@
-"""Raw Evidence: a claim as questions, the parts of documents that bear on it, and their summaries.
+"""The rules of Raw Evidence for questions, spans of documents, and summaries.
 
-What belongs here: which questions are kept, spans and their ranking, what is believed of a summary
-(sections 3.1, 3.3, 3.4; parameters of section 4). What does not: wording questions and summaries
-(reasoners/llm/investigation.py), fetching documents, the order of the steps (strategies/).
+Source: Chen et al. 2023, arXiv:2305.11859, sections 3.1, 3.3 and 3.4; parameters of section 4.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from factible_assets.stages.quotes import QuoteFinder
 MOST_QUESTIONS: Final = 10
 """Questions of a claim (section 3.1)."""
 DOCUMENTS_PER_QUESTION: Final = 10
-"""Documents that are looked at for each, after the limits of time and site (section 3.2)."""
+"""Documents for each question, after the limits of time and site (section 3.2)."""
 _SAME: Final = 90
 """Token-sort similarity (0 to 100) of two questions' stems from which they ask the same."""
 
@@ -46,22 +44,22 @@ _OPENERS: Final = word_set(
     quién cuál cómo
     """
 )
-"""Words that open questions which yes or no does not answer."""
+"""The first words of questions that yes or no does not answer."""
 TECHNIQUES: Final[Mapping[Answered, str]] = {
     "answered": "question answered",
     "partly": "question answered in part",
     "not": "question not answered",
 }
-"""How steps are called that tell of a question; the metric counts them by it."""
+"""The techniques of the steps about a question; the metric counts them."""
 Answerability = Literal["answered", "partly", "partly not", "not"]
-"""How far it answers a claim (section 6.3: answerable … unanswerable)."""
+"""How far the evidence answers a claim (section 6.3: answerable … unanswerable)."""
 
 
 def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tuple[str, ...]:
-    """Return the yes/no questions among some texts, none asking again what another asks.
+    """Return the distinct yes/no questions among some texts.
 
-    Beyond exact repetitions (appendix A.2) those go that only reorder or inflect the words, unless
-    numbers or denials keep two apart.
+    Beyond exact repetitions (appendix A.2), a question drops out if it only reorders or inflects
+    the words of another, unless its numbers or denials differ.
     """
     kept: dict[str, tuple[str, object]] = {}
     for text in texts:
@@ -81,9 +79,9 @@ def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tupl
 
 
 def answerability(questions: Sequence[Answered]) -> Answerability | None:
-    """Return how far a claim is answered by how far its questions are (section 6.3).
+    """Return how far a claim is answered, from its questions (section 6.3).
 
-    Answered if all are, partly if all are at least partly, not if none is; else partly not.
+    Answered: all are. Partly: all are at least in part. Not: none is. Else partly not.
     """
     told = set(questions)
     if len(told) > 1:
@@ -96,19 +94,19 @@ def answerability(questions: Sequence[Answered]) -> Answerability | None:
 SPAN_WORDS: Final = 30
 """k1: words of a span; the next begins half as many further on."""
 WIDENING: Final = 150
-"""k2: words of context on either side of a span that is kept."""
+"""k2: words of context on either side of a chosen span."""
 KEPT_SPANS: Final = 10
-"""K1: spans that are kept of all documents of a claim."""
+"""K1: chosen spans of all documents of a claim."""
 KEPT_DOCUMENTS: Final = 4
-"""K2: documents that are kept, by their best span."""
+"""K2: chosen documents, by their best span."""
 GAP: Final = "\n[…]\n"
-"""Stands between two parts of a document that do not touch."""
+"""Separates two parts of a document that do not touch."""
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The parts of one document (`key`) that bear on a claim; `score` is BM25 of its best span."""
+    """The chosen parts of one document (`key`); `score` is the BM25 score of its best span."""
 
     key: str
     score: float
@@ -116,7 +114,7 @@ class Selected:
 
 
 def spans(words: int, size: int = SPAN_WORDS) -> list[tuple[int, int]]:
-    """Cut so many words into spans of `size` at half stride, as half-open ranges of words.
+    """Cut `words` words into spans of `size` at half stride; return half-open ranges.
 
     The last one ends with the text, and none lies inside another.
     """
@@ -140,10 +138,11 @@ def merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Selected, ...]:
-    """Return the documents that bear most on some questions, best first, cut to what does.
+    """Return the best documents for some questions or a claim, best first, cut to their best spans.
 
-    All questions are one query over the spans of all documents, which agrees with the paper's table
-    8 (2,710 words of 7.7 documents). What shares no content word with the questions is never kept.
+    All questions together are one query over the spans of all documents, which agrees with the
+    paper's table 8 (2,710 words of 7.7 documents). A span without a content word of the query never
+    counts.
     """
     words = {key: list(_WORD.finditer(text)) for key, text in documents.items()}
     places = [(key, *span) for key, found in words.items() for span in spans(len(found))]
@@ -157,7 +156,7 @@ def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Select
     for at in sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:KEPT_SPANS]:
         key, start, end = places[at]
         if scores[at] > 0:
-            # Best spans come first, so that documents stand in the order of their best.
+            # Best spans come first, so documents are in the order of their best span.
             top.setdefault(key, float(scores[at]))
             widened = max(0, start - WIDENING), min(len(words[key]), end + WIDENING)
             best.setdefault(key, []).append(widened)
@@ -190,10 +189,10 @@ _LETTERS = re.compile(r"\w+")
 
 
 def unfounded(sentence: str, passage: str) -> list[str]:
-    """Return the numbers, names and quotes of a sentence that its passage does not hold.
+    """Return the numbers, names and quotes of a sentence that its passage lacks.
 
-    Numbers are compared by value, names by their letters, quotes character by character; the first
-    word of a sentence is no name. Most of the paper's factual errors are such (figure 6).
+    Numbers compare by value, names by their letters, quotes character by character; the first word
+    of a sentence is no name. Most of the paper's factual errors are of these kinds (figure 6).
     """
     stated = {number.value for number in find_numbers(passage)}
     words = {fold(word) for word in _LETTERS.findall(passage)}
@@ -212,9 +211,9 @@ def unfounded(sentence: str, passage: str) -> list[str]:
 
 
 def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
-    """Return a summary without the sentences that judge the claim or that its passage lacks.
+    """Return a summary without sentences that judge the claim or invent something.
 
-    With it comes what of it the passage does not bear out. None: the passage is not relevant.
+    The second value lists the inventions. None: the passage is not relevant.
     """
     if not summary.strip() or _NOT_RELEVANT.search(summary):
         return None

@@ -1,11 +1,8 @@
-"""The strategy `raw_evidence`: questions, what was known before the claim, summaries, six levels.
+"""The strategy `raw_evidence`: questions, evidence from before the claim, summaries, six levels.
 
-What belongs here: the order of its steps and what each notes. What does not: spans, questions,
-summaries and scales (methods/), asking the model (reasoners/llm/investigation.py).
-
-Source: Raw Evidence (Chen et al. 2023, arXiv:2305.11859), figure 2. Where the embedded engine
-judges there are no questions and no summaries: its own searches are asked, the selected parts are
-read as it reads pages, and the vote decides.
+Source: Raw Evidence (Chen et al. 2023, arXiv:2305.11859), figure 2; its rules are in excerpts.py.
+The embedded engine has no questions and no summaries: it makes its own searches, reads the selected
+parts like pages, and the vote decides.
 """
 
 from __future__ import annotations
@@ -30,7 +27,9 @@ from factible_assets.stages.verdict import CaseFile, conclude, decided_by
 from factible_assets.strategies import excerpts
 
 _PATIENCE: Final = 600.0
-"""Seconds for which pages that came wait for the others of their claim; fetches end before."""
+"""Seconds to wait for all pages of a claim; fetches end earlier."""
+_LEFT_OUT: Final = {"exclude_classes": ("fact_checker", "video"), "exclude_file_types": ("pdf",)}
+"""Sources that the paper leaves out (section 3.2, appendix A.1)."""
 _NO_MODEL: Final = (
     "It needs a language model, and the embedded engine judges: set OPENAI_API_KEY, or "
     "FACTIBLE_MODEL for a model without a key."
@@ -38,13 +37,15 @@ _NO_MODEL: Final = (
 
 
 def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
-    """Search before the day of the video, as many questions and documents as the paper does."""
+    """Use the paper's limits wherever the run sets none: day, numbers, and kinds of sources."""
     limited = config.limited_to(video.published_on)
     queries, search = limited.queries, limited.search
     if queries.max_queries == QueriesConfig().max_queries:
         queries = queries.model_copy(update={"max_queries": excerpts.MOST_QUESTIONS})
     if search.max_results == SearchConfig().max_results:
         search = search.model_copy(update={"max_results": excerpts.DOCUMENTS_PER_QUESTION})
+    if not (search.exclude_classes or search.exclude_file_types):
+        search = search.model_copy(update=_LEFT_OUT)
     whole = limited.evidence.model_copy(update={"enough_origins": None})
     return limited.model_copy(update={"queries": queries, "search": search, "evidence": whole})
 
@@ -56,6 +57,10 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     queries: Sequence[Query] = ()
     case: CaseFile | None = None
     spent: ports.BudgetSpentError | None = None
+    if all(getattr(check.config.search, name) == kinds for name, kinds in _LEFT_OUT.items()):
+        words = "Fact checks, videos and PDFs are left out, as in the paper (A.1)."
+        words += " To change that: --exclude-classes, --exclude-file-types."
+        check.trace.remark("select", "kinds of sources", Note(words))
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
             queries = await _decomposed(check, model, passages, note)
@@ -65,7 +70,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             queries,
             searching=f"before {limit}"
             if limit
-            else "no date limit: nobody says when it was claimed",
+            else "no date limit: the day of the claim is unknown",
             reading=("summarise", passages.manner),
             by=passages.read,
             told=lambda _: passages.in_words,
@@ -83,9 +88,9 @@ async def _check(check: ClaimCheck) -> ClaimRows:
 async def _decomposed(
     check: ClaimCheck, model: LlmReasoner | None, passages: _Passages, note: Note
 ) -> tuple[Query, ...]:
-    """Return the searches: one for each question, as the paper has it, or the engine's own."""
+    """Return one search for each question, as in the paper, or the engine's own searches."""
     if model is None:
-        words = "There are no questions, and the engine's own searches are asked."
+        words = "There are no questions, so the engine makes its own searches."
         note.status, note.reason = "skipped", f"{words} {_NO_MODEL}"
         return await check.write_queries()
 
@@ -98,7 +103,7 @@ async def _decomposed(
         return ports.WithCalls(tuple(drafts), tuple(talk.calls))
 
     queries = await check.write_queries(words=asked)
-    # A check of known claims again keeps its searches, which are its questions.
+    # A repeated check keeps its searches, which are the questions.
     passages.questions = passages.questions or tuple(
         query.text for query in queries if "?" in query.text
     )
@@ -108,7 +113,7 @@ async def _decomposed(
 
 
 class _Passages:
-    """The second stage: the parts of all documents that bear on a claim, each then read alone."""
+    """The second stage: selects the relevant parts of all documents, and reads each document."""
 
     def __init__(self, check: ClaimCheck, model: LlmReasoner | None) -> None:
         self._check, self._model = check, model
@@ -123,11 +128,11 @@ class _Passages:
 
     @property
     def in_words(self) -> str:
-        """What was selected, best first, and what no passage bore out."""
+        """The selected documents, best first, and the inventions of summaries."""
         chosen = (self._selected or {}).values()
         lines = [f"{each.key} ({len(each.text.split())} words)" for each in chosen]
         if self._wrong:
-            lines.append(f"Left out, for no passage has it: {', '.join(self._wrong)}")
+            lines.append(f"Dropped, because no passage has it: {', '.join(self._wrong)}")
         if self._model is None:
             lines.append(f"There are no summaries. {_NO_MODEL}")
         return "\n".join(lines)
@@ -135,19 +140,21 @@ class _Passages:
     async def read(
         self, query: Query, page: ports.PageExcerpt
     ) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
-        """Read what was selected of a page, once all pages of the claim are in."""
+        """Wait for all pages of the claim, then read the selected parts of one."""
         self._texts[page.canonical_url] = page.text
         if page.arrivals is not None:
             await page.arrivals.all_in(_PATIENCE)
         async with self._selecting:
             if self._selected is None:
-                asked = self.questions or (self._check.claim.text,)
+                asked: tuple[str, ...] = (self._check.claim.text,)
+                if self._check.config.evidence.spans_by == "questions" and self.questions:
+                    asked = self.questions
                 found = await asyncio.to_thread(excerpts.select, asked, dict(self._texts))
                 self._selected = {each.key: each for each in found}
         chosen = self._selected.get(page.canonical_url)
         if chosen is None:
             most = excerpts.KEPT_DOCUMENTS
-            return f"It is not among the {most} documents that bear most on the claim."
+            return f"It is not among the {most} most relevant documents."
         if self._model is None:
             parts, check = replace(page, text=chosen.text, arrivals=None), self._check
             reader = check.services.reasoner.evidence
@@ -168,10 +175,10 @@ class _Passages:
 
 
 async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFile) -> ClaimRows:
-    """Have the model judge the summaries on six levels; its level decides, the vote stands beside.
+    """Have the model judge the summaries on six levels; its level decides, beside the vote.
 
-    Summaries make no judgement, so each source's stance is told here, and kept where a quote of
-    it shows what it rests on.
+    Summaries make no judgement, so the model states each source's stance here; a stance counts only
+    if the source has a quote.
     """
     rows = [row for row in gathered.evidence if row.status == "ok"]
     failure: ports.ReasonerError | None = None
@@ -184,14 +191,13 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
                 answer = await judge_veracity(talk, rows, questions)
             note.got = f"{answer.veracity}, {answer.confidence} confidence. {answer.explanation}"
             for each in answer.sources:
-                # A side without a quote that shows it is not taken.
                 if 0 < each.source <= len(rows) and rows[each.source - 1].quote:
                     said[rows[each.source - 1].evidence_id] = each.stance
             named = answer.veracity
             if named == "unsettled" or CARRIERS[VERACITY[named]] & set(said.values()):
                 level = named
             else:
-                note.reason = "It is not believed: no source that can be quoted takes this side."
+                note.reason = "The level does not count: no source with a quote takes this side."
     except ports.BudgetSpentError:
         raise
     except ports.ReasonerError as error:
@@ -219,7 +225,7 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
 def _note_questions(
     check: ClaimCheck, questions: Sequence[str], answer: VeracityAnswer, rows: Sequence[Evidence]
 ) -> None:
-    """Note how far each question is answered; what no source is named for is answered by nobody."""
+    """Record how far each question is answered; without a named source it is not."""
     told = {each.question: each for each in answer.questions}
     levels: list[Answered] = []
     for number, question in enumerate(questions, start=1):

@@ -1,4 +1,4 @@
-"""The standard strategy. What does not belong here: its order (stages/flow.py)."""
+"""The standard strategy; stages/flow.py defines it."""
 
 from factible_assets.stages.flow import STANDARD
 

@@ -95,7 +95,7 @@ class Investigator(Scripted):
     """Answers by what is asked: one answer for each question of a kind, the last one for ever."""
 
     plans: list[Says]
-    thoughts: list[Says] = field(default_factory=lambda: [thinks("false", 4)])
+    thoughts: list[Says] = field(default_factory=lambda: [thinks("false", 5)])
     explanations: list[Says] = field(default_factory=lambda: [explains()])
     prompts: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
@@ -215,7 +215,7 @@ async def test_a_plan_asks_three_statements_at_most_and_nothing_twice() -> None:
         "Most children eat sugar.",
         "Sugar has no use.",
     ]
-    assert result.verdicts[0].reason == ("The revised plan asks nothing that was not asked before.")
+    assert result.verdicts[0].reason == ("The revised plan has no new query.")
 
 
 async def test_pages_are_condensed_for_what_is_looked_for_and_classed_by_their_ratings() -> None:
@@ -238,7 +238,7 @@ async def test_pages_are_condensed_for_what_is_looked_for_and_classed_by_their_r
 async def test_what_is_not_settled_is_planned_anew_in_the_light_of_why() -> None:
     model = Investigator(
         [plan("sugar trials"), plan("sugar registry")],
-        [thinks("unproven", 2), thinks("unproven", 3), thinks("false", 4)],
+        [thinks("unproven", 2), thinks("false", 4), thinks("false", 5)],
     )
     result, steps = await investigate(model, sugar_world("sugar trials", "sugar registry"))
     assert [step.round for step in steps if step.step == "plan"] == [1, 2]
@@ -256,7 +256,7 @@ async def test_a_planner_that_repeats_itself_ends_it_with_what_is_known() -> Non
     (verdict,) = result.verdicts
     assert model.asked.count("PlanAnswer") == 2
     assert (verdict.status, verdict.stance) == ("complete", "unclear")
-    assert verdict.reason == "The revised plan asks nothing that was not asked before."
+    assert verdict.reason == "The revised plan has no new query."
     assert verdict.disagreement  # The vote over the same sources says that it is not so.
     assert len(result.queries) == 1
 
@@ -292,7 +292,7 @@ async def test_citations_of_nothing_bear_no_label() -> None:
     assert (result.verdicts[0].stance, result.verdicts[0].confidence) == ("unclear", "low")
     assert "Trials found no effect" not in result.verdicts[0].summary
     (told,) = [step for step in steps if step.technique == "explanation"]
-    assert told.reason == "2 citations of evidence that does not exist were left out."
+    assert told.reason == "2 citations of evidence that does not exist were dropped."
     assert told.made == ()
 
 

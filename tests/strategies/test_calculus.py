@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from pathlib import Path
 from typing import get_args
 
@@ -9,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.ecvs import agreement, as_written, tone, weighted_credibility
-from benchmarks.lexical import lexical_support, relevance
+from factible_assets.reasoners.readers.lexical import lexical_support, relevance
 from factible_assets.services.ratings import rating_directory
 from factible_assets.strategies.calculus import (
     HEDGING_CAP,
@@ -21,15 +22,20 @@ from factible_assets.strategies.calculus import (
     Confidence,
     ScoredSource,
     academic_credibility,
+    agreement,
     claim_class,
     corrected,
     domain_credibility,
     evidence_share,
     hedging_density,
     percentage,
+    published,
+    tone,
     volume,
+    weighted_credibility,
     with_quality_bonus,
 )
+from resources.ratings.base import ListedRating
 
 TIERS = {1: (0.90, 1.00), 2: (0.75, 0.89), 3: (0.55, 0.74), 4: (0.35, 0.54)}
 """Ranges of credibility of the tiers T1 to T4 (equation 9)."""
@@ -122,7 +128,7 @@ def test_the_percentage_is_cut_to_its_bounds(final: float, percent: int) -> None
 
 def test_a_whole_case_is_worked_through_by_hand() -> None:
     case = [ScoredSource(0.95, True), ScoredSource(0.82, True), ScoredSource(0.5, None)]
-    found = as_written(case, "Honey keeps for years, which tests of old jars may show.")
+    found = published(case, "Honey keeps for years, which tests of old jars may show.")
     # Volume: the root of 3/8. Credibility: 2.624 over 3.4. Agreement: 2/3 and the bonus.
     assert found.volume == pytest.approx(0.612372, abs=1e-6)
     assert found.credibility == pytest.approx(0.771765, abs=1e-6)
@@ -133,6 +139,39 @@ def test_a_whole_case_is_worked_through_by_hand() -> None:
     # 0.8 E + 0.2 T
     assert found.final == pytest.approx(0.806128, abs=1e-6)
     assert (found.percent, found.label) == (80, "High")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 100), st.sampled_from([True, False, None])), max_size=9),
+    st.lists(st.sampled_from(["honey", "may", "keeps", "possibly", "for", "seems"]), max_size=9),
+)
+def test_the_published_calculus_equals_a_calculation_with_fractions(
+    found: list[tuple[int, bool | None]], words: list[str]
+) -> None:
+    n, support = len(found), sum(side is True for _, side in found)
+    oppose = sum(side is False for _, side in found)
+    weights = [Fraction(1) if side is None else Fraction(6, 5) for _, side in found]
+    weighed = [Fraction(c, 100) * by for (c, _), by in zip(found, weights, strict=True)]
+    believed = sum(weighed) / sum(weights) if found else Fraction(0)
+    if support + oppose == 0:
+        agreed = Fraction(2, 5) if n > 3 else Fraction(1, 2)
+    elif support >= oppose:
+        agreed = Fraction(support, n)
+        if oppose == 0 and support >= 2:
+            agreed = min(Fraction(1), agreed + Fraction(1, 10))
+    else:
+        agreed = max(Fraction(1, 10), Fraction(3, 10) - Fraction(oppose, n) * Fraction(1, 5))
+    root = Fraction(math.sqrt(min(n, 8) / 8)).limit_denominator(10**15)
+    score = Fraction(1, 4) * root + Fraction(45, 100) * believed + Fraction(3, 10) * agreed
+    if sum(c > 80 for c, _ in found) >= 2:
+        score = min(Fraction(1), score + Fraction(1, 20))
+    hedges = Fraction(len({*words} - {"honey", "keeps", "for"}), max(1, len({*words})))
+    share = Fraction(4, 5) if n >= 3 and believed > Fraction(7, 10) else Fraction(1, 2)
+    if n >= 1 and believed > Fraction(1, 2) and share < Fraction(4, 5):
+        share = Fraction(7, 10)
+    final = share * score + (1 - share) * (1 - min(hedges, Fraction(15, 100)))
+    sources = [ScoredSource(c / 100, side) for c, side in found]
+    assert published(sources, " ".join(words)).percent == max(15, min(95, math.floor(final * 100)))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +191,7 @@ def test_five_words_name_the_percentages(percent: int, label: str) -> None:
 
 
 def test_oddity_no_source_at_all_is_moderate_confidence() -> None:
-    assert (as_written([], "").percent, as_written([], "").label) == (57, "Moderate")
+    assert (published([], "").percent, published([], "").label) == (57, "Moderate")
     assert corrected([], "").percent == 15
 
 
@@ -160,14 +199,14 @@ def test_oddity_no_source_at_all_is_moderate_confidence() -> None:
 def test_oddity_the_lower_half_of_the_scale_is_never_reached(
     found: list[ScoredSource], text: str
 ) -> None:
-    assert 48 <= as_written(found, text).percent <= 95
+    assert 48 <= published(found, text).percent <= 95
 
 
 def test_oddity_another_good_supporting_source_can_lower_the_result() -> None:
     two = [ScoredSource(0.75, True), ScoredSource(0.75, True)]
     three = [*two, ScoredSource(0.72, True)]
     hedged = ""
-    assert as_written(three, hedged).final < as_written(two, hedged).final
+    assert published(three, hedged).final < published(two, hedged).final
 
 
 def test_oddity_a_source_for_the_claim_scores_below_one_against_it() -> None:
@@ -176,7 +215,7 @@ def test_oddity_a_source_for_the_claim_scores_below_one_against_it() -> None:
 
 @given(any_sources, any_text)
 def test_both_variants_stay_within_their_bounds(found: list[ScoredSource], text: str) -> None:
-    for each in (as_written(found, text), corrected(found, text)):
+    for each in (published(found, text), corrected(found, text)):
         assert 15 <= each.percent <= 95
         parts = (
             each.volume,
@@ -206,7 +245,7 @@ def test_the_corrected_variant_rises_with_a_source_for_the_leading_side_and_fall
 def test_the_order_of_sources_does_not_matter(found: list[ScoredSource], order: list[int]) -> None:
     few = (found + sources(neutral=6))[:6]
     turned = [few[place] for place in order]
-    assert as_written(few, "").final == pytest.approx(as_written(turned, "").final)
+    assert published(few, "").final == pytest.approx(published(turned, "").final)
     assert corrected(few, "").final == pytest.approx(corrected(turned, "").final)
 
 
@@ -269,6 +308,25 @@ def test_predictions_get_a_note_and_every_other_class_is_searched() -> None:
     assert set(SEARCH) == {*get_args(ClaimClass)} - {"predictive", "general"}
     assert "study" in SEARCH["scientific"]
     assert "no verdict" in PREDICTION
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("A study found that honey keeps.", "scientific"),
+        ("Williams won", "predictive"),
+        ("An update came out", "historical"),
+        ("Einstein said that studies bore him", "quote"),
+        ("Vaccines cause autism", "general"),
+    ],
+)
+def test_published_classes_follow_the_algorithms_letters_and_order(claim: str, found: str) -> None:
+    assert claim_class(claim, "published") == found
+
+
+def test_a_set_without_scores_gives_the_usual_score_of_its_rating() -> None:
+    listed = ListedRating("mine", "some-site.example", "low")
+    assert domain_credibility("some-site.example", [listed]) == 0.30
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from factible_assets.records import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
-from factible_assets.strategies.calculus import ScoredSource, corrected
+from factible_assets.strategies.calculus import ScoredSource, corrected, published
 from tests.reasoners.llm.scripted import staged
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 from tests.strategies.test_raw_evidence import Told, broken_rules
@@ -73,10 +73,18 @@ async def test_the_confidence_of_a_verdict_is_that_of_the_calculus() -> None:
     extra = next(query.text for query in queries.queries if "systematic" in query.text)
     world.results[extra] = world.results[HEALTH.text]
     (verdict,) = (await checked(world, HEALTH)).verdicts
-    # The first is a paper with more than a hundred citations, the others are in no tier.
-    sources = [ScoredSource(0.90, True), ScoredSource(0.5, True), ScoredSource(0.5, True)]
+    # The first is a paper with more than a hundred citations; the set states no score for the rest.
+    sources = [ScoredSource(0.90, True), ScoredSource(0.85, True), ScoredSource(0.85, True)]
     assert verdict.confidence_score == corrected(sources, verdict.summary).percent / 100
     assert verdict.confidence in {"low", "medium"}
+    (as_published,) = (await checked(world, HEALTH, calculus="published")).verdicts
+    assert as_published.confidence_score == published(sources, verdict.summary).percent / 100
+
+
+async def test_published_classes_go_by_letters() -> None:
+    claim = make_claim("Williams eats honey")
+    steps = (await checked(world_of(claim), claim, claim_classes="published")).steps
+    assert (steps[0].got, steps[0].status) == ("predictive", "skipped")
 
 
 TOLD = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
+
+import pytest
 
 from factible_assets.config import config_of
 from factible_assets.reasoners.llm.conversation import StageModel
@@ -14,7 +16,7 @@ from factible_assets.records import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import Reasoner
-from factible_assets.strategies import strategy_named
+from factible_assets.strategies import excerpts, strategy_named
 from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
@@ -131,7 +133,7 @@ async def test_four_documents_are_summarised_and_the_others_say_why_they_are_not
     read = [row for row in result.evidence if row.status == "ok"]
     assert len(read) == 4
     assert {row.reason for row in result.evidence if row.status == "skipped"} == {
-        "It is not among the 4 documents that bear most on the claim."
+        "It is not among the 4 most relevant documents."
     }
     for row in read:
         assert row.quote is not None
@@ -179,7 +181,7 @@ async def test_a_level_that_no_source_bears_is_not_believed_nor_are_its_words() 
         assert (verdict.stance, verdict.veracity) == ("unclear", None)
         assert verdict.summary != VERDICT["explanation"]
         (judged,) = (step for step in steps if step.step == "judge")
-        assert judged.reason == "It is not believed: no source that can be quoted takes this side."
+        assert judged.reason == "The level does not count: no source with a quote takes this side."
 
 
 async def test_a_level_that_no_quote_bears_is_not_believed() -> None:
@@ -235,9 +237,37 @@ async def test_without_a_model_parts_are_selected_and_read_and_the_rest_says_wha
     (verdict,) = result.verdicts
     assert (verdict.stance, verdict.strategy) == ("supports", "raw_evidence")
     assert verdict.veracity in {"true", "mostly-true"}
-    decomposed = steps[0]
+    decomposed = steps[1]
     assert (decomposed.step, decomposed.status) == ("decompose", "skipped")
     assert "needs a language model" in (decomposed.reason or "")
+
+
+async def test_fact_checks_videos_and_pdfs_are_left_out_unless_the_run_says_otherwise() -> None:
+    addresses = ("s0.example/fact-check", "vimeo.com/1234567", "x.org/a.pdf")
+    urls = [f"https://{each}" for each in addresses]
+    world = World(texts={url: says(CLAIM.text, "supports") for url in urls})
+    world.results = {CLAIM.text: [[Hit(at, "Page", url) for at, url in enumerate(urls, start=1)]]}
+    result, steps = await checked(world)
+    assert {row.status for row in result.evidence} == {"skipped"}
+    assert "Fact checks, videos and PDFs are left out" in steps[0].got
+    result, steps = await checked(world, exclude_file_types="pdf")
+    assert [row.status for row in result.evidence].count("skipped") == 1
+    assert "decompose" in {step.step for step in steps[:1]}
+
+
+async def test_spans_are_chosen_by_the_questions_or_by_the_claim(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Sequence[str]] = []
+
+    def select(asked: Sequence[str], texts: Mapping[str, str]) -> tuple[excerpts.Selected, ...]:
+        seen.append(asked)
+        return ()
+
+    monkeypatch.setattr(excerpts, "select", select)
+    await checked(world_with(1), told())
+    await checked(world_with(1), told(), spans_by="claim")
+    assert [each == (CLAIM.text,) for each in seen] == [False, True]
 
 
 async def test_a_spent_budget_ends_with_what_is_known_and_a_sentence() -> None:
