@@ -21,8 +21,8 @@ from scipy.optimize import minimize
 from scipy.stats import mannwhitneyu
 
 from benchmarks.shared import read_lines
+from factible_assets.reasoners.embedded.claims.claim_text import write_claim
 from factible_assets.reasoners.embedded.claims.sentences import Sentence
-from factible_assets.reasoners.embedded.claims.wording import write_claim
 from factible_assets.reasoners.embedded.embedder import Vectors, minilm
 
 WORTH_CHECKING = 2

@@ -101,7 +101,7 @@ def main() -> None:
 def measure(video: AnnotatedVideo) -> Measured:
     """Measure the candidates of a video like the engine."""
     raw = video.transcript.text
-    candidates, measures, vectors = engine.measure_candidates(
+    candidates, measures, vectors = engine.candidates_of(
         raw, split_sentences(raw, video.segments), minilm()
     )
     likeness = vectors @ minilm().embed([claim.text for claim in video.gold]).T
@@ -204,9 +204,7 @@ def extract(
     transcript, timed = video.transcript, video.segments
     if text is not None:
         transcript, timed = transcript.model_copy(update={"text": text}), tuple(segments)
-    return engine.extract_claims(
-        video.video, transcript, timed, max_claims=limit, embedder=minilm()
-    ).claims
+    return engine.extract_claims(transcript, timed, max_claims=limit, embedder=minilm()).claims
 
 
 def describe(found: Sequence[MatchedVideo]) -> str:

@@ -204,9 +204,7 @@ def main() -> None:
 
 def _claims(video: AnnotatedVideo, embedder: Embedder) -> list[Claim]:
     """Return the engine's claims of a video, as the flow passes them on."""
-    found = extract_claims(
-        video.video, video.transcript, video.segments, max_claims=CLAIMS, embedder=embedder
-    )
+    found = extract_claims(video.transcript, video.segments, max_claims=CLAIMS, embedder=embedder)
     return [
         _claim(draft.text, draft.context).model_copy(update={"category": draft.category})
         for draft in found.claims

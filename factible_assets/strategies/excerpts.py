@@ -22,7 +22,7 @@ from factible_assets.reasoners.embedded.text import (
     tokenise,
     word_set,
 )
-from factible_assets.reasoners.llm.wording import asks_of_the_video
+from factible_assets.reasoners.llm.plain_text import asks_of_the_video
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records import Answered

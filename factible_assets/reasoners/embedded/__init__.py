@@ -1,1 +1,1 @@
-"""The embedded engine: four judgements without a key, a server or a download."""
+"""The embedded engine: claims, queries and verdicts without a key, a server or a download."""

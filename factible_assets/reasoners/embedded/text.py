@@ -1,11 +1,6 @@
-"""Words of a text with their raw offsets, and what is commonly asked of them.
+"""Words of a text with raw offsets, stems and numbers, and whether the text is English.
 
-What belongs here: tokenising without losing offsets, stop words, a light stemmer, and numbers in
-figures or in words; whether a text is English. What does not: the words themselves (words.yaml),
-sentences (claims/sentences.py), scores, vectors (embedder.py).
-
-Every offset is a code point index into the text that was given, half-open. Nothing here changes
-the length of a text: folding happens per word.
+Offsets are half-open code point indices into the given text. Folding happens per word.
 """
 
 from __future__ import annotations
@@ -32,7 +27,6 @@ _WORD = re.compile(
 
 
 def word_set(words: str) -> frozenset[str]:
-    """Read a word list written as lines of words."""
     return frozenset(words.split())
 
 
@@ -45,7 +39,7 @@ STOP_WORDS, NEGATIONS, NAMED_BY_LETTER, ABBREVIATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word. `text[start:end]` is the raw word; `norm` is its folded form for comparing."""
+    """One word: `text[start:end]`; `norm` is its folded form."""
 
     norm: str
     start: int
@@ -66,7 +60,7 @@ def tokenise(text: str) -> list[Word]:
 
 
 def is_stop_word(word: str) -> bool:
-    """Tell whether a folded word carries no topic of its own (a single letter does not either)."""
+    """Whether a folded word carries no topic, such as a function word or a single letter."""
     return word in STOP_WORDS or (len(word) == 1 and not word.isdigit())
 
 
@@ -76,15 +70,15 @@ _SHORTEST_ROOT = 3
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Reduce a folded word to a stem shared by its common inflections.
+    """Reduce a folded word to the stem of its common inflections.
 
-    Stems are for comparing, not for reading: "vaccines", "vaccine" → "vaccin"; "warming",
-    "warmed" → "warm". Numbers and words with inner marks other than "'s" stay whole.
+    "vaccines", "vaccine" → "vaccin"; "warming", "warmed" → "warm". Numbers and words with inner
+    marks other than "'s" stay whole.
     """
     word = word.removesuffix("'s")
     if not word.isalpha() or len(word) < _SHORTEST_INFLECTED:
         return word
-    # Of one first: "mammals" and "mammal" lose the same ending then.
+    # Singular first, so that "mammals" and "mammal" lose the same ending.
     if word.endswith("ies") and len(word) > _SHORTEST_INFLECTED:
         word = word[:-3] + "y"
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -95,7 +89,7 @@ def stem(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= remaining:
             word = word.removesuffix(suffix) + replacement
             break
-    # What inflection leaves behind: a doubled consonant, a final e, y for i.
+    # Inflection leaves a doubled consonant, a final e, or y for i.
     if len(word) > _SHORTEST_ROOT and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     if len(word) > _SHORTEST_ROOT and word[-1] == "e":
@@ -104,7 +98,7 @@ def stem(word: str) -> str:
 
 
 def content_stems(text: str) -> list[str]:
-    """List the stems of a text's content words, in order and with repetitions."""
+    """List the stems of the content words, in order and with repetitions."""
     return [stem(word.norm) for word in tokenise(text) if not is_stop_word(word.norm)]
 
 
@@ -117,10 +111,9 @@ _FEWEST_WORDS = 30
 
 
 def is_english(text: str, *, fewest: int = _FEWEST_WORDS) -> bool:
-    """Tell whether a text is in English, the one language that the engine reads.
+    """Whether a text is in English, the only language of the embedded engine.
 
-    The boundary model, the lead-ins, the signs of wording, the denials and MiniLM were all made for
-    it. A text of fewer than the `fewest` words in Latin letters is taken to be English.
+    A text with fewer than the `fewest` words in Latin letters counts as English.
     """
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(letter > "\u024f" for letter in letters) > len(letters):
@@ -134,8 +127,6 @@ def is_english(text: str, *, fewest: int = _FEWEST_WORDS) -> bool:
 # --- Numbers ------------------------------------------------------------------------------------
 
 NumberKind = Literal["plain", "percent", "money", "year", "ordinal"]
-"""What a number is: of something, per cent, money, a calendar year, or a place in an order."""
-
 
 _UNIT_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
@@ -164,7 +155,7 @@ _SCALES = {
 _SPOKEN_SCALES = {word: scale for word, scale in _SCALES.items() if len(word) > len("bn")}
 _HUNDRED = 100
 _WITH_REST = 10_000
-"""From here on an "and" opens another number: "five million and two dogs"."""
+"""From this value on, "and" begins another number: "five million and two dogs"."""
 _DIGITS = "0123456789"
 MONTHS = word_set(
     "january february march april may june july august september october november december"
@@ -186,7 +177,7 @@ _SURE_CENTURIES = word_set("seventeen eighteen nineteen")
 _COUNTED = (
     _SCALES.keys() | _MONEY_WORDS | word_set("seconds minute minutes hours days years dollar")
 )
-"""What makes of two numbers beside each other no year: "eighteen twenty minute interviews"."""
+"""Units after which two adjacent numbers are no year: "eighteen twenty minute interviews"."""
 _COUNTS_ONE = frozenset({"only", "just", "exactly", "single", "has", "have", "had"})
 _BEFORE_YEAR = frozenset(
     {"in", "since", "until", "from", "by", "before", "after", "year", "ad", *MONTHS}
@@ -195,12 +186,11 @@ _BEFORE_YEAR = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number that a text states.
+    """A number in a text.
 
-    `value` is in plain units (2.5 million is 2,500,000; 45 % is 45), `unit` the stem of the
-    content word that follows, if one does ("70 countries" → "countr"), `start` and `end` the raw
-    span of the number with its scale and per cent sign, without the unit. A decade ("1960s") is the
-    year that it begins with.
+    `value` is in plain units (2.5 million is 2,500,000; 45 % is 45); a decade ("1960s") is its
+    first year. `unit` is the stem of the next content word, if any ("70 countries" → "countr").
+    `start` and `end` are the raw span with scale and per cent sign, without the unit.
     """
 
     value: float
@@ -213,8 +203,8 @@ class Number:
 def find_numbers(text: str) -> list[Number]:
     """List the numbers of a text, in figures or in words, in order.
 
-    "one" alone is a pronoun more often than a number and is left out unless a scale or a unit of
-    per cent follows.
+    "one" alone is mostly a pronoun and counts only before a scale or per cent, or after words such
+    as "only".
     """
     words = tokenise(text)
     numbers: list[Number] = []
@@ -230,7 +220,7 @@ def find_numbers(text: str) -> list[Number]:
 
 
 def _read_value(words: list[Word], position: int) -> tuple[float, NumberKind, int] | None:
-    """Read a number at a position: value, kind, words taken; None if there is none."""
+    """Read the number at a position: value, kind, count of words; None if there is none."""
     figure = _FIGURE.fullmatch(words[position].norm)
     if figure is not None:
         return _read_figure(figure, words, position)
@@ -277,7 +267,7 @@ def _read_figure(
 
 
 def _read_rest(words: list[Word], position: int) -> tuple[int, int]:
-    """Read what is below a hundred behind an "and": "a hundred and fifty"; (0, 0) if nothing."""
+    """Read the part after "and" in "a hundred and fifty"; (0, 0) if there is none."""
     if position >= len(words) or words[position].norm != "and" or _opens_another(words, position):
         return 0, 0
     below, taken = _read_below_hundred(words, position + 1)
@@ -285,7 +275,7 @@ def _read_rest(words: list[Word], position: int) -> tuple[int, int]:
 
 
 def _read_below_hundred(words: list[Word], position: int) -> tuple[int, int]:
-    """Read "forty-five", "forty five" or "five": the value and the words taken, 0 if none."""
+    """Read "forty-five", "forty five" or "five": value and count of words, 0 if none."""
     first, *second = [word.norm for word in words[position : position + 2]] or [""]
     value = _BELOW_HUNDRED.get(first)
     unit = _UNITS.get(second[0], 0) if second and value in _TENS.values() else 0
@@ -295,10 +285,10 @@ def _read_below_hundred(words: list[Word], position: int) -> tuple[int, int]:
 
 
 def _read_year(words: list[Word], position: int) -> tuple[float, NumberKind, int] | None:
-    """Read a year that is said in two halves: "nineteen forty five", "the nineteen eighties".
+    """Read a year spoken in two halves: "nineteen forty five", "the nineteen eighties".
 
-    What may be two numbers ("eighteen nineteen years old", "twenty thirty") is one only behind a
-    word such as "in".
+    Ambiguous pairs ("eighteen nineteen years old", "twenty thirty") are years only after words
+    such as "in".
     """
     century, said = ([*(word.norm for word in words[position : position + 2]), ""])[:2]
     hundreds = _UNITS.get(century, _TENS.get(century))
@@ -345,9 +335,9 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
 
 
 def _opens_another(words: list[Word], conjunction: int) -> bool:
-    """Tell whether another number follows an "and": "one hundred and two hundred".
+    """Whether another number follows an "and": "one hundred and two hundred".
 
-    Of a number in one, scales grow behind it: "two hundred and fifty thousand".
+    Within one number the scales grow: "two hundred and fifty thousand".
     """
     scale = _SCALES.get(words[conjunction - 1].norm, _HUNDRED)
     _, taken = _read_below_hundred(words, conjunction + 1)
@@ -385,13 +375,13 @@ def _is_percent(words: list[Word], position: int) -> bool:
 
 
 _OR = frozenset({"more", "less", "fewer", "so"})
-"""What may stand between a number and its unit, after an "or"."""
+"""Words between "or" and the unit of a number: "ten or more years"."""
 
 
 def _finish(
     text: str, words: list[Word], position: int, read: tuple[float, NumberKind, int]
 ) -> Number:
-    """Attach what follows a number: a per cent sign, a currency, or a unit."""
+    """Add the per cent sign, currency or unit after a number."""
     value, kind, taken = read
     last = position + taken
     end = words[last - 1].end

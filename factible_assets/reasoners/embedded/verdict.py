@@ -1,4 +1,4 @@
-"""The words of a verdict from a template: they follow the vote and cannot contradict it."""
+"""The words of a verdict from a template, which cannot contradict the vote."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ _UNFIT = re.compile(
     r"<[^>]{0,200}>|[*_`#<>\[\]{}|\\]|[^\S ]|[\u0000-\u001f\u007f-\u009f]"
     "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-"""Markup, control characters, and characters that show nothing: a quote with them is not cited."""
+"""Markup, control characters and invisible characters: quotes with them are not cited."""
 
 
 def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
-    """Word the verdict of a vote. Every row of the evidence has status "ok".
+    """Word the verdict of a vote over evidence with status "ok".
 
-    The words follow the vote: over the published runs of Factible a vote weighted by reliability
-    agreed with the annotation more often (.677) than the model's own verdicts (.582).
+    On the published runs of Factible, the reliability-weighted vote agreed with the annotation more
+    often (.677) than the model's own verdicts (.582).
     """
     argument = argue(vote.stance, evidence)
-    said = (each.sentence(quoted=_UNFIT.search(each.words) is None) for each in argument.voices)
+    sentences = (
+        each.sentence(quoted=_UNFIT.search(each.words) is None) for each in argument.voices
+    )
     by_model = any(row.basis == "llm" for row in evidence)
     by_whom = None if by_model else "Judged automatically, by the wording of the sources."
-    parts = (*said, argument.balance, by_whom)
+    parts = (*sentences, argument.balance, by_whom)
     return VerdictDraft(vote.stance, vote.confidence, " ".join(filter(None, parts)))

@@ -1,4 +1,4 @@
-"""Threads for work on texts: at most one per processor at a time, so the event loop stays free."""
+"""Threads for work on texts, at most one per processor, so that the event loop stays free."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ Result = TypeVar("Result")
 class Workers:
     """Runs functions in threads, at most one per processor at a time.
 
-    There is one gate per event loop, because several runs in one process may each have their own
-    loop while they share the workers.
+    Each event loop has its own gate, because several loops in a process may share the workers.
     """
 
     def __init__(self) -> None:
@@ -24,7 +23,6 @@ class Workers:
         )
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Run a function in a thread and return its result."""
         loop = asyncio.get_running_loop()
         gate = self._gates.get(loop)
         if gate is None:

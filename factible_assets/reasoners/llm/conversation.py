@@ -9,8 +9,8 @@ from typing import TypeAlias
 from uuid import uuid4
 
 from factible_assets.reasoners.llm import prompts
+from factible_assets.reasoners.llm.plain_text import plain
 from factible_assets.reasoners.llm.prompts import Piece, Prompt, claim_pieces, video_data
-from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import CallStage, Claim, LlmCall, Query, Video
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
 from resources.llm import base

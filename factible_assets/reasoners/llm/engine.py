@@ -103,7 +103,7 @@ class LlmReasoner:
         if drafts.refused and not drafts.claims:
             find = partial(extract_claims, max_claims=max_claims, embedder=minilm())
             with suppress(ports.ReasonerRefusalError):
-                found = await asyncio.to_thread(find, video, transcript, segments)
+                found = await asyncio.to_thread(find, transcript, segments)
                 drafts = replace(drafts, claims=found.claims, basis="embedded")
         return ports.WithCalls(drafts, tuple(conversation.calls))
 

@@ -21,9 +21,9 @@ from functools import partial
 
 from factible_assets.reasoners.llm.answers import Reading, ReadingsAnswer, SourceReading
 from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation
+from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.prompts import Data, Piece, title_line
 from factible_assets.reasoners.llm.shown_page import CONTEXT_CHARACTERS, ShownPage, related_quotes
-from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.reasoners.readers.plain import side_of_text
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.evidence import MIXED_UP

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from factible_assets.reasoners.llm.answers import WordsAnswer
 from factible_assets.reasoners.llm.conversation import Conversation
+from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.prompts import Piece, claim_data, one_line, source_pieces
-from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Evidence, Stance, Verdict
 from factible_assets.stages.quotes import QUOTED, QuoteFinder
 

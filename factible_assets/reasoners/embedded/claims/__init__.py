@@ -1,1 +1,1 @@
-"""Which statements of a transcript are its check-worthy claims, and how they are worded."""
+"""The check-worthy claims of a transcript, without a model server."""

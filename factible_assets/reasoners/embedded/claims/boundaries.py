@@ -1,12 +1,9 @@
-"""Where sentences end in captions that carry no punctuation.
+"""Finds the ends of sentences in captions without punctuation.
 
-What belongs here: the small network over MiniLM's states of the words, and the choice of ends from
-its probabilities under limits of length. What does not: punctuation (sentences.py).
-
-The network is a layer of gated recurrent units read in both directions (Cho et al., EMNLP 2014).
-Its weights, what they were fitted on and how well they do stand in boundaries.md beside this file.
-To its log-odds come the captions' line ends and the speaker's pauses; their weights are round and
-were chosen where settings beside them do as well (benchmarks/sentences.py).
+The model is a bidirectional layer of gated recurrent units (Cho et al., EMNLP 2014) over MiniLM's
+states of the words; boundaries.md describes its weights. Line ends of the captions and pauses of
+the speaker add to its log-odds, with round weights whose neighbours do as well
+(benchmarks/sentences.py).
 """
 
 from __future__ import annotations
@@ -23,15 +20,12 @@ import numpy.typing as npt
 from factible_assets.reasoners.embedded.claims.weights import load_weights
 from factible_assets.reasoners.embedded.embedder import Vectors
 
-SHORTEST = 4
-"""Words that a sentence cut by the model has at least."""
-
-LONGEST = 42
-"""Words that a sentence cut by the model has at most."""
+SHORTEST, LONGEST = 4, 42
+"""Words of a sentence that the model cuts."""
 
 _CUT = -1.0
-"""Log-odds above which a gap is cut, a probability of .27: two sentences run together are worse
-than half of one, which its certainty keeps from being chosen."""
+"""Log-odds above which a gap is cut, a probability of .27: two joined sentences are worse than half
+a sentence, because its low certainty keeps it from selection."""
 
 _LINE_END = {True: 2.0, False: -0.8, None: 0.0}
 _PER_SECOND_OF_PAUSE = 1.5
@@ -41,10 +35,10 @@ _MARKER = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What is known of the gap after a word.
+    """The gap after a word.
 
-    `line_end` is None if the captions' lines are unknown or were not broken by sense; `pause` is
-    in seconds; `marker` tells of a sound or speaker marker in the gap.
+    `line_end` is None if the lines of the captions are unknown or arbitrary; `pause` is in seconds;
+    `marker`: the gap holds a sound or speaker marker.
     """
 
     line_end: bool | None = None
@@ -53,30 +47,24 @@ class Gap:
 
 
 class WordReader(Protocol):
-    """Reads words in their context: `embedder.OnnxEmbedder` with MiniLM."""
+    """Reads words in context: `embedder.OnnxEmbedder` with MiniLM."""
 
     def read_words(self, words: Sequence[str]) -> Vectors:
-        """Return the model's states of the words, [len(words), 384]."""
+        """Return the states of the words, shape [len(words), 384]."""
         ...
 
 
 def find_sentences(
     words: Sequence[str], gaps: Sequence[Gap], reader: WordReader
 ) -> list[tuple[int, int, float]]:
-    """Choose the sentences of a run of words without punctuation.
+    """Split a run of folded words without punctuation into sentences.
 
-    Gaps are cut from the likeliest end of a sentence on, while that is likely enough (_CUT) or
-    there are more than LONGEST words without a cut.
+    `gaps` has one entry per word but the last. `reader` is MiniLM, because the weights were fitted
+    for its states. Gaps are cut in the order of their likelihood, as long as it exceeds `_CUT` or
+    more than LONGEST words remain without a cut.
 
-    Args:
-        words: The folded words of the run, in order.
-        gaps: One per word but the last: what lies after it.
-        reader: MiniLM, for whose states the weights were fitted.
-
-    Returns:
-        The first and the last word of each, in order, together all words; each with the
-        probability that it is one whole sentence: that it begins and ends there and that none ends
-        within. Sentences have at least SHORTEST words, unless the run is shorter.
+    Returns the first and last word of each sentence, and the probability that it is one whole
+    sentence. Sentences have at least SHORTEST words, unless the run is shorter.
     """
     count = len(words)
     if count < 2 * SHORTEST:
@@ -96,7 +84,7 @@ def find_sentences(
             odds[cut - 1] > _CUT or end - start > LONGEST
         ):
             cuts.insert(place, cut)
-    # Logarithms of the probability that a sentence ends at a cut, and that none has ended up to it.
+    # Log-probabilities of an end at each cut, and of no end up to it.
     ends = np.concatenate([[0.0], -np.logaddexp(0, -odds), [0.0]])
     goes_on = np.concatenate([[0.0], -np.logaddexp(0, odds).cumsum()])
     return [
@@ -106,13 +94,13 @@ def find_sentences(
 
 
 def _read_ends(states: Vectors) -> npt.NDArray[np.float64]:
-    """Return for each word the log-odds that a sentence ends after it, from MiniLM's states.
+    """Return the log-odds of an end of sentence after each word, from MiniLM's states.
 
-    Weights are [in, out], with a leading axis for both directions where there are two.
+    Weights have the shape [in, out], with a leading axis for the two directions.
     """
     net = load_weights("boundaries")
     seen = np.maximum(states @ net["input"] + net["input_bias"], 0)
-    # Both directions in one pass: the second reads the words from the last to the first.
+    # Both directions in one pass; the second reads backwards.
     given = np.stack([seen, seen[::-1]]) @ net["given"] + net["given_bias"][:, None]
     units = net["kept"].shape[1]
     hidden = np.zeros((2, 1, units), dtype=np.float32)

@@ -1,11 +1,7 @@
-"""Sentences of a raw transcript, with exact offsets into it.
+"""Splits a raw transcript into sentences with exact offsets.
 
-What belongs here: where sentences begin and end, by punctuation where there is any and by the
-boundary model (boundaries.py) where there is none; markers such as [Music] that are not speech.
-What does not: which sentences matter (selection.py).
-
-Nothing is removed from the raw text: a sentence is a span of it. Its `text` is for reading, with
-markers left out and white space collapsed.
+Sentences end at punctuation, or where the boundary model finds their end. A sentence is a span of
+the raw text; its `text` is for reading, without markers such as [Music].
 """
 
 from __future__ import annotations
@@ -37,13 +33,13 @@ _MARKER = re.compile(
 )
 _SPEAKER = re.compile(r"(?:>>+|.*:)\Z", re.DOTALL)
 _DIRECTIONS = dict.fromkeys([0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], " ")
-"""Marks of a writing's direction, which stand between words as white space does."""
+"""Marks of writing direction, replaced by white space."""
 _TOKEN = re.compile(r"\S+")
 _STOPS, _CLOSING_MARKS = ".!?\u2026", "\"'\u201d\u2019)]"
 _OPENING_MARKS = "\"'\u201c\u2018([-\u2013\u2014\u2022*"
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 
-# Never the end of a sentence: a name or a number follows.
+# Never the end of a sentence, because a name or a number follows.
 _TITLES = word_set(
     """
     mr. mrs. ms. mx. dr. prof. st. mt. gen. sen. rep. gov. capt. lt. col. sgt. hon. rev. pres. vs.
@@ -51,7 +47,7 @@ _TITLES = word_set(
     """
 )
 
-# The end of a sentence only if the next word opens one beyond doubt. Sun, sat and wed are words.
+# The end of a sentence only before a clear opener. Sun, sat and wed are words.
 _ABBREVIATIONS = word_set(
     """
     u.s. u.k. u.n. e.u. u.s.a. d.c. a.m. p.m. ph.d. m.d. b.a. m.a. inc. ltd. co. corp. jr. sr. etc.
@@ -82,15 +78,15 @@ _GOES_ON = word_set(
 
 
 CERTAIN = 1.0
-"""The certainty of ends that punctuation marks."""
+"""The certainty of sentences with punctuation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence: `raw[start:end]`, the same for reading, and whether its ends are sure.
+    """One sentence: `raw[start:end]`, and its text for reading.
 
-    `certainty` is the probability that it is one whole sentence: CERTAIN where punctuation tells,
-    less where the boundary model cut it out.
+    `certainty` is the probability that it is one whole sentence: CERTAIN with punctuation, less if
+    the boundary model cut it.
     """
 
     text: str
@@ -101,7 +97,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A run of characters without white space or markers, and what lies before the next one."""
+    """A run of characters without white space or markers; whether a stop or an end follows."""
 
     start: int
     end: int
@@ -113,16 +109,10 @@ class _Token:
 def split_sentences(
     text: str, segments: Sequence[TranscriptSegment] = (), reader: WordReader | None = None
 ) -> list[Sentence]:
-    """Split a transcript into sentences.
+    """Split a transcript into sentences that cover every word outside markers, in order.
 
-    Args:
-        text: The raw transcript.
-        segments: Its timed captions, if known: their line ends and pauses help where there is no
-            punctuation. Offsets outside the text are ignored.
-        reader: What reads words in context where there is no punctuation; MiniLM if not given.
-
-    Returns:
-        Sentences in order, without overlap, that together hold every word outside markers.
+    The line ends and pauses of the timed `segments` help where punctuation is missing; offsets
+    outside the text are ignored. `reader` defaults to MiniLM.
     """
     markers = list(_MARKER.finditer(text))
     masked = _MARKER.sub(lambda marker: " " * len(marker.group()), text.translate(_DIRECTIONS))
@@ -132,7 +122,7 @@ def split_sentences(
     tokens = _mark_stops(text, found, markers)
     if not tokens:
         return []
-    # A change of speaker ends a sentence, but tells nothing of how the rest is written.
+    # A change of speaker ends a sentence, but does not make a text punctuated.
     stops = sum(token.has_stop for token in tokens)
     punctuated = stops >= _PUNCTUATED_RATE * len(tokens)
     limit = _LONGEST_PUNCTUATED if punctuated else _LONGEST_RAW
@@ -142,15 +132,15 @@ def split_sentences(
     for last, token in enumerate(tokens):
         if token.ends_sentence or last == len(tokens) - 1:
             for begin, end, certainty in _cut(tokens, gaps, first, last, limit, reader):
-                said = tokens[begin : end + 1]
-                words = " ".join(text[each.start : each.end] for each in said)
-                sentences.append(Sentence(words, said[0].start, said[-1].end, certainty))
+                own = tokens[begin : end + 1]
+                words = " ".join(text[each.start : each.end] for each in own)
+                sentences.append(Sentence(words, own[0].start, own[-1].end, certainty))
             first = last + 1
     return sentences
 
 
 def reading_text(raw: str) -> str:
-    """Return a raw span as it reads: without markers, white space collapsed."""
+    """Return a raw span without markers, with single spaces."""
     return " ".join(_MARKER.sub(" ", raw).split())
 
 
@@ -162,7 +152,7 @@ def _bare(token: str) -> str:
 
 
 def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]]) -> list[_Token]:
-    """Mark the tokens after which a sentence ends: at stops, paragraphs, changes of speaker."""
+    """Mark the ends of sentences: at stops, paragraphs and changes of speaker."""
     speakers = [marker.start() for marker in markers if _SPEAKER.match(marker.group())]
     marked = []
     position = 0
@@ -183,7 +173,7 @@ def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]
 
 
 def _is_stop(before: str, token: str, following: str) -> bool:
-    """Tell whether a sentence ends between two tokens, by their punctuation."""
+    """Whether a sentence ends between two tokens, by their punctuation."""
     closed = token.rstrip(_CLOSING_MARKS)
     stop = closed[len(closed.rstrip(_STOPS)) :]
     if not stop:
@@ -191,7 +181,7 @@ def _is_stop(before: str, token: str, following: str) -> bool:
     opening = following.lstrip(_OPENING_MARKS)
     if not opening or opening[0].islower() or stop != ".":
         return not opening or not opening[0].islower()
-    # A full stop, or the dot of an abbreviation or an initial; "vitamin C." has neither.
+    # A full stop, or the dot of an abbreviation or an initial; "vitamin C." is neither.
     word = closed.lstrip(_OPENING_MARKS)
     folded = fold(word)
     if folded in _ABBREVIATIONS:
@@ -212,7 +202,7 @@ def _cut(
     limit: int,
     reader: WordReader | None,
 ) -> Iterator[tuple[int, int, float]]:
-    """Yield the sentences of a run: itself, or the model's cuts if it is too long to be one."""
+    """Yield the run as one sentence, or the cuts of the model if it is too long."""
     if last - first + 1 <= limit:
         yield first, last, CERTAIN
         return
@@ -240,10 +230,10 @@ def _read_gaps(
 
 
 def _is_broken_by_width(tokens: Sequence[_Token], line_ends: Collection[int]) -> bool:
-    """Tell a speech recogniser's captions: their lines end anywhere, after "the" and "of" too.
+    """Whether the captions are from a speech recogniser, whose lines end anywhere, even after "of".
 
-    A person breaks lines by sense, often where a sentence ends: of eight talks up to .11 of the
-    lines end with such a word, of ten that were recognised from .19.
+    People break lines by sense, often at the end of a sentence: in eight talks at most .11 of the
+    lines end with such a word, in ten recognised talks at least .19.
     """
     return sum(tokens[end].norm in _GOES_ON for end in line_ends) > _BY_WIDTH * len(line_ends)
 
@@ -251,10 +241,10 @@ def _is_broken_by_width(tokens: Sequence[_Token], line_ends: Collection[int]) ->
 def _pauses_by_line_end(
     tokens: Sequence[_Token], segments: Sequence[TranscriptSegment]
 ) -> dict[int, float]:
-    """Map each token that closes a caption to the pause after it, in seconds.
+    """Map the last token of each caption to the pause after it, in seconds.
 
-    Captions of a speech recogniser overlap in time, so a pause is also read from the time to the
-    next caption's start, less what its words take at the video's median pace.
+    Captions of a speech recogniser overlap in time, so a pause is also the time to the next caption
+    minus the time of the words at the median pace of the video.
     """
     lines: list[tuple[int, int, float, float]] = []
     index = 0

@@ -1,9 +1,4 @@
-"""Which statements a sentence makes, and whether its speaker stands by them.
-
-What belongs here: the part of a compound sentence that can be a claim by itself, and the signs
-that a speaker sets a statement up only to take it back. What does not: trimming and writing a
-claim (wording.py), choosing claims (selection.py).
-"""
+"""Parts of compound sentences that can be claims, and statements that their speaker withdraws."""
 
 from __future__ import annotations
 
@@ -11,8 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import dropwhile
 
+from factible_assets.reasoners.embedded.claims.claim_text import span_of
 from factible_assets.reasoners.embedded.claims.sentences import Sentence
-from factible_assets.reasoners.embedded.claims.wording import spanning
 from factible_assets.reasoners.embedded.text import NEGATIONS, is_stop_word, tokenise, word_set
 
 _CONJUNCTIONS = word_set("and but so or well now actually")
@@ -24,10 +19,10 @@ _GOVERNS = (
     | _UNTRUE
     | word_set("i we you if say says said claim claims claimed tell tells told argue argues")
 )
-"""Words of a denial, of a condition, of a report, or of what the speaker or listener thinks."""
+"""Words of a denial, a condition, a report, or a belief."""
 _REFERS_BACK = word_set("it that this these those they he she")
 _LABEL, _ANSWER = 4, 8
-"""Words that a label ("Myth number one") and a bare denial ("That is not true") have at most."""
+"""Words of the longest label ("Myth number one") and bare denial ("That is not true")."""
 
 _JOINT = re.compile(
     r"(?:;|:(?!\d)|\s[\u2013\u2014-]{1,2}(?=\s)|\u2014|,\s(?:so|but|yet|because|which means)\b)\s*",
@@ -38,15 +33,15 @@ _NO_SUBJECT = word_set(
     "that which who whose if when while as although to of not in on at for from by with into than"
     " or and even also such especially like is are was were has have had can could will would"
 )
-"""Words with which a part begins that hangs on the words before it."""
+"""First words of a part that depends on the words before it."""
 
 
-def parts(raw: str, sentence: Sentence) -> list[Sentence]:
-    """Return the parts of a sentence that may be claims by themselves, none if it is one part.
+def independent_parts(raw: str, sentence: Sentence) -> list[Sentence]:
+    """Return the parts of a compound sentence that may be claims by themselves.
 
-    A sentence comes apart at a colon, a semicolon, a dash, and at a comma before "so", "but",
-    "yet", "because" or "which means". A part may depend on a denial, a condition or a report
-    before it, so it is left out there.
+    A sentence splits at a colon, a semicolon, a dash, and at a comma before "so", "but", "yet",
+    "because" or "which means". Parts after a denial, a condition or a report are dropped, because
+    they may depend on it.
     """
     joints = list(_JOINT.finditer(raw, sentence.start, sentence.end))
     found: list[Sentence] = []
@@ -56,21 +51,20 @@ def parts(raw: str, sentence: Sentence) -> list[Sentence]:
     for start, end in zip(starts, ends, strict=True) if joints else ():
         words = [word.norm for word in tokenise(raw[start:end])]
         if not depends and len(words) >= _FEWEST_IN_PART and words[0] not in _NO_SUBJECT:
-            found.append(spanning(raw, start, end, sentence.certainty))
-        depends |= not _GOVERNS.isdisjoint(words) or is_supposed(words)
+            found.append(span_of(raw, start, end, sentence.certainty))
+        depends |= not _GOVERNS.isdisjoint(words) or _is_supposition(words)
     return found
 
 
-def disowned(sentences: Sequence[Sentence]) -> list[bool]:
-    """Tell for each sentence whether the speaker sets it up only to take it back.
+def withdrawn(sentences: Sequence[Sentence]) -> list[bool]:
+    """Return for each sentence whether the speaker withdraws it.
 
-    That is a belief that the speaker gives to the listener ("You might think …"), a statement
-    under a label that calls it untrue ("Myth number one: …"), and one that the next sentence
-    denies without saying anything else ("But no.", "That is not true.").
+    True for a belief of the listener ("You might think …"), a statement with a label that calls it
+    untrue ("Myth number one: …"), and one before a bare denial ("But no.", "That is not true.").
     """
     words = [_without_conjunctions(each) for each in sentences]
     marks = [
-        is_supposed(own) or _is_labelled(each.text) or _is_label(before)
+        _is_supposition(own) or _is_labelled(each.text) or _is_label(before)
         for each, own, before in zip(sentences, words, [[], *words], strict=False)
     ]
     for place, following in enumerate(sentences[1:]):
@@ -78,8 +72,8 @@ def disowned(sentences: Sequence[Sentence]) -> list[bool]:
     return marks
 
 
-def is_supposed(words: Sequence[str]) -> bool:
-    """Tell whether a sentence opens with what its listener may think."""
+def _is_supposition(words: Sequence[str]) -> bool:
+    """Whether a sentence opens like "You might think …"."""
     opening = words[:5]
     return opening[:1] in (["you"], ["you'd"]) and not _BELIEVE.isdisjoint(opening)
 
@@ -94,7 +88,7 @@ def _is_label(words: Sequence[str]) -> bool:
 
 
 def _is_labelled(text: str) -> bool:
-    """Tell whether a few words before or after a colon call the rest untrue."""
+    """Whether a few words before or after a colon call the rest untrue."""
     before, colon, _ = text.partition(":")
     after = text.rpartition(":")[2]
     labels = [[word.norm for word in tokenise(side)] for side in (before, after)]
@@ -105,7 +99,7 @@ def _is_labelled(text: str) -> bool:
 
 
 def _is_bare_denial(text: str, words: Sequence[str]) -> bool:
-    """Tell whether a sentence denies the one before it and says nothing else."""
+    """Whether a sentence denies the one before it without further content."""
     opens = bool(words) and words[0] in {"no", "nope", "wrong"}
     if opens and (len(words) == 1 or text.casefold().partition(words[0])[2][:1] in {",", ".", "!"}):
         return True

@@ -1,8 +1,4 @@
-"""The fitted weights that lie beside this file, by name.
-
-What belongs here: reading them. What does not: what they mean (boundaries.py, checkworthiness.py),
-and what they were fitted on (the model cards beside them).
-"""
+"""Reads the fitted weights in this folder; the model cards beside them describe their data."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ import numpy.typing as npt
 
 @lru_cache(maxsize=2)
 def load_weights(name: str) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the arrays of `name`.npz by their names. Each file is read once."""
+    """Return the arrays of `name`.npz by name."""
     source = files("factible_assets.reasoners.embedded.claims").joinpath(f"{name}.npz")
     with as_file(source) as path, np.load(path) as stored:
         return {each: stored[each].astype(np.float32) for each in stored.files}

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.claims.checkworthiness import (
     categorise,
-    read_wording,
-    read_worth,
+    count_words,
+    worth_of,
 )
+from factible_assets.reasoners.embedded.claims.claim_text import trim, write_claim
 from factible_assets.reasoners.embedded.claims.selection import extract_claims, says_the_same
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
-from factible_assets.reasoners.embedded.claims.statements import disowned, parts
-from factible_assets.reasoners.embedded.claims.wording import trim, write_claim
+from factible_assets.reasoners.embedded.claims.statements import independent_parts, withdrawn
 from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder, Vectors, minilm
-from factible_assets.records import Transcript, Video
+from factible_assets.records import Transcript
 from factible_assets.stages.ports import ClaimDrafts, ReasonerRefusalError
 
 TALK = (
@@ -37,14 +37,8 @@ TALK = (
 )
 
 
-def _extract(
-    text: str,
-    limit: int = 5,
-    title: str = "What coffee does to us",
-    embedder: Embedder | None = None,
-) -> ClaimDrafts:
+def _extract(text: str, limit: int = 5, embedder: Embedder | None = None) -> ClaimDrafts:
     return extract_claims(
-        Video(video_id="v", title=title),
         Transcript(video_id="v", text=text, provider="file", content_hash="0"),
         (),
         max_claims=limit,
@@ -132,21 +126,21 @@ def test_a_claim_that_points_back_carries_the_sentence_before_it() -> None:
 
 
 def test_the_words_of_a_sentence_are_counted_by_what_they_tell() -> None:
-    counts = read_wording("I think they say that 3 of these 10 rivers are dry in 2020.")
+    counts = count_words("I think they say that 3 of these 10 rivers are dry in 2020.")
     assert (counts.numbers, counts.first_person, counts.pointing) == (2, True, 3)
-    assert read_wording("It kills bacteria.").stands_open
-    assert read_wording("A crushed clove kills bacteria in this way.").stands_open
-    assert not read_wording("Garlic kills bacteria when it is crushed.").stands_open
+    assert count_words("It kills bacteria.").needs_context
+    assert count_words("A crushed clove kills bacteria in this way.").needs_context
+    assert not count_words("Garlic kills bacteria when it is crushed.").needs_context
 
 
 @pytest.mark.parametrize("asked", ["Is garlic healthy?", "why is garlic healthy", "does it help"])
 def test_a_question_is_told_with_and_without_its_mark(asked: str) -> None:
-    assert read_wording(asked).is_question
-    assert not read_wording("what we see is that garlic is healthy").is_question
+    assert count_words(asked).is_question
+    assert not count_words("what we see is that garlic is healthy").is_question
 
 
 def test_a_statement_about_the_world_is_worth_more_than_talk() -> None:
-    worth = read_worth(
+    worth = worth_of(
         minilm().embed(
             [
                 "Grab your passport, we're heading south.",
@@ -206,10 +200,10 @@ def test_the_claims_that_are_more_than_asked_for_are_counted() -> None:
 # --- Who says it ----------------------------------------------------------------------------------
 
 
-def _disowned(said: str) -> list[str]:
+def _withdrawn(said: str) -> list[str]:
     sentences = split_sentences(said)
-    marks = zip(sentences, disowned(sentences), strict=True)
-    return [sentence.text for sentence, is_disowned in marks if is_disowned]
+    marks = zip(sentences, withdrawn(sentences), strict=True)
+    return [sentence.text for sentence, is_withdrawn in marks if is_withdrawn]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +218,7 @@ def _disowned(said: str) -> list[str]:
 def test_what_the_listener_may_think_and_what_a_label_calls_untrue_is_not_the_speakers(
     said: str,
 ) -> None:
-    assert _disowned(f"{said} Carp live for decades.") == [said]
+    assert _withdrawn(f"{said} Carp live for decades.") == [said]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +227,7 @@ def test_what_the_listener_may_think_and_what_a_label_calls_untrue_is_not_the_sp
 )
 def test_what_the_next_sentence_denies_is_not_the_speakers(denial: str) -> None:
     said = "Goldfish forget everything within three seconds."
-    assert said in _disowned(f"{said} {denial} Carp live for decades.")
+    assert said in _withdrawn(f"{said} {denial} Carp live for decades.")
     claims = _extract(f"Carp live for 30 years. {said} {denial}").claims
     assert said not in {claim.text for claim in claims}
 
@@ -250,11 +244,11 @@ def test_what_the_next_sentence_denies_is_not_the_speakers(denial: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_denial_takes_nothing_back(after: str) -> None:
-    assert _disowned(f"Goldfish forget everything within three seconds. {after}") == []
+    assert _withdrawn(f"Goldfish forget everything within three seconds. {after}") == []
 
 
 def _parts(raw: str) -> list[str]:
-    return [write_claim(raw, part) for part in parts(raw, Sentence(raw, 0, len(raw)))]
+    return [write_claim(raw, part) for part in independent_parts(raw, Sentence(raw, 0, len(raw)))]
 
 
 def test_a_sentence_comes_apart_where_a_statement_ends() -> None:
@@ -359,7 +353,7 @@ def test_between_its_edges_a_claim_has_all_words_of_its_speaker(raw: str) -> Non
 @given(st.text(max_size=400), st.integers(1, 8))
 def test_any_text_gives_claims_within_limits_or_none(text: str, limit: int) -> None:
     try:
-        drafts = _extract(text or " ", limit=limit, title=text[:40])
+        drafts = _extract(text or " ", limit=limit)
     except ReasonerRefusalError:
         return
     assert len(drafts.claims) <= limit
@@ -408,11 +402,11 @@ def test_reading_hostile_text_takes_time_in_proportion_to_its_length(piece: str)
         text = (piece * (length // len(piece) + 1))[:length] + "x"
         began = time.process_time()
         sentences = split_sentences(text, (), _Flat())
-        disowned(sentences)
+        withdrawn(sentences)
         for sentence in sentences:
             span = trim(text, sentence)
-            parts(text, span)
-            read_wording(write_claim(text, span))
+            independent_parts(text, span)
+            count_words(write_claim(text, span))
         return time.process_time() - began
 
     seconds(1_000)
@@ -428,8 +422,8 @@ class _Flat:
 
 
 def test_a_number_of_endless_scales_is_read() -> None:
-    assert read_wording("million " * 60 + "point one").numbers <= 2
-    assert read_wording("five " + "million " * 60 + "point one").numbers <= 2
+    assert count_words("million " * 60 + "point one").numbers <= 2
+    assert count_words("five " + "million " * 60 + "point one").numbers <= 2
 
 
 def test_half_an_hour_without_punctuation_takes_less_than_a_quarter_of_a_minute() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
+from factible_assets.reasoners.llm.plain_text import clip, plain, whole_sentences
 
 
 @pytest.mark.parametrize(

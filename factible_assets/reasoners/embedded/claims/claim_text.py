@@ -1,11 +1,7 @@
-"""From a span of the transcript to a claim as it can be read.
+"""From a span of the transcript to the text of a claim.
 
-What belongs here: trimming a sentence at its two edges, and writing it with a capital and a full
-stop. What does not: which sentences are claims (checkworthiness.py, selection.py), and whether the
-speaker stands by them (statements.py).
-
-Words are left out at the edges only. Everything between stays as it was said, but for sounds of
-hesitation ("um"), so that no claim says more or less than its speaker.
+Words are removed only at the edges, and sounds of hesitation ("um") anywhere, so that no claim says
+more or less than its speaker.
 """
 
 from __future__ import annotations
@@ -31,14 +27,13 @@ _LEAD_IN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words at the head of a sentence that add nothing to what it states. Those that can also belong to
-the statement go only before a comma or a word that opens a clause: "Well known facts" and "So few
-people" stay whole."""
+"""Words at the beginning of a sentence without content. Ambiguous words are removed only before a
+comma or a word that opens a clause: "Well known facts" and "So few people" stay whole."""
 
 _LOOK = 200
-"""Characters within which a lead-in, and what it leaves, are looked for."""
+"""Characters searched for a lead-in and for the words after it."""
 _PRESUPPOSES = re.compile(r"\bdid you know(?: that)?\s+\Z", re.IGNORECASE)
-"""Asks a question whose answer the speaker gives in asking."""
+"""A question that states its answer."""
 
 _TAG = re.compile(
     r",\ +(?:right|ok(?:ay)?|you[ ]know|huh|by[ ]the[ ]way|of[ ]course"
@@ -54,9 +49,9 @@ _FEWEST_LEFT = 4
 
 
 def trim(raw: str, sentence: Sentence) -> Sentence:
-    """Move a sentence's start past the words that only introduce it ("so, you know, …").
+    """Move the start of a sentence past its introduction ("so, you know, …").
 
-    At least four words are left; otherwise the sentence stays as it is.
+    At least four words remain; otherwise the sentence stays unchanged.
     """
     start = _skip_marks(raw, sentence.start, sentence.end)
     while found := _LEAD_IN.match(
@@ -66,13 +61,13 @@ def trim(raw: str, sentence: Sentence) -> Sentence:
         if len(tokenise(raw[following : min(following + _LOOK, sentence.end)])) < _FEWEST_LEFT:
             break
         start = following
-    return spanning(raw, start, sentence.end, sentence.certainty)
+    return span_of(raw, start, sentence.end, sentence.certainty)
 
 
 def write_claim(raw: str, span: Sentence) -> str:
-    """Write a span as a claim: a capital first, one full stop last, hesitation left out."""
-    said = reading_text(raw[span.start : span.end]).split(" ")
-    text = " ".join(word for word in said if fold(word).strip(".,") not in _HESITATION)
+    """Write a span as a claim: with a capital and a full stop, without hesitation."""
+    words = reading_text(raw[span.start : span.end]).split(" ")
+    text = " ".join(word for word in words if fold(word).strip(".,") not in _HESITATION)
     text = _TAG.sub("", text.rstrip(_TRAILING_MARKS)).rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
     if text.count("\u201c") != text.count("\u201d") or text.count('"') % 2:
         text = text.translate(_QUOTES)
@@ -86,8 +81,8 @@ def write_claim(raw: str, span: Sentence) -> str:
     return text if text.rstrip(_CLOSING_MARKS)[-1:] in {"?", "!", "."} else text + "."
 
 
-def spanning(raw: str, start: int, end: int, certainty: float) -> Sentence:
-    """Return the span of a transcript as a sentence, without white space at its end."""
+def span_of(raw: str, start: int, end: int, certainty: float) -> Sentence:
+    """Return a span of the transcript, without white space at its end, as a sentence."""
     while end > start and raw[end - 1].isspace():
         end -= 1
     return Sentence(reading_text(raw[start:end]), start, end, certainty)
