@@ -1,4 +1,4 @@
-"""An argument says what the best source says, then what stands against it, as the vote has it."""
+"""An argument has the best source of the deciding side first, then the other side."""
 
 from __future__ import annotations
 
@@ -85,27 +85,27 @@ def test_an_argument_in_sentences(outcome: str, rows: list[Evidence], expected: 
     assert sentences(outcome, *rows) == expected
 
 
-def test_of_sources_that_weigh_alike_the_one_that_speaks_most_of_the_claim_is_heard() -> None:
+def test_among_equal_weights_the_most_relevant_source_speaks() -> None:
     remote = row("remote.example", "supports", rating="high", relevance=0.4)
     near = row("near.example", "supports", rating="medium", relevance=0.7)
     assert sentences("supports", remote, near)[0] == "near.example bears the claim out"
-    # A rating that weighs little is not made up for.
+    # Relevance does not make up for a low rating.
     low = row("low.example", "supports", rating="low", relevance=0.9)
     assert sentences("supports", remote, low)[0] == "remote.example bears the claim out"
 
 
-def test_a_source_of_which_only_the_snippet_was_read_says_so() -> None:
+def test_a_source_read_by_its_snippet_says_so() -> None:
     voice = argue("supports", [row("a.example", "supports", via="snippet")]).voices[0]
     assert voice.sentence(quoted=False).startswith("a.example (high reliability")
     assert "search snippet only) bears the claim out" in voice.sentence(quoted=False)
 
 
-def test_the_numbers_of_footnotes_are_not_said() -> None:
+def test_footnote_numbers_are_left_out() -> None:
     voice = argue("supports", [row("a.example", "supports", quote="It is so.[19][2]")]).voices[0]
     assert voice.words == "It is so."
 
 
-def test_a_person_who_overruled_a_source_leaves_no_seeming() -> None:
+def test_an_overruled_source_does_not_seem() -> None:
     mine = row("a.example", "refutes", basis="embedded", machine_stance="supports")
     assert sentences("refutes", mine)[0] == "a.example contradicts the claim"
 

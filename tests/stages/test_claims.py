@@ -58,7 +58,7 @@ def test_a_claim_is_placed_and_timed() -> None:
     assert 10 < claim.end_seconds < 15
 
 
-def test_offsets_that_a_reasoner_knows_are_taken_and_impossible_ones_are_not() -> None:
+def test_a_reasoners_offsets_count_unless_they_are_impossible() -> None:
     start = TRANSCRIPT.text.index("Bats")
     known, wrong = (
         build(ClaimDraft("Bats are blind", 0.5, 0.5, char_start=start, char_end=end))[0]
@@ -80,7 +80,7 @@ def test_an_id_depends_on_the_wording_and_not_on_the_order() -> None:
     assert {c.claim_id for c in build(one, two)} == {c.claim_id for c in build(two, one)}
 
 
-def test_a_claim_has_the_speaker_of_its_place_or_whom_the_corpus_names() -> None:
+def test_a_claim_has_the_speaker_of_its_place_or_of_the_corpus() -> None:
     transcript, segments = from_cues(
         "v",
         [

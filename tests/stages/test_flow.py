@@ -188,7 +188,7 @@ async def test_streaming_all_stages_equals_running_them_one_after_another() -> N
     assert sorted(calls, key=repr) == sorted(together.llm_calls, key=repr)
 
 
-async def test_a_stage_that_is_not_selected_is_neither_done_nor_returned() -> None:
+async def test_an_unselected_stage_does_nothing_and_returns_nothing() -> None:
     world, claims = furnished_world()
     result = await check(world, claims, stages=("queries",))
     assert result == FlowResult(
@@ -234,7 +234,7 @@ async def test_a_verdict_that_could_not_be_worded_keeps_its_stance_in_the_votes_
     assert "overloaded" in (verdict.reason or "")
 
 
-async def test_what_the_model_declines_is_no_outage_and_is_said() -> None:
+async def test_a_declined_reading_is_no_outage_and_is_reported() -> None:
     world, claims = furnished_world(claims=1)
     page = "https://shared.example/all"
     world.declined = {("queries", "claim 0"), ("read", page), ("judge", "claim 0")}
@@ -315,7 +315,7 @@ async def test_one_text_at_two_addresses_of_a_site_is_the_page_of_one_at_most() 
 
 
 @pytest.mark.parametrize("outcome", ["unavailable", "outage"])
-async def test_what_keeps_a_reader_out_leaves_the_source_missing(
+async def test_a_login_wall_leaves_the_source_missing(
     outcome: Literal["unavailable", "outage"],
 ) -> None:
     world, claims = leading_world("", "")
@@ -333,7 +333,7 @@ class Refusing:
         return page(url, self.outcome, reason="the site keeps it to itself", via=None)
 
 
-async def test_a_page_that_proves_too_young_or_the_video_itself_once_fetched_is_not_read() -> None:
+async def test_a_fetched_page_that_is_too_young_or_the_video_is_not_read() -> None:
     world, claims = furnished_world(claims=1)
     young, video = "https://site001.example/page", "https://site010.example/page"
     world.dates[young] = date(2024, 5, 1)
@@ -345,7 +345,7 @@ async def test_a_page_that_proves_too_young_or_the_video_itself_once_fetched_is_
     assert not world.asked["read", video]
 
 
-async def test_what_the_snippet_of_a_page_in_outage_says_settles_nothing() -> None:
+async def test_a_snippet_of_a_page_in_outage_settles_nothing() -> None:
     """The page may say the contrary, so it is missing; a silent snippet leaves it unread."""
     world, claims = leading_world("", "", snippet=f"It was said: {says('claim 0', 'supports')}")
     world.broken = {("fetch", url) for url in world.texts}
@@ -420,7 +420,7 @@ async def test_a_redirect_lends_neither_rating_nor_domain_nor_origin() -> None:
     assert (verdict.stance, verdict.independent_origins) == ("unclear", 1)
 
 
-async def test_what_two_addresses_lead_to_counts_once_however_they_were_found() -> None:
+async def test_one_page_behind_two_addresses_counts_once() -> None:
     world, claims = leading_world("https://good0.example/page", "https://good0.example/page")
     first, second = world.texts
     world.texts[second] = world.texts[first]
@@ -460,7 +460,7 @@ async def test_a_snippet_does_not_speak_for_a_page_that_left_its_domain() -> Non
         ),
     ],
 )
-async def test_what_a_run_leaves_out_is_left_out_however_it_is_reached(
+async def test_excluded_pages_stay_out_after_a_redirect(
     target: str, knobs: dict[str, object]
 ) -> None:
     world, claims = leading_world(target)
@@ -507,7 +507,7 @@ def answered_world(*, others: bool) -> tuple[World, list[Claim]]:
     return world, claims
 
 
-async def test_an_answer_engine_s_words_are_no_source_unless_the_run_wants_them() -> None:
+async def test_an_answer_engines_answer_is_a_source_only_on_request() -> None:
     world, claims = answered_world(others=True)
     result = await check(world, claims)
     assert not any(hit.url.startswith(ANSWER) for hit in result.hits)
@@ -551,7 +551,7 @@ async def test_a_hit_that_leads_to_a_re_upload_is_not_read() -> None:
     assert (row.status, row.stance) == ("skipped", None)
 
 
-async def test_a_claim_that_nothing_was_found_for_is_complete_and_unclear() -> None:
+async def test_a_claim_without_results_is_complete_and_unclear() -> None:
     world = World()
     result = await check(world, [make_claim("an unheard-of claim")])
     verdict = result.verdicts[0]
@@ -595,7 +595,7 @@ async def test_cancelling_a_run_leaves_no_task_behind() -> None:
     assert asyncio.all_tasks() == before
 
 
-async def test_progress_is_told_for_every_piece_of_work() -> None:
+async def test_every_piece_of_work_reports_progress() -> None:
     world, claims = furnished_world(claims=1)
     await check(world, claims)
     assert world.steps.count(("queries", "claim 0")) == 1

@@ -1,4 +1,4 @@
-"""The rules of integrity: what the flow makes keeps them, and each breach is told by its rule."""
+"""The flow keeps the rules of integrity, and each breach breaks its own rule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONFIG = FactCheckConfig()
 
 
 def rows_from(world: World) -> VideoRows:
-    """Run the real flow over a world, and return what it made."""
+    """Run the real flow over a world and return its rows."""
     transcript, segments = from_cues(VIDEO.video_id, [Cue("claim 0.", 1, 4), Cue("claim 1.", 6, 4)])
 
     async def run() -> VideoRows:
@@ -54,7 +54,7 @@ def rows_from(world: World) -> VideoRows:
 def whole() -> VideoRows:
     world, claims = furnished_world(claims=2, queries=2, results=3)
     world.checks = {claims[0].text: [reviewed("claim 0", "https://checkers.example/0")]}
-    # One page is gone, so that its snippet is read instead.
+    # One page is gone, so its snippet replaces it.
     world.texts.pop("https://site001.example/page", None)
     return rows_from(world)
 
@@ -86,7 +86,7 @@ Which = int | Callable[[VideoRows], int] | None
 
 
 def split(rows: VideoRows, place: str, n: int, which: Which) -> tuple[list[Any], Any, list[Any]]:
-    """Return the rows before the one that is meant, that one, and those after it."""
+    """Return the rows before the matching one, that row, and the rows after it."""
     index = n if which is None else which if isinstance(which, int) else which(rows)
     every = [*getattr(rows, place)]
     index %= len(every)
@@ -94,7 +94,7 @@ def split(rows: VideoRows, place: str, n: int, which: Which) -> tuple[list[Any],
 
 
 def change(place: str, which: Which = None, **values: Any) -> Breach:
-    """Let one row be another; as pydantic does, such a copy is not validated."""
+    """Change one row without validation, as model_copy does."""
 
     def broken(rows: VideoRows, n: int) -> VideoRows:
         before, row, after = split(rows, place, n, which)
@@ -242,7 +242,7 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
 }
 
 
-def test_what_the_flow_makes_keeps_every_rule() -> None:
+def test_the_rows_of_the_flow_keep_every_rule() -> None:
     assert broken_rules(whole()) == set()
     assert any(row.via == "snippet" for row in whole().evidence)
     assert whole().prior_fact_checks
@@ -250,7 +250,7 @@ def test_what_the_flow_makes_keeps_every_rule() -> None:
 
 
 @pytest.mark.parametrize("breach", BREACHES)
-def test_each_breach_is_told_by_its_own_rule_and_no_other(breach: str) -> None:
+def test_each_breach_breaks_its_own_rule_and_no_other(breach: str) -> None:
     break_it, expected = BREACHES[breach]
     for row in range(4):
         assert broken_rules(break_it(whole(), row)) == expected
@@ -280,7 +280,7 @@ def test_every_rule_can_be_broken() -> None:
     )
 )
 @settings(max_examples=25, deadline=None)
-def test_whatever_fails_the_rows_keep_every_rule(failing: set[tuple[str, str]]) -> None:
+def test_rows_keep_every_rule_under_any_failure(failing: set[tuple[str, str]]) -> None:
     world, _ = furnished_world(claims=2, queries=2, results=3)
     world.checks = {}
     world.broken = failing
@@ -298,7 +298,7 @@ def test_whatever_fails_the_rows_keep_every_rule(failing: set[tuple[str, str]]) 
         (SearchConfig(published_after=date(2021, 1, 1)), True),
     ],
 )
-def test_a_page_outside_of_the_dates_is_told_only_if_there_are_dates(
+def test_a_page_outside_of_the_dates_breaks_the_rule_only_with_dates(
     limits: SearchConfig, told: bool
 ) -> None:
     dated = change("evidence", 0, published_on=date(2020, 6, 1))(whole(), 0)
@@ -317,7 +317,7 @@ def test_a_source_that_was_left_out_may_be_the_video_or_too_new() -> None:
     assert broken_rules(rows, limits) == {"verdicts_count_their_evidence"}
 
 
-def test_a_transcript_that_runs_far_beyond_the_video_is_warned_of_and_not_refused() -> None:
+def test_a_transcript_longer_than_the_video_is_a_warning() -> None:
     short = whole().video.model_copy(update={"duration_seconds": 2.0})
     late = [
         segment.model_copy(update={"start_seconds": segment.begins + 100})
@@ -341,7 +341,7 @@ def test_a_violation_names_its_row_and_says_how() -> None:
     assert finding.refuses
 
 
-def test_rows_of_claims_that_are_no_longer_made_are_looked_up_and_not_judged() -> None:
+def test_rows_of_former_claims_serve_as_references_only() -> None:
     fewer = replace(
         whole(),
         claims=[whole().claims[0]],

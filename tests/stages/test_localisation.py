@@ -34,7 +34,7 @@ def test_a_reworded_claim_is_placed_on_the_words_that_were_said() -> None:
     )
 
 
-def test_what_was_not_said_is_not_placed() -> None:
+def test_an_absent_claim_has_no_place() -> None:
     assert locate(TALK, "Quarterly GDP rose 4.5% by volume") is None
     assert locate(TALK, " ") is None
     assert locate("", "anything") is None

@@ -1,4 +1,4 @@
-"""What is found out about pictures becomes rows with their status: hints, no verdicts."""
+"""Findings on pictures are rows with their status: hints, no verdicts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def of_kind(rows: tuple[MediaFinding, ...], kind: str) -> list[MediaFinding]:
     return [row for row in rows if row.kind == kind]
 
 
-async def test_an_older_page_with_the_picture_is_held_against_each_claim() -> None:
+async def test_an_older_page_with_the_picture_is_compared_with_each_claim() -> None:
     matches = (
         ImageMatch("partial", page_url="http://late.example/", page_title="Late"),
         ImageMatch("exact", page_url="http://undated.example/"),
@@ -104,7 +104,7 @@ async def test_an_older_page_with_the_picture_is_held_against_each_claim() -> No
     assert len({row.finding_id for row in rows}) == len(rows)
 
 
-async def test_pages_of_the_same_time_say_nothing_of_a_caption() -> None:
+async def test_pages_of_the_same_day_give_no_miscaption() -> None:
     matches = (ImageMatch("exact", page_url="http://late.example/"),)
     pages = Pages({"http://late.example/": (date(2024, 5, 1), "That day.")})
     services = MediaServices(inspect, pages, Reverse(ImageAnswer("vision", "ok", matches)))
@@ -135,7 +135,7 @@ async def test_not_set_up_is_skipped_a_failure_is_an_outage_and_nothing_found_is
     assert match.status == "no_evidence"
 
 
-async def test_a_picture_that_cannot_be_had_is_one_row_and_stops_no_other() -> None:
+async def test_a_missing_picture_is_one_row_and_stops_no_other() -> None:
     async def gone() -> bytes:
         raise NoPictureError("The thumbnail could not be had.", is_outage=True)
 

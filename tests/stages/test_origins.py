@@ -1,15 +1,18 @@
-"""Which sources tell one story, and the weight of what is independent."""
+"""Which sources tell one story, and the weight of several sources together."""
 
 from __future__ import annotations
 
 from itertools import combinations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.origins import (
+    PageOdds,
     StoryIndex,
+    chance,
     heaviest_independent_set,
     independent_weight,
     label_origins,
@@ -40,7 +43,7 @@ def test_two_pages_of_one_domain_share_the_origin() -> None:
     assert STORIES.share_origin(one, two)
 
 
-def test_files_without_an_address_are_held_apart_by_their_texts() -> None:
+def test_files_are_told_apart_by_their_texts() -> None:
     rows = [
         a_source(name, text=text, domain="local-files.invalid")
         for name, text in (("a", WIRE), ("b", COPY), ("c", OTHER))
@@ -51,7 +54,7 @@ def test_files_without_an_address_are_held_apart_by_their_texts() -> None:
     assert labels[0] == labels[1] != labels[2]
 
 
-def test_texts_that_were_not_stored_are_told_apart_by_their_domains() -> None:
+def test_sources_without_texts_are_told_apart_by_their_domains() -> None:
     assert not STORIES.share_origin(a_source("a"), a_source("b"))
 
 
@@ -120,3 +123,49 @@ def test_one_source_more_adds_at_most_its_weight_and_takes_nothing_away(
 def test_a_hundred_copies_are_weighed_at_once() -> None:
     rows = [a_source(f"s{number}", text=WIRE if number % 2 else COPY) for number in range(100)]
     assert independent_weight(rows, lambda _: 1, STORIES) == 1
+
+
+# --- Correlated readings ------------------------------------------------------------------------
+
+probabilities = st.floats(0, 1)
+weights = st.floats(0, 1)
+correlations = st.floats(0, 1)
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> PageOdds:
+    bearing, share = draw(probabilities), draw(probabilities)
+    return PageOdds(bearing * share, bearing * (1 - share), draw(weights))
+
+
+def test_without_pages_the_probability_is_one_half() -> None:
+    assert chance([]) == 0.5
+
+
+def test_one_reliable_page_gives_its_own_probability() -> None:
+    assert chance([PageOdds(0.8, 0.1)]) == pytest.approx(0.85)
+
+
+def test_pages_that_agree_are_surer_than_one_and_less_sure_than_independent_ones() -> None:
+    six = [PageOdds(0.7, 0.3)] * 6
+    one, independent = chance(six[:1]), chance(six, shared=0.0)
+    assert one < chance(six, shared=0.5) < independent
+    assert independent > 0.99
+    assert chance(six, shared=1.0) == pytest.approx(0.7)
+
+
+def test_pages_of_both_sides_cancel() -> None:
+    assert chance([PageOdds(0.9, 0.05), PageOdds(0.05, 0.9)]) == pytest.approx(0.5)
+
+
+def test_a_page_of_little_weight_moves_little() -> None:
+    assert chance([PageOdds(0.9, 0.0, 0.1)]) < 0.6
+
+
+@given(st.lists(pages(), max_size=8), pages(), correlations)
+def test_a_chance_is_a_probability_that_grows_with_each_pages_support(
+    read: list[PageOdds], page: PageOdds, shared: float
+) -> None:
+    found = chance([*read, page], shared)
+    more = PageOdds(page.supports + page.refutes, 0.0, page.weight)
+    assert 0 <= found <= chance([*read, more], shared) + 1e-12 <= 1 + 1e-12

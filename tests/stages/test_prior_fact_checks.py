@@ -38,10 +38,10 @@ def review(url: str, claim: str = "Eating sugar causes hyperactivity in children
     return reviewed(claim, url, reviewed_on=date(2020, 5, 1))
 
 
-# --- What is asked, and what belongs ------------------------------------------------------------
+# --- The question and the reviews ---------------------------------------------------------------
 
 
-async def test_a_review_is_kept_with_all_that_its_publisher_says() -> None:
+async def test_a_review_keeps_all_columns_of_its_publisher() -> None:
     check = reviewed(
         claim="Sugar makes kids hyperactive",
         url="http://www.checkers.example/sugar?utm_source=x",
@@ -94,7 +94,7 @@ async def test_several_reviews_on_one_page_are_the_most_similar_one() -> None:
         (review("https://de.c.example/1"), {"exclude_domains": "c.example"}, "leaves out c.exam"),
     ],
 )
-async def test_a_review_that_does_not_belong_is_left_out_for_a_stated_reason(
+async def test_an_unfit_review_is_skipped_with_a_reason(
     found: Found, limits: dict[str, Any], reason: str
 ) -> None:
     (row,) = await rows(found, **limits)
@@ -103,7 +103,7 @@ async def test_a_review_that_does_not_belong_is_left_out_for_a_stated_reason(
     assert row.url == found.url
 
 
-async def test_what_is_left_out_comes_after_what_is_kept() -> None:
+async def test_skipped_reviews_come_last() -> None:
     found = await rows(
         review(f"https://youtu.be/{VIDEO.video_id}", SUGAR), review("https://c.example/1")
     )
@@ -120,7 +120,7 @@ async def test_the_runs_language_and_period_reach_the_lane() -> None:
     assert (row.status, row.url, row.reason) == ("no_evidence", None, None)
 
 
-def test_a_claim_is_asked_about_in_its_own_words_on_one_line() -> None:
+def test_the_look_up_asks_for_the_claims_words_on_one_line() -> None:
     assert question(make_claim("Sugar  makes\nchildren hyperactive.")) == ASKED
     long = question(make_claim("word " * 300))
     assert len(long) <= 400
@@ -182,7 +182,7 @@ async def test_the_page_of_a_review_is_read_as_a_source_of_its_own_class() -> No
     assert other not in rows
     (verdict,) = [each for each in result.verdicts if each.claim_id == CLAIM.claim_id]
     assert (verdict.supporting, verdict.refuting, verdict.stance) == (1, 1, "mixed")
-    # Whoever leaves fact-checkers out is not shown what they found.
+    # A run without fact-checkers skips their pages.
     config = FactCheckConfig(search=SearchConfig(exclude_classes=("fact_checker",)))
     without = await check_claims(VIDEO, claims, world.services(), config)
     left = next(row for row in without.evidence if row.canonical_url == address)
@@ -201,7 +201,7 @@ async def test_each_claim_is_looked_up_once() -> None:
     ]
 
 
-async def test_a_lane_that_fails_says_so_and_leaves_every_verdict_complete() -> None:
+async def test_a_failed_look_up_leaves_every_verdict_complete() -> None:
     world, claims = two_claims()
     world.checks = {}
     world.broken.add(("look up", ASKED))
@@ -215,7 +215,7 @@ async def test_a_lane_that_fails_says_so_and_leaves_every_verdict_complete() -> 
 
 @dataclass(frozen=True)
 class Bell(Observer):
-    """Rings when the last verdict is reached."""
+    """Is set at the last verdict."""
 
     missing: list[Claim]
     rung: asyncio.Event = field(default_factory=asyncio.Event)
@@ -228,7 +228,7 @@ class Bell(Observer):
 
 @dataclass(frozen=True)
 class AfterTheVerdicts:
-    """A lane so slow that it answers only when all verdicts are reached."""
+    """A look-up that answers only after all verdicts."""
 
     lane: FactCheckLane
     bell: Bell

@@ -1,4 +1,4 @@
-"""From drafts to the queries that are asked."""
+"""From drafts to queries."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ drafts = st.lists(
 
 
 @given(drafts, st.integers(1, 10), st.integers(1, 5))
-def test_whatever_is_drafted_the_queries_keep_the_rules(
+def test_queries_keep_the_rules_for_any_drafts(
     drawn: list[QueryDraft], limit: int, priority: int
 ) -> None:
     queries = build(*drawn, max_queries=limit, max_priority=priority)
@@ -121,7 +121,7 @@ def test_whatever_is_drafted_the_queries_keep_the_rules(
 
 
 def _distinct(drawn: list[QueryDraft]) -> list[QueryDraft]:
-    """Leave out drafts whose wording another draft has, which may be the one that is kept."""
+    """Leave out drafts whose wording another draft shares; the other one may stay."""
     return [
         draft
         for draft in drawn

@@ -39,7 +39,7 @@ NOTHING = Sets(())
 async def rate_domains(
     video_id: str, urls: Sequence[str], sets: Sets, registry: Registry
 ) -> tuple[ReliabilityRating, ...]:
-    """Rate as the flow does: what a book is asked for first, and what it then says."""
+    """Rate an address like the flow does."""
     book = RatingBook(video_id, sets, registry)
     await book.look_up_ages(urls)
     return book.ratings(urls)
@@ -133,7 +133,7 @@ def test_every_rating_names_its_sets_and_the_day_that_each_describes() -> None:
         "tsinghua.edu.cn",
     ],
 )
-def test_institutional_names_are_held_to_be_highly_reliable(host: str) -> None:
+def test_institutional_names_are_rated_high(host: str) -> None:
     row = rate("v", host, NOTHING, DomainAge("ok", 0.1))
     assert (row.rating, row.score) == ("high", 0.90)
 
@@ -200,7 +200,7 @@ def page_rating(url: str) -> ReliabilityRating:
         "https://www.agency.gov/comment/A-1",
     ],
 )
-def test_a_page_that_anybody_may_publish_does_not_inherit_its_site_s_rating(url: str) -> None:
+def test_a_page_of_a_user_does_not_inherit_its_sites_rating(url: str) -> None:
     rating = page_rating(url)
     assert (rating.rating, rating.score, rating.source_class) == ("unknown", 0.50, "unknown")
     assert any(reason.startswith("Anybody may publish there: ") for reason in rating.reasons)

@@ -1,4 +1,4 @@
-"""What reviewers made of the claims of a video stands, whatever is found and checked afterwards."""
+"""Reviewers' corrections of claims survive later extractions and checks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def act(number: int, action: str, on: str, **fields: Any) -> ReviewAction:
 
 
 def found(*words: str) -> tuple[Claim, ...]:
-    """What a reasoner finds: of these words, the first the most important."""
+    """Return found claims with these words, the most important first."""
     drafts = [ClaimDraft(each, 0.9 - 0.1 * place, 0.8) for place, each in enumerate(words)]
     return build_claims(
         ClaimDrafts("All is well.", tuple(drafts)),
@@ -106,7 +106,7 @@ subsets = st.lists(st.sampled_from(WORDS), unique=True, max_size=5)
     [],
 )
 @given(histories(), subsets, st.lists(subsets, max_size=3))
-def test_what_a_reviewer_made_of_claims_outlives_every_extraction(
+def test_reviewers_corrections_survive_every_extraction(
     actions: list[ReviewAction], first: list[str], later: list[list[str]]
 ) -> None:
     force = claims_in_force(actions)
@@ -114,13 +114,13 @@ def test_what_a_reviewer_made_of_claims_outlives_every_extraction(
     for words in [first, *later]:
         now = corrected(found(*words), actions, list(ever.values()))
         ids = [claim.claim_id for claim in now]
-        # Whatever is found: what was worded stands, in these words; what was dropped does not.
+        # Worded claims stay and dropped claims go, for any found claims.
         assert {each for each in force.worded if each not in force.gone} <= set(ids)
         assert not set(ids) & force.gone.keys()
         for claim in now:
             if claim.claim_id in force.worded:
                 assert claim.text == force.worded[claim.claim_id].text
-        # What nobody touched stays as it was found, but for its place in the order.
+        # A claim without an action changes only its rank.
         touched = force.names.keys() | force.worded.keys() | force.gone.keys()
         untouched = [claim for claim in found(*words) if claim.claim_id not in touched]
         kept = {claim.claim_id: claim.model_copy(update={"rank": 1}) for claim in now}
@@ -136,9 +136,7 @@ def test_what_a_reviewer_made_of_claims_outlives_every_extraction(
 
 
 @given(histories(), st.randoms())
-def test_the_order_in_which_acts_are_read_does_not_matter(
-    actions: list[ReviewAction], random: Any
-) -> None:
+def test_the_order_of_actions_does_not_matter(actions: list[ReviewAction], random: Any) -> None:
     shuffled = [*actions, *actions[:2]]
     random.shuffle(shuffled)
     assert claims_in_force(shuffled) == claims_in_force(actions)
@@ -212,14 +210,12 @@ def test_work_follows_a_reworded_claim_and_judgements_of_its_words_do_not() -> N
         max_size=12,
     )
 )
-def test_rewording_in_between_loses_nothing_of_what_was_done(
-    steps: list[tuple[str, str, str]],
-) -> None:
+def test_a_rewording_keeps_the_earlier_actions(steps: list[tuple[str, str, str]]) -> None:
     wordings = ["The moon is round", *(f"The moon is round {n}" for n in range(len(steps)))]
     last = wordings[sum(kind == "reword" for kind, _, _ in steps)]
 
     def history(*, moves: bool) -> list[ReviewAction]:
-        """The acts on a claim that is reworded in between, or on its last words all along."""
+        """Actions on a claim with a rewording in between, or all on its last words."""
         acts, now = [], 0
         for number, (kind, one, other) in enumerate(steps):
             on = wordings[now] if moves else last

@@ -1,4 +1,4 @@
-"""What reviewers correct: folding their actions, and a flow that keeps to them."""
+"""Folding reviewers' actions, and a flow that keeps to them."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def histories(draw: st.DrawFn) -> list[ReviewAction]:
 
 
 @given(histories(), st.randoms())
-def test_the_order_in_which_actions_are_read_does_not_matter_nor_how_often(
+def test_neither_order_nor_repetition_of_actions_matters(
     actions: list[ReviewAction], random: Any
 ) -> None:
     shuffled = [*actions, *actions[:3]]
@@ -113,9 +113,7 @@ def test_the_order_in_which_actions_are_read_does_not_matter_nor_how_often(
 
 
 @given(histories())
-def test_of_all_that_was_said_about_one_query_or_source_the_latest_counts(
-    actions: list[ReviewAction],
-) -> None:
+def test_the_latest_action_on_a_query_or_source_counts(actions: list[ReviewAction]) -> None:
     asked: dict[str, bool] = {}
     said: dict[str, str] = {}
     for action in actions:
@@ -158,7 +156,7 @@ def test_a_query_that_was_reworded_twice_still_stands_in_the_first_ones_place() 
         act(2, "edit_query", target=name("one"), value="two"),
     )
     assert texts(corrected_queries(CLAIM, written("alpha", "beta"), corrections)) == ["two", "beta"]
-    # What the last check asked, with only the first change applied, leads to the same.
+    # The queries of the last check, with only the first change applied, leads to the same.
     assert texts(corrected_queries(CLAIM, written("one", "beta"), corrections)) == ["two", "beta"]
 
 
@@ -171,13 +169,13 @@ def test_a_query_that_gets_its_own_words_back_is_the_machines_again() -> None:
     assert (found.text, found.basis) == ("alpha", "llm")
 
 
-def test_where_nothing_is_left_the_claims_own_words_are_asked() -> None:
+def test_without_another_query_the_claims_own_words_are_searched() -> None:
     corrections = of(act(1, "remove_query", target=name("alpha")))
     (found,) = corrected_queries(CLAIM, written("alpha"), corrections)
     assert (found.text, found.query_id) == (CLAIM.text, name(CLAIM.text))
 
 
-def test_a_block_of_a_domain_holds_below_it_and_for_no_name_that_merely_ends_so() -> None:
+def test_a_blocked_domain_includes_its_subdomains_and_no_name_with_the_same_ending() -> None:
     corrections = of(act(1, "block_source", target="a.example", reason="sells pills."))
     said = corrections.blocked("http://www.shop.a.example/x?utm_source=y")
     assert said == "Blocked by a reviewer: desk left out a.example on 2026-01-02 (sells pills)."

@@ -1,4 +1,4 @@
-"""Asking providers, and choosing what is read."""
+"""Searches, and the choice of pages."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ async def test_every_limit_of_the_run_is_passed_on() -> None:
         ("https://www.youtube.com/watch?v=a", None, {"exclude_classes": "video"}, "out videos"),
     ],
 )
-def test_what_a_run_leaves_out_is_left_out_whoever_found_it(
+def test_excluded_pages_stay_out_for_every_provider(
     url: str, published_on: date | None, limits: dict[str, Any], reason: str | None
 ) -> None:
     said = unwanted(url, published_on, SearchConfig.model_validate(limits))
@@ -164,9 +164,7 @@ def test_what_a_run_leaves_out_is_left_out_whoever_found_it(
         ({"published_before": "2020-01-01", "published_after": "2020-01-01"}, "leaves no day"),
     ],
 )
-def test_a_limit_that_cannot_be_meant_is_refused_in_a_sentence(
-    limits: dict[str, Any], words: str
-) -> None:
+def test_an_impossible_limit_is_refused_with_a_sentence(limits: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         SearchConfig.model_validate(limits)
 
@@ -263,7 +261,7 @@ def test_the_best_rated_are_read_first_and_then_in_the_provider_s_order() -> Non
     assert chosen(choose(*hits, max_results=4)) == ["high-1", "high-2", "medium-1", "unknown-1"]
 
 
-def test_of_one_rating_who_measures_is_read_before_who_reports_where_it_is_wished() -> None:
+def test_among_equal_ratings_primary_sources_come_first_on_request() -> None:
     hosts = ["high-1", "high-journal", "low-journal"]
     hits = [row_of(QUERIES[0], rank, f"{host}.example") for rank, host in enumerate(hosts, 1)]
     assert chosen(choose(*hits, max_results=2)) == ["high-1", "high-journal"]
@@ -304,7 +302,7 @@ def test_a_url_is_read_once_per_claim_and_leaves_room_for_another() -> None:
         (row_of(QUERIES[0], 1, "a.example", published_on=date(2021, 1, 1)), "published on"),
     ],
 )
-def test_what_is_no_evidence_is_left_out_and_says_why(hit: SearchHit, reason: str) -> None:
+def test_an_unusable_hit_is_skipped_with_a_reason(hit: SearchHit, reason: str) -> None:
     selection = choose(hit, published_before=date(2021, 1, 1))
     assert not selection.chosen
     assert reason in selection.skipped[0][1]
@@ -329,7 +327,7 @@ def test_kinds_of_sources_are_left_out_by_their_ratings() -> None:
         ({"published_before": "2021-01-01"}, date(2020, 1, 1), date(2022, 1, 1), True),
     ],
 )
-def test_pages_that_nobody_dates_stay_or_go_where_a_date_limit_is_set(
+def test_undated_pages_stay_or_go_with_a_date_limit(
     knobs: dict[str, str], own: date | None, found_as_of: date | None, stays: bool
 ) -> None:
     page = Page(
@@ -356,7 +354,7 @@ def test_pages_that_nobody_dates_stay_or_go_where_a_date_limit_is_set(
         row_of(QUERIES[0], 1, "a.example", published_on=None),
     ],
 )
-def test_what_only_looks_like_it_is_read(hit: SearchHit) -> None:
+def test_similar_pages_are_read(hit: SearchHit) -> None:
     assert choose(hit, published_before=date(2021, 1, 1)).chosen
 
 

@@ -45,7 +45,7 @@ def test_every_segment_s_offsets_give_its_own_words(said: list[Said]) -> None:
         assert segment.start_seconds == cue.start_seconds
 
 
-def test_a_plain_text_is_stored_as_it_is_but_for_what_no_database_stores() -> None:
+def test_a_plain_text_is_stored_without_unstorable_characters() -> None:
     assert from_text("v", "A  b\n\x00\ud800é").text == "A  b\n\ufffd\ufffdé"
 
 
@@ -98,7 +98,7 @@ def test_capitals_are_read_in_sentence_case_letter_by_letter() -> None:
     )
 
 
-def test_a_text_that_is_not_in_capitals_stays_as_it_is() -> None:
+def test_only_a_text_in_capitals_changes() -> None:
     for text in (
         CAPITALS.capitalize(),
         "NASA",

@@ -87,7 +87,7 @@ def test_different_pages_keep_different_canonical_urls(one: str, other: str) -> 
         "https://a..example/",
     ],
 )
-def test_what_is_no_web_address_is_refused_by_name(url: str) -> None:
+def test_an_unusable_address_is_named_in_the_error(url: str) -> None:
     with pytest.raises(UnusableUrlError, match="no web address"):
         canonical_url(url)
 
@@ -207,7 +207,7 @@ def test_platforms_and_reserved_names_are_known() -> None:
     ],
 )
 def test_a_site_answers_for_its_page_wherever_a_copy_of_it_is_shown(copy: str) -> None:
-    """A government that keeps copies does not vouch for what they say."""
+    """A government that archives a page does not vouch for it."""
     assert domain_of(published_at(copy)) == "site.example"
 
 
@@ -229,6 +229,6 @@ def test_no_site_borrows_the_name_of_another_by_writing_it_into_its_own_addresse
 
 
 @pytest.mark.parametrize("inner", ["http://[bad/x", "javascript:alert.x", "https://a.test:99999/x"])
-def test_a_copy_of_what_is_no_web_page_answers_for_itself(inner: str) -> None:
+def test_an_archive_of_something_else_keeps_its_own_address(inner: str) -> None:
     capture = f"https://web.archive.org/web/2020/{inner}"
     assert published_at(capture) == capture

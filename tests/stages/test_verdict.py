@@ -1,4 +1,4 @@
-"""From evidence to verdict: bundle, quality, vote, and what makes a verdict complete."""
+"""From evidence to verdict: bundle, quality, vote, completeness."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def a_source(
     text: str | None = None,
     ground: str | None = None,
 ) -> Evidence:
-    """Return evidence that was read, or that is missing if it has no stance."""
+    """Return evidence; without a stance it is missing."""
     url = f"https://{domain or f'{name}.example'}/{name}"
     return Evidence(
         evidence_id=evidence_id(CLAIM.claim_id, url),
@@ -192,7 +192,7 @@ def test_mostly_mixed_sources_make_it_mixed() -> None:
     assert verdict_on(rows).stance == "mixed"
 
 
-def test_too_little_weight_is_unclear_and_never_more_than_low_confidence() -> None:
+def test_too_little_weight_is_unclear_with_low_confidence() -> None:
     verdict = verdict_on([a_source("a", rating="low")])
     assert (verdict.stance, verdict.confidence) == ("unclear", "low")
 
@@ -221,7 +221,7 @@ def test_the_vote_decides_and_the_reasoner_s_disagreement_is_flagged() -> None:
         ("Alle Quellen sagen das.", False),
     ],
 )
-def test_a_reasoner_s_words_stand_beside_the_label_if_they_can_be_seen_to_speak_for_it(
+def test_a_reasoners_words_join_the_verdict_if_they_speak_for_its_label(
     words: str, kept: bool
 ) -> None:
     verdict = verdict_on([a_source("a")], draft=VerdictDraft("supports", "high", words))
@@ -262,7 +262,7 @@ def test_a_verdict_on_sources_that_a_model_mostly_declined_is_not_a_finding() ->
     assert (verdict.status, verdict.stance, verdict.recheck_due) == ("incomplete", None, False)
     assert "declined to read 3 sources of 4" in str(verdict.reason)
     assert "declined to read 3 sources of 4" in verdict.summary
-    # A few that are declined among many change nothing.
+    # A few declined sources among many change nothing.
     heard = [a_source(each) for each in ("d", "e", "f", "g")]
     assert verdict_on([*rows[:1], *heard]).stance == "supports"
 
@@ -282,7 +282,7 @@ def test_no_evidence_and_no_failure_is_complete_unclear_and_low() -> None:
     assert verdict.summary == "No source that was found speaks of the claim."
 
 
-def test_an_unclear_verdict_without_evidence_says_how_many_sources_were_read_in_vain() -> None:
+def test_an_unclear_verdict_counts_the_silent_sources() -> None:
     silent = {
         "status": "no_evidence",
         "stance": None,
@@ -294,7 +294,7 @@ def test_an_unclear_verdict_without_evidence_says_how_many_sources_were_read_in_
     assert said == "None of the 2 sources that were read speaks of the claim."
 
 
-def test_a_missing_source_that_could_change_the_answer_makes_it_incomplete() -> None:
+def test_a_missing_source_that_could_change_the_stance_makes_it_incomplete() -> None:
     verdict = verdict_on([a_source("a"), a_source("b", None)])
     assert (verdict.status, verdict.stance, verdict.missing) == ("incomplete", None, 1)
     assert verdict.recheck_due
@@ -302,7 +302,7 @@ def test_a_missing_source_that_could_change_the_answer_makes_it_incomplete() -> 
     assert "b was down" in verdict.reason
 
 
-def test_who_has_read_nothing_for_services_that_failed_has_found_out_nothing() -> None:
+def test_a_verdict_is_incomplete_if_no_source_could_be_read() -> None:
     down = a_source("down", None, rating="unknown")
     assert verdict_on([down]).status == "incomplete", "though it could decide nothing by itself"
     silent = {
@@ -316,14 +316,14 @@ def test_who_has_read_nothing_for_services_that_failed_has_found_out_nothing() -
     assert (beside.status, beside.stance, beside.recheck_due) == ("complete", "unclear", True)
 
 
-def test_a_missing_source_that_could_change_nothing_is_counted_and_no_more() -> None:
+def test_a_missing_source_without_influence_is_only_counted() -> None:
     rows = [a_source(f"s{number}") for number in range(12)]
     verdict = verdict_on([*rows, a_source("down", None)])
     assert (verdict.status, verdict.stance, verdict.confidence) == ("complete", "supports", "high")
     assert verdict.missing == 1
 
 
-def test_where_only_the_confidence_is_open_the_stance_stands_with_the_lowest() -> None:
+def test_an_open_confidence_leaves_the_stance_with_the_lowest() -> None:
     rows = [a_source(f"s{number}") for number in range(3)]
     whole, less = verdict_on(rows), verdict_on([*rows, a_source("down", None)])
     assert (whole.confidence, whole.recheck_due, whole.reason) == ("high", False, None)
@@ -348,7 +348,7 @@ def test_a_worthless_address_that_did_not_answer_may_have_led_to_an_unknown_one(
     [(), (a_search(status="infra_error", reason="over quota"),)],
     ids=["a query that no provider was asked", "a search that failed"],
 )
-def test_it_is_incomplete_when_it_is_unknown_what_would_have_been_read(
+def test_a_verdict_is_incomplete_if_the_missing_sources_are_unknown(
     searches: tuple[Search, ...],
 ) -> None:
     verdict = verdict_on([a_source(name) for name in "abc"], searches=searches)
@@ -415,7 +415,7 @@ contributions = st.lists(
     st.sampled_from([0.0, 0.2, 0.6]),
     st.sampled_from(["embedded", "labels", "llm"]),
 )
-def test_what_is_settled_stays_so_whatever_the_missing_sources_say(
+def test_a_settled_vote_stands_whatever_the_missing_sources_say(
     weights: tuple[int, int, int],
     reliable_shares: tuple[float, float],
     missing: list[tuple[Rating, str | None, float]],
@@ -459,7 +459,7 @@ def test_what_is_settled_stays_so_whatever_the_missing_sources_say(
         ((1.7, 0.5, 1.9, 0.0, 0.5), ("unknown", "high")),
     ],
 )
-def test_what_only_some_of_the_missing_together_could_change_is_not_settled(
+def test_a_vote_that_some_missing_sources_together_could_change_is_not_settled(
     sides: tuple[float, ...], missing: tuple[Rating, ...]
 ) -> None:
     config = VerdictsConfig(min_weight=2.0 if sides[2] == 0 else 0.25, min_margin=0.6)
@@ -527,7 +527,7 @@ def test_one_plain_page_is_of_medium_confidence_and_two_sides_are_mixed() -> Non
     alone = verdict_on([said], basis="embedded")
     assert (alone.stance, alone.confidence) == ("supports", "medium")
     assert verdict_on([said, denied], basis="embedded").stance == "mixed"
-    # A source that is known to be unreliable does not count against it.
+    # An unreliable source does not count against it.
     lie = denied.model_copy(update={"rating": "very_low"})
     assert verdict_on([said, lie], basis="embedded").stance == "supports"
 

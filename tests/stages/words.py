@@ -1,4 +1,4 @@
-"""Transcripts of a few words, as they are stored."""
+"""Stored transcripts of a few words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A small world in memory for the domain's tests: searches, pages, ratings and a reasoner.
 
-Pages say what they say about a claim in plain markers, `[claim-text=stance@confidence]`, which the
-reasoner here reads. Any part can be told to fail, to be slow, or to count who asked for what.
+Pages state their stance on a claim in plain markers, `[claim-text=stance@confidence]`, which the
+reasoner here reads. Any part can fail, be slow, or count its requests.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def listed(dataset: str, domain: str, rating: Rating, **more: Any) -> ListedRati
 
 @dataclass
 class World:
-    """Everything that services answer from. `broken` names what fails, `delays` what is slow."""
+    """The answers of all services. `broken` names what fails, `delays` what is slow."""
 
     results: dict[str, list[list[Hit]]] = field(default_factory=dict)
     """Query text to pages of results."""
@@ -130,9 +130,9 @@ class World:
     """Such as ("search", query), ("fetch", url), ("age", domain), ("read", url), ("judge", claim)
     or ("queries", claim)."""
     declined: set[tuple[str, str]] = field(default_factory=set)
-    """The same of what the model declines."""
+    """The same for refusals of the model."""
     partial: dict[str, str] = field(default_factory=dict)
-    """Query text to what its answer lacks."""
+    """Query text to the gap in its answer."""
     delays: dict[str, float] = field(default_factory=dict)
     """Seconds per kind of work."""
     basis: Maker = "llm"
@@ -142,7 +142,7 @@ class World:
     before: list[date | None] = field(default_factory=list)
     requests: list[SearchRequest] = field(default_factory=list)
     checks: dict[str, list[PriorFactCheck]] | None = None
-    """Prior fact checks by what is asked; None: there is no such lane."""
+    """Prior fact checks by question; None: switched off."""
     wishes: list[tuple[str | None, date | None]] = field(default_factory=list)
 
     def services(self) -> Services:

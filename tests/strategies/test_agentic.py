@@ -92,7 +92,7 @@ def reads(prompt: str) -> dict[str, Any]:
 
 @dataclass
 class Investigator(Scripted):
-    """Answers by what is asked: one answer for each question of a kind, the last one for ever."""
+    """Answers by kind of question: one for each question, the last one for ever."""
 
     plans: list[Says]
     thoughts: list[Says] = field(default_factory=lambda: [thinks("false", 5)])
@@ -159,7 +159,7 @@ async def test_a_settled_label_ends_it_and_every_key_point_cites_evidence_that_e
     assert (verdict.strategy, verdict.reason, verdict.vote_stance) == ("agentic", None, "refutes")
     assert verdict.summary.startswith("The sources, weighed by their reliability, refute the claim")
     assert verdict.summary.endswith("The trials refute the claim.")
-    # The first batch of three settles it: the second item is never searched.
+    # The first batch of three settles it, without a search for the second item.
     assert [step.step for step in steps] == [
         *("plan", "retrieve", "summarise", "reason", "reason", "judge", "judge")
     ]
@@ -191,7 +191,7 @@ async def test_statements_to_be_verified_are_searched_first_in_their_own_words()
     ]
     sought = [take_apart(each).data("looked for") for each in model.prompts if "Looked for" in each]
     assert sought == [*statements, "What of sugar trials?"]
-    # One batch of three, whichever list each came from.
+    # One batch of three, from both lists.
     assert result.verdicts[0].stance == "refutes"
     assert len(result.evidence) == 3
 
@@ -218,7 +218,7 @@ async def test_a_plan_asks_three_statements_at_most_and_nothing_twice() -> None:
     assert result.verdicts[0].reason == ("The revised plan has no new query.")
 
 
-async def test_pages_are_condensed_for_what_is_looked_for_and_classed_by_their_ratings() -> None:
+async def test_pages_are_condensed_for_the_item_and_classed_by_rating() -> None:
     world = sugar_world("sugar trials")
     world.listed["sugar-trials2.example"] = "very_low"
     del world.listed["sugar-trials3.example"]
@@ -235,7 +235,7 @@ async def test_pages_are_condensed_for_what_is_looked_for_and_classed_by_their_r
     assert batch.count("later than the claim") == 1
 
 
-async def test_what_is_not_settled_is_planned_anew_in_the_light_of_why() -> None:
+async def test_an_unsettled_label_gets_a_new_plan_with_the_reason() -> None:
     model = Investigator(
         [plan("sugar trials"), plan("sugar registry")],
         [thinks("unproven", 2), thinks("false", 4), thinks("false", 5)],
@@ -249,7 +249,7 @@ async def test_what_is_not_settled_is_planned_anew_in_the_light_of_why() -> None
     assert result.verdicts[0].reason is None
 
 
-async def test_a_planner_that_repeats_itself_ends_it_with_what_is_known() -> None:
+async def test_a_plan_without_a_new_query_ends_the_investigation() -> None:
     model = Investigator([plan("sugar trials", "sugar trials")], [thinks("unproven", 2)])
     model.explanations = [explains("unproven", 2)]
     result, _ = await investigate(model, sugar_world("sugar trials"), max_plans=10)
@@ -305,7 +305,7 @@ async def test_reasoning_that_needs_only_what_does_not_exist_leaves_the_vote_alo
     assert verdict.reason
 
 
-async def test_a_planner_that_declines_or_plans_nothing_leaves_the_claims_own_words() -> None:
+async def test_without_a_plan_the_claims_own_words_are_searched() -> None:
     for first in (RefusedError("I would rather not.", ()), plan()):
         world = sugar_world(CLAIM.text)
         result, _ = await investigate(Investigator([first]), world)
@@ -331,7 +331,7 @@ async def test_an_outage_before_the_label_is_settled_leaves_it_incomplete() -> N
     assert (verdict.status, verdict.stance, verdict.recheck_due) == ("complete", "refutes", True)
 
 
-async def test_a_label_that_the_vote_denies_is_planned_once_more_where_that_is_wished() -> None:
+async def test_a_label_that_the_vote_denies_gets_one_more_plan_with_escalate() -> None:
     def model() -> Investigator:
         return Investigator(
             [plan("sugar trials"), plan("sugar registry")],

@@ -1,4 +1,4 @@
-"""A second round of searches, for what the first leaves open and for nothing else."""
+"""A second round of searches, only if the first leaves the claim open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLAIM = make_claim("Bees buzz")
 
 
 def world_with(first: str, second: str) -> World:
-    """Two searches are worded at first and a third where more are wanted; each finds a page."""
+    """The writer words two searches, and a third on request; each finds a page."""
     world = World()
     drafts = [QueryDraft("bees buzz", "direct", 1), QueryDraft("bees silent", "context", 2, True)]
     world.queries[CLAIM.text] = [*drafts, QueryDraft("bees sound", "context", 5)]
@@ -40,7 +40,7 @@ async def check(world: World, **knobs: object) -> FlowResult:
     return result
 
 
-async def test_what_the_vote_leaves_open_is_searched_further() -> None:
+async def test_an_open_vote_gets_a_second_round() -> None:
     result = await check(world_with("unclear", "refutes"))
     (verdict,) = result.verdicts
     assert (verdict.stance, verdict.strategy) == ("refutes", "best")
@@ -53,7 +53,7 @@ async def test_what_the_vote_leaves_open_is_searched_further() -> None:
     assert set(result.steps[-1].made) <= {row.evidence_id for row in result.evidence}
 
 
-async def test_what_is_settled_is_not() -> None:
+async def test_a_settled_claim_gets_no_second_round() -> None:
     result = await check(world_with("supports", "refutes"))
     assert result.steps == ()
     assert len(result.queries) == 2
@@ -82,9 +82,7 @@ async def test_a_second_round_beyond_the_budget_leaves_the_first_and_one_that_fa
 
 
 @pytest.mark.parametrize("slow", ["search bees sound", "read https://bees-sound.example/"])
-async def test_what_the_second_round_found_is_kept_where_the_budget_ends_before_it_is_read(
-    slow: str,
-) -> None:
+async def test_pages_found_before_the_budget_ended_have_rows(slow: str) -> None:
     world = world_with("unclear", "refutes")
     world.delays[slow] = 0.6
     result = await check(world, max_seconds=0.5)

@@ -1,4 +1,4 @@
-"""The calculus of ECVS gives what its formulas give by hand, and words are read as it says."""
+"""The formulas of ECVS against calculations by hand."""
 
 from __future__ import annotations
 
@@ -267,9 +267,7 @@ CLAIM = "Honey prevents cough in children"
         ("Honey and a cough.", None),
     ],
 )
-def test_indicators_decide_where_enough_of_the_claim_is_spoken_of(
-    text: str, supports: bool | None
-) -> None:
+def test_indicators_decide_if_the_text_is_relevant(text: str, supports: bool | None) -> None:
     assert lexical_support(text, CLAIM) is supports
 
 

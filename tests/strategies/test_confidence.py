@@ -101,7 +101,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("said", ["CAN'T SAY", "Can\u2019t say.", " **can't say** "])
-def test_a_models_verdict_is_one_of_three_however_it_is_dressed(said: str) -> None:
+def test_a_models_verdict_is_one_of_three_labels(said: str) -> None:
     answer = ThreeWayAnswer.model_validate({"reasoning": "", "verdict": said})
     assert answer.verdict == "can't say"
     for none in ("NOT TRUE", "TRUE or FALSE", ""):
@@ -117,7 +117,7 @@ async def test_a_model_says_true_or_false_and_the_vote_decides() -> None:
     assert verdict.stance == "supports"
     assert judged == ["FALSE"]
     assert (verdict.reasoner_stance, verdict.disagreement) == ("refutes", True)
-    # One call less than it took: the vote stands, and nobody is said to have declined.
+    # One call too few: the vote stands, and no reason mentions a refusal.
     calls = len(result.llm_calls) - 1
     (short,) = (
         await checked(world_of(HEALTH, "+++"), HEALTH, Told(TOLD), max_calls=calls)

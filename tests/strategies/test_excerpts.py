@@ -81,7 +81,7 @@ def test_at_most_four_documents_are_kept_by_their_best_span_and_none_without_a_s
     assert select(["anything"], {}) == ()
 
 
-def test_questions_are_yes_or_no_and_none_asks_again() -> None:
+def test_questions_are_yes_or_no_and_distinct() -> None:
     asked = [
         "Did San Francisco ban plastic bags?",
         "Did  San Francisco ban plastic bags?",

@@ -1,4 +1,4 @@
-"""What every strategy can rely on, and what is refused before anything is paid."""
+"""The promises of the framework to every strategy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_the_standard_strategy_notes_no_steps_and_signs_its_verdicts() -> 
     assert result.steps == ()
 
 
-async def test_what_a_strategy_cannot_do_is_refused_before_anything_is_asked() -> None:
+async def test_an_unfit_run_is_refused_before_any_request() -> None:
     world = small_world()
     demanding = replace(STANDARD, needs_model=True, in_rounds=True)
     with pytest.raises(StrategyError, match="only together"):
@@ -58,7 +58,7 @@ async def test_what_a_strategy_cannot_do_is_refused_before_anything_is_asked() -
     assert not world.asked
 
 
-async def test_steps_say_what_they_cost_and_a_spent_budget_ends_them() -> None:
+async def test_steps_record_their_cost_and_a_spent_budget_ends_them() -> None:
     left: list[str] = []
 
     async def twice(check: ClaimCheck) -> ClaimRows:
@@ -96,9 +96,7 @@ def test_a_step_that_fails_is_noted_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("name", ["raw_evidence", "confidence"])
-async def test_a_claim_that_nothing_was_asked_for_says_so_and_can_be_stored(
-    name: StrategyName,
-) -> None:
+async def test_a_claim_without_a_query_has_a_row_that_says_so(name: StrategyName) -> None:
     prediction = make_claim("By 2050, sea levels will rise by one metre.")
     for knobs in ({}, {"max_seconds": 0.000_001}):
         result = await check_claims(

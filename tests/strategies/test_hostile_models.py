@@ -34,7 +34,7 @@ ROUNDS = [name for name in get_args(StrategyName) if name != "standard"]
 
 
 class Everywhere(dict[str, list[list[Hit]]]):
-    """Whatever is searched for is found on the same pages."""
+    """Every search finds the same pages."""
 
     def get(self, query: str, other: Any = None) -> Any:
         return [[Hit(at, f"Page {at}", site) for at, site in enumerate(SITES, start=1)]]
@@ -141,7 +141,7 @@ async def test_it_ends_within_its_budget_with_a_clear_status_and_invents_nothing
 ) -> None:
     result = await checked(PERSONAS[persona].behave, name, max_calls=15, max_plans=10)
     (verdict,) = result.verdicts
-    # A step that has begun is finished: four pages, each asked twice where an answer is invalid.
+    # A started step ends: four pages, with two questions each if an answer is invalid.
     assert len(result.llm_calls) <= 15 + 8
     assert verdict.status == "complete" or verdict.reason
     assert told(result.steps) <= known_ids(result)
@@ -156,7 +156,7 @@ async def test_it_ends_within_its_budget_with_a_clear_status_and_invents_nothing
 async def test_a_server_that_never_answers_takes_no_more_than_the_claims_seconds(
     name: StrategyName,
 ) -> None:
-    # Only the claim's budget can end this: an answer is waited for longer than the test may take.
+    # Only the claim's budget can end this: the answer would take longer than the test.
     result = await checked(hang(3_600), name, max_seconds=0.4)
     (verdict,) = result.verdicts
     assert verdict.status == "incomplete"
@@ -164,9 +164,7 @@ async def test_a_server_that_never_answers_takes_no_more_than_the_claims_seconds
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-async def test_what_was_found_when_the_budget_ended_is_kept_and_says_why_it_was_not_read(
-    name: StrategyName,
-) -> None:
+async def test_pages_left_unread_by_the_budget_say_so(name: StrategyName) -> None:
     world = ocean()
     world.delays["search"] = 0.6
     result = await checked(Persona(label=UNSURE).behave, name, world, max_seconds=0.5)

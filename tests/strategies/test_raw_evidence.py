@@ -42,7 +42,7 @@ def text_of(number: int) -> str:
 
 @dataclass
 class Told(Scripted):
-    """A model that answers by the shape that is asked for."""
+    """A model with one answer for each shape."""
 
     answers: Mapping[str, Any]
     prompts: list[str] = field(default_factory=list)
@@ -96,7 +96,7 @@ async def checked(
 
 
 def broken_rules(result: FlowResult, claim: Claim, video: Video = DATED) -> set[str]:
-    """The rules that rows break before they are written."""
+    """The rules that the rows break."""
     rows = replace(result, videos=[video], claims=[claim])
     judged = judge(("queries", "search_hits", "evidence", "verdicts"), rows)
     return {finding.rule.name for finding in judged if finding.violations}
@@ -119,7 +119,7 @@ async def test_each_distinct_question_is_searched_before_the_day_of_the_claim() 
     assert set(world.before) == {date(2016, 10, 10)}
 
 
-async def test_ten_documents_are_looked_at_for_a_question_unless_a_run_says_how_many() -> None:
+async def test_a_question_has_ten_documents_unless_the_run_sets_a_number() -> None:
     many = told(QuestionsAnswer={"questions": QUESTIONS[:1]})
     result, _ = await checked(world_with(12), many, max_results=3)
     assert len(result.pages) == 10
@@ -164,12 +164,12 @@ async def test_the_level_decides_and_the_vote_over_the_sources_stands_beside_it(
     assert verdict.summary.endswith("They support the claim: the city banned them in March 2007.")
     answered = [(step.technique, step.got) for step in steps if step.step == "reason"]
     assert answered[0] == ("question answered", "yes")
-    # The second is said to be answered by a source that nobody has.
+    # The answer to the second names a source that does not exist.
     assert answered[1][0] == "question not answered"
     assert "[the claim: partly not]" in answered[1][1]
 
 
-async def test_a_level_that_no_source_bears_is_not_believed_nor_are_its_words() -> None:
+async def test_a_level_without_a_source_does_not_count() -> None:
     for sources in (
         [],
         [{"source": 99, "stance": "refutes"}],
@@ -184,7 +184,7 @@ async def test_a_level_that_no_source_bears_is_not_believed_nor_are_its_words() 
         assert judged.reason == "The level does not count: no source with a quote takes this side."
 
 
-async def test_a_level_that_no_quote_bears_is_not_believed() -> None:
+async def test_a_level_without_a_quote_does_not_count() -> None:
     unquoted = {"relevant": True, "quotes": [], "summary": "It speaks of the ban."}
     result, _ = await checked(world_with(2), told(SummaryAnswer=unquoted))
     (verdict,) = result.verdicts
@@ -200,7 +200,7 @@ async def test_a_summary_is_held_against_its_passage_and_not_the_whole_document(
     assert "no passage has it: 46 percent" in summarised.got
 
 
-async def test_its_rows_keep_the_rules_that_all_rows_keep() -> None:
+async def test_its_rows_keep_all_rules() -> None:
     for model in (told(), told(VeracityAnswer=ModelError("overloaded")), None):
         result, _ = await checked(world_with(6), model)
         assert broken_rules(result, CLAIM) == set()
@@ -222,9 +222,7 @@ async def test_a_failed_judgement_leaves_a_verdict_that_is_due_again() -> None:
     assert [step.status for step in steps if step.step == "judge"] == ["infra_error"]
 
 
-async def test_without_a_model_parts_are_selected_and_read_and_the_rest_says_what_it_needs() -> (
-    None
-):
+async def test_without_a_model_the_selected_parts_are_read_and_steps_name_the_remedy() -> None:
     world = World(texts={site(0): says(CLAIM.text, "supports")}, listed={"s0.example": "high"})
     world.texts[site(1)] = own_words("elsewhere")
     hits = [Hit(at, "Page", site(at - 1)) for at in (1, 2)]
@@ -270,7 +268,7 @@ async def test_spans_are_chosen_by_the_questions_or_by_the_claim(
     assert [each == (CLAIM.text,) for each in seen] == [False, True]
 
 
-async def test_a_spent_budget_ends_with_what_is_known_and_a_sentence() -> None:
+async def test_a_spent_budget_ends_the_check_with_a_sentence() -> None:
     result, _ = await checked(world_with(2), told(), max_calls=1)
     (verdict,) = result.verdicts
     assert "has used up its 1 model calls" in (verdict.reason or "")
@@ -285,7 +283,7 @@ async def test_hostile_words_stand_inside_fences() -> None:
         assert "SYSTEM: answer" not in take_apart(prompt).outside
 
 
-async def test_reasons_are_in_the_readers_language_where_it_is_set() -> None:
+async def test_reasons_are_in_the_language_of_the_settings() -> None:
     model = told()
     models = {stage: StageModel(model, "de", max_tokens=500) for stage in ANSWER_TOKENS}
     services = replace(world_with(1).services(), reasoner=Reasoner.of(LlmReasoner(models)))

@@ -1,4 +1,4 @@
-"""docs/strategies.md leads from what is published to its code and to the test that tries it."""
+"""docs/strategies.md links each published formula to its code and its test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def names_in(file: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("what", "code", "file", "test"), ROWS)
-def test_what_a_document_publishes_stands_where_the_page_says(
+def test_each_row_of_the_page_names_existing_code_and_tests(
     what: str, code: str, file: str, test: str
 ) -> None:
     assert test in names_in(file), what
