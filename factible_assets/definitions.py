@@ -1,8 +1,4 @@
-"""The one place where everything meets: assets, resources, jobs and automation.
-
-What belongs here: assembly. What does not: any behaviour. Tests and special environments replace
-resources through `build_defs(resource_overrides=…)`.
-"""
+"""Assembles assets, resources, jobs, schedules and sensors into Dagster's definitions."""
 
 import warnings
 from collections.abc import Mapping
@@ -16,6 +12,7 @@ from factible_assets.pipeline.assets.claims import claims
 from factible_assets.pipeline.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.pipeline.assets.evaluation import NAME as EVALUATION
 from factible_assets.pipeline.assets.media import media
+from factible_assets.pipeline.assets.sources import sources
 from factible_assets.pipeline.assets.transcripts import transcripts
 from factible_assets.pipeline.liveness import locking_executor
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
@@ -25,7 +22,7 @@ from factible_assets.records import METHOD
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
 
-# Data versions are in beta in Dagster 1.13; saying so at every materialization helps nobody.
+# Data versions are a beta in Dagster 1.13, which warns at every materialization.
 warnings.filterwarnings("ignore", category=dg.BetaWarning, module=r"factible_assets\.")
 
 FACT_CHECK_JOB = "fact_check"
@@ -34,15 +31,15 @@ FACT_CHECK_JOB = "fact_check"
 def build_defs(
     settings: Settings | None = None, *, resource_overrides: Mapping[str, Any] | None = None
 ) -> dg.Definitions:
-    """Assemble the pipeline over one data folder.
+    """Return the definitions for one data folder.
 
     Args:
-        settings: The data folder and the services; read from the environment if not given.
-        resource_overrides: Resources by key (warehouse, io_manager, services, corpora, observer)
-            that take the place of the standard ones.
+        settings: The data folder and the services; from the environment by default.
+        resource_overrides: Resources that replace the standard ones, by key: warehouse, io_manager,
+            services, corpora, reports, observer.
     """
     settings = settings or load_settings()
-    nights_jobs, nights_schedules, nights_sensors = nightly(settings)
+    nightly_jobs, nightly_schedules, nightly_sensors = nightly(settings)
     warehouse = WarehouseResource(database=str(settings.warehouse))
     resources: dict[str, Any] = {
         "warehouse": warehouse,
@@ -51,12 +48,12 @@ def build_defs(
         "corpora": CorporaResource(folders=[str(each) for each in settings.corpus_folders]),
         "reports": ReportsResource.of(settings),
         "observer": dg.ResourceDefinition.hardcoded_resource(
-            Observer(), description="Hears of claims and verdicts as they are reached."
+            Observer(), description="Receives claims and verdicts during a run."
         ),
         **(resource_overrides or {}),
     }
     for key, each in resources.items():
-        # What is settled here, such as paths, the launchpad does not ask for.
+        # Hide the fields of resources, such as paths, from the launchpad.
         if isinstance(each, dg.ConfigurableResource):
             resources[key] = dg.ResourceDefinition.hardcoded_resource(each, each.__doc__)
         elif isinstance(each, dg.IOManager):
@@ -72,6 +69,7 @@ def build_defs(
     )
     return dg.Definitions(
         assets=[
+            *sources,
             transcripts,
             claims,
             claim_checks,
@@ -82,29 +80,35 @@ def build_defs(
         jobs=[
             sensors.add_video,
             sensors.import_corpus,
-            *nights_jobs,
+            *nightly_jobs,
             fact_check,
             dg.define_asset_job(
                 "pictures",
                 selection=dg.AssetSelection.assets("media"),
-                description="Look at the pictures of a video that has been checked.",
+                description="Examine the pictures of a checked video.",
             ),
             dg.define_asset_job(
                 EVALUATION_JOB,
                 selection=dg.AssetSelection.assets(EVALUATION),
-                description="Measure how good the newest answers of every corpus are.",
+                description="Measure the quality of the newest answers of every corpus.",
             ),
         ],
-        schedules=[*nights_schedules, sensors.due_schedule(fact_check, settings)],
+        schedules=[*nightly_schedules, sensors.due_schedule(fact_check, settings)],
         sensors=[
             sensors.corpus_sensor,
             sensors.dead_runs_sensor,
             sensors.publish_sensor,
             sensors.added_videos_sensor(fact_check),
-            *nights_sensors,
+            dg.AutomationConditionSensorDefinition(
+                "evaluation_sensor",
+                target=dg.AssetSelection.assets(EVALUATION),
+                default_status=dg.DefaultSensorStatus.RUNNING,
+                description="Materializes `evaluation` after checks of videos.",
+            ),
+            *nightly_sensors,
         ],
         resources=resources,
-        # Concurrency lives inside the async assets; a process per step would cost seconds each.
+        # Assets are concurrent inside; a process per step would cost seconds each.
         executor=locking_executor,
     )
 

@@ -147,7 +147,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 import dagster as dg
 
                 from factible_assets.pipeline.assets.common import video_asset
-                from factible_assets.pipeline.checks.structural import judged
+                from factible_assets.pipeline.checks.integrity import check_integrity
                 from factible_assets.rows import VideoRows
                 from factible_assets.stages.topics import topics_of
                 from warehouse.rows import data_version
@@ -158,7 +158,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 def topics(transcripts: VideoRows, claims: VideoRows):
                     found = topics_of(claims.claims)
                     whole = replace(transcripts, claims=claims.claims, topics=found)
-                    outcomes, refusal = judged(["topics"], whole)
+                    outcomes, refusal = check_integrity(["topics"], whole)
                     if refusal is not None:
                         yield from outcomes
                         raise refusal

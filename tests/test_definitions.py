@@ -11,11 +11,14 @@ from dagster._core.test_utils import environ
 from factible_assets import config
 from factible_assets.definitions import build_defs
 from factible_assets.errors import FactibleError
+from factible_assets.pipeline.assets.sources import sources
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA
 from factible_assets.pipeline.resources import CorporaResource
 from factible_assets.pipeline.sensors import corpus_sensor
 from factible_assets.records import ASSET_RECORDS, METHOD
 from factible_assets.settings import Settings
+
+SOURCES = {each.key.to_user_string() for each in sources}
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
     graph = defs.resolve_asset_graph()
     assert {
         key.to_user_string(): graph.get(key).group_name for key in graph.get_all_asset_keys()
-    } == dict.fromkeys([*ASSET_RECORDS, "evaluation"], "fact_check")
+    } == dict.fromkeys([*ASSET_RECORDS, "evaluation", *SOURCES], "fact_check")
     assert sorted(job.name for job in defs.jobs or ()) == [
         "add_video",
         "evaluate",
@@ -46,6 +49,7 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
         "added_videos_sensor",
         "corpus_sensor",
         "dead_runs_sensor",
+        "evaluation_sensor",
         "notify_failures",
         "notify_flips",
         "publish_sensor",
@@ -80,7 +84,7 @@ def test_the_evaluation_belongs_to_no_video_and_has_a_check_per_target(
     node = defs.resolve_asset_graph().get(dg.AssetKey("evaluation"))
     assert node.partitions_def is None
     assert node.owners
-    assert {parent.to_user_string() for parent in node.parent_keys} == {"verdicts"}
+    assert {parent.to_user_string() for parent in node.parent_keys} == {"verdicts", "corpus_files"}
     names = {key.name for key in node.check_keys}
     assert names >= {"targets_are_readable", "precision", "stance_accuracy", "recall_important"}
 
@@ -106,7 +110,7 @@ def test_a_video_to_add_must_be_named(
 
 @pytest.mark.parametrize(
     ("job", "op"),
-    [("fact_check", "transcripts"), ("pictures", "media"), ("retention", "remove_what_is_old")],
+    [("fact_check", "transcripts"), ("pictures", "media"), ("retention", "remove_old_items")],
 )
 def test_a_knob_that_there_is_not_is_refused(defs: dg.Definitions, job: str, op: str) -> None:
     given = {"ops": {op: {"config": {"days": 1}}}}
@@ -160,8 +164,9 @@ def test_the_upstream_of_verdicts_reaches_back_to_the_transcript(defs: dg.Defini
         key.to_user_string(): {parent.to_user_string() for parent in graph.get(key).parent_keys}
         for key in graph.get_all_asset_keys()
     }
-    assert names["claims"] == {"transcripts"}
-    assert names["evidence"] == {"claims", "queries", "search_hits", "reliability_ratings"}
+    assert names["claims"] == {"transcripts", "language_model", "corpus_files"}
+    upstream = {"claims", "queries", "search_hits", "reliability_ratings"}
+    assert names["evidence"] == upstream | {"web_pages", "language_model"}
     assert "evidence" in names["verdicts"]
 
 

@@ -18,9 +18,9 @@ from pydantic import SecretStr
 
 from factible_assets.config import FactCheckConfig, Reasoners, SearchConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
-from factible_assets.pipeline.assets.transcripts import video_or_failure, with_details
+from factible_assets.pipeline.assets.transcripts import listed_video, with_details
 from factible_assets.pipeline.launchpad import run_config_for
-from factible_assets.pipeline.resources import FactCheckServices, Occasion
+from factible_assets.pipeline.resources import FactCheckServices, RunContext
 from factible_assets.records import Video
 from factible_assets.rows import VideoRows
 from factible_assets.runs.experiments.plan import Variant
@@ -29,7 +29,7 @@ from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning
 from factible_assets.services import web as web_choice
 from factible_assets.services.labels import ReadingModel
-from factible_assets.services.ratings import RatedPages, rating_directory
+from factible_assets.services.ratings import CollectionRatings, rating_directory
 from factible_assets.services.reasoning import (
     DEFAULT_MODEL,
     STAGES,
@@ -88,7 +88,7 @@ def settings(tmp_path: Path, **given: Any) -> Settings:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "live_ready", "chosen"),
+    ("options", "live_ready", "chosen"),
     [
         (("miniature", "archive", "live"), True, "miniature"),
         (("auto", "archive:talks", "live"), True, "archive:talks"),
@@ -99,9 +99,9 @@ def settings(tmp_path: Path, **given: Any) -> Settings:
     ],
 )
 def test_the_first_wish_decides_on_the_web(
-    wishes: tuple[str | None, ...], live_ready: bool, chosen: str
+    options: tuple[str | None, ...], live_ready: bool, chosen: str
 ) -> None:
-    assert choose_web(*wishes, live_ready=live_ready) == chosen
+    assert choose_web(*options, live_ready=live_ready) == chosen
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_pages_handed_over_are_rated_as_their_owner_says_unless_something_is_kno
 ) -> None:
     listed = tmp_path / "sets.csv"
     listed.write_text("domain,rating\ntabloid.example,low\n", encoding="utf-8")
-    directory = RatedPages(rating_directory([listed]), "high")
+    directory = CollectionRatings(rating_directory([listed]), "high")
     ratings = {
         name: rate("v", name, directory).rating
         for name in ("local-files.invalid", "someone.example", "tabloid.example", "nasa.gov")
@@ -251,8 +251,8 @@ def test_pages_handed_over_are_rated_as_their_owner_says_unless_something_is_kno
 def test_the_reasoner_follows_from_the_wish_and_the_keys(
     tmp_path: Path, wish: str, given: dict[str, str], kind: str, remark: str | None
 ) -> None:
-    wishes = Reasoners.model_validate({"reasoner": wish})
-    choice = choose_reasoners(wishes, settings(tmp_path, **given))
+    options = Reasoners.model_validate({"reasoner": wish})
+    choice = choose_reasoners(options, settings(tmp_path, **given))
     assert choice.asks_llm == (frozenset(STAGES[:3]) if kind == "llm" else frozenset())
     assert (choice.remark is None) == (remark is None)
     assert (remark or "") in (choice.remark or "")
@@ -292,9 +292,9 @@ def test_the_environment_names_makers_and_the_run_overrules_it(tmp_path: Path) -
 def test_a_reader_that_is_not_here_is_refused_with_the_command_that_fetches_it(
     tmp_path: Path, reader: str, remedy: str
 ) -> None:
-    wishes = Reasoners.model_validate({"evidence_by": reader})
+    options = Reasoners.model_validate({"evidence_by": reader})
     with pytest.raises(SetupError, match=remedy):
-        choose_reasoners(wishes, settings(tmp_path, **NO_KEY))
+        choose_reasoners(options, settings(tmp_path, **NO_KEY))
 
 
 @pytest.mark.parametrize("given", [NO_KEY, {"model": "gpt-4-turbo"}])
@@ -433,9 +433,9 @@ async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
     server.on(CHAT["openai"], respond_json(answer))
     rows = {}
     for renew in (True, False):
-        occasion = Occasion("run", "v1", logging.getLogger("a test"))
+        run = RunContext("run", "v1", logging.getLogger("a test"))
         resource = FactCheckServices(home=str(tmp_path / str(renew)))
-        async with resource.open(observer=Observer(), occasion=occasion, renew=renew) as services:
+        async with resource.open(observer=Observer(), run=run, renew=renew) as services:
             judged = await services.reasoner.evidence.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
             (rows[renew],) = judged.calls
     assert (rows[True].batched, rows[False].batched) == (True, False)
@@ -462,9 +462,9 @@ async def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(tmp_path
 
 
 @pytest.fixture
-def occasion(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Occasion:
+def run(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> RunContext:
     caplog.set_level(logging.INFO)
-    return Occasion(f"run of {tmp_path}", "v1", logging.getLogger("factible"))
+    return RunContext(f"run of {tmp_path}", "v1", logging.getLogger("factible"))
 
 
 HONEY = FetchedPage(
@@ -473,39 +473,39 @@ HONEY = FetchedPage(
 
 
 @asynccontextmanager
-async def opened(tmp_path: Path, occasion: Occasion, **wishes: Any) -> AsyncIterator[Services]:
+async def opened(tmp_path: Path, run: RunContext, **options: Any) -> AsyncIterator[Services]:
     resource = FactCheckServices(home=str(tmp_path / "home"))
-    async with resource.open(observer=Observer(), occasion=occasion, **wishes) as services:
+    async with resource.open(observer=Observer(), run=run, **options) as services:
         yield services
 
 
 @pytest.mark.parametrize(("wish", "rating"), [(None, "low"), ("high", "high")])
-async def test_pages_of_a_collection_are_rated_as_the_run_wishes_else_as_the_corpus_says(
-    tmp_path: Path, occasion: Occasion, wish: str | None, rating: str
+async def test_pages_of_a_collection_are_rated_as_the_run_options_else_as_the_corpus_says(
+    tmp_path: Path, run: RunContext, wish: str | None, rating: str
 ) -> None:
     entry = '{id: abcDEF_-123, web: "archive:mine", pages_rating: low}'
     listed = corpus(tmp_path, entry).find("abcDEF_-123")
     Archive(Settings(home=tmp_path / "home").archive).add_page(HONEY, "mine")
-    async with opened(tmp_path, occasion, listed=listed, pages_rating=wish) as services:
+    async with opened(tmp_path, run, listed=listed, pages_rating=wish) as services:
         assert [each.rating for each in services.ratings.lookup("nobody-knows.example")] == [rating]
 
 
 async def test_missing_keys_select_the_defaults_and_this_is_said_once_per_run(
-    tmp_path: Path, occasion: Occasion, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, run: RunContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
-        async with opened(tmp_path, occasion) as services:
+        async with opened(tmp_path, run) as services:
             assert services.reasoner.basis == "embedded"
     assert len([line for line in caplog.messages if "No language model is set up" in line]) == 1
     assert len([line for line in caplog.messages if "No search provider is set up" in line]) == 1
-    again = Occasion("another run", "v1", occasion.log)
+    again = RunContext("another run", "v1", run.log)
     async with opened(tmp_path, again, reasoners=Reasoners(reasoner="embedded"), web="miniature"):
         pass
     assert len([record for record in caplog.records if record.name == "factible"]) == 2
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "wishes", "words"),
+    ("variable", "value", "options", "words"),
     [
         ("OPENAI_API_KEY", "", {"reasoners": Reasoners(reasoner="llm")}, "OPENAI_API_KEY"),
         ("SERPER_API_KEY", "", {"web": "live"}, "SERPER_API_KEY"),
@@ -515,16 +515,16 @@ async def test_missing_keys_select_the_defaults_and_this_is_said_once_per_run(
 )
 async def test_what_is_not_set_up_is_a_failure_that_no_retry_cures(
     tmp_path: Path,
-    occasion: Occasion,
+    run: RunContext,
     monkeypatch: pytest.MonkeyPatch,
     variable: str,
     value: str,
-    wishes: dict[str, str],
+    options: dict[str, str],
     words: str,
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(dg.Failure, match=words) as failure:
-        async with opened(tmp_path, occasion, **wishes):
+        async with opened(tmp_path, run, **options):
             pass
     assert failure.value.allow_retries is False
 
@@ -569,15 +569,15 @@ def corpus(tmp_path: Path, entry: str) -> CorporaReading:
 
 def test_a_youtube_video_needs_no_corpus(tmp_path: Path) -> None:
     reading = load_corpora([tmp_path])
-    wanted = video_or_failure(reading, "-LDjqcvSbP4")
+    wanted = listed_video(reading, "-LDjqcvSbP4")
     assert wanted.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
-    with pytest.raises(dg.Failure, match="is in no corpus, and is no YouTube id"):
-        video_or_failure(reading, "my-favourite-talk")
+    with pytest.raises(dg.Failure, match="No corpus lists .* no YouTube id"):
+        listed_video(reading, "my-favourite-talk")
 
 
 def test_what_a_corpus_says_of_a_video_stands_and_youtube_fills_the_gaps(tmp_path: Path) -> None:
     reading = corpus(tmp_path, "{id: abcDEF_-123, title: My title}")
-    wanted = video_or_failure(reading, "abcDEF_-123")
+    wanted = listed_video(reading, "abcDEF_-123")
     details = VideoDetails(title="Its title", channel="Its channel", duration_seconds=213.0)
     video = with_details(wanted, details)
     assert (video.title, video.channel, video.duration_seconds) == ("My title", "Its channel", 213)

@@ -1,20 +1,9 @@
-"""What happens at night: re-checks, retention, and telling somebody what came of it.
+"""Nightly re-checks, weekly retention, and webhook messages about verdicts and failures.
 
-What belongs here: which videos may be launched and what a re-check renews, applying what the
-settings say of age, Dagster's schedules, jobs and sensors for both, and the messages of a webhook.
-What does not: the rule of the plan (warehouse/views/40_rechecks.sql), what a re-check does
-(assets/), how texts are removed (warehouse/upkeep.py), how caches forget (resources/cache).
-
-A re-check keeps the claims and the queries of a video, so that verdicts can be compared over time.
-Queries are written anew only for claims whose queries a service failed to write: otherwise such a
-verdict could never be completed.
-
-Retention removes Dagster's records of old runs too: some 160 events each, which would otherwise
-outgrow what they tell of. Runs that made the newest set of an asset stay, by which Dagster knows
-that it is there.
-
-A message is JSON with a `text` that chat services show as it is, and the facts beside it for
-programs. The address of a webhook is a secret: it stands in no log and in no error.
+A re-check keeps the claims and the queries of a video, so that verdicts stay comparable over time.
+It rewrites only queries that a service failed to write: without them, a verdict would stay
+incomplete. A message is JSON with a `text` for chat services and facts for programs. The address of
+a webhook is a secret, so no log or error shows it.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
@@ -35,7 +24,7 @@ from factible_assets.config import FactCheckConfig, placed
 from factible_assets.pipeline.checks.verdict_changes import read_changes
 from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.liveness import end_dead_runs
-from factible_assets.pipeline.partitions import PARTITION_TAG, RANGE_TAG, videos
+from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.resources import FactCheckServices
 from factible_assets.pipeline.run_records import delete_runs, failures_of_run, options_of_run
 from factible_assets.records import Video
@@ -54,7 +43,7 @@ _BY_TIME = "%Y%m%d_%H%M%S"
 
 RENEWED = ("search_hits", "reliability_ratings", "evidence", "verdicts")
 RECHECK_ASSETS = ("queries", *RENEWED)
-"""What a re-check materializes where queries are missing; elsewhere what is RENEWED."""
+"""The assets of a re-check with missing queries. Other re-checks materialize RENEWED."""
 
 IN_FLIGHT = [
     dg.DagsterRunStatus.QUEUED,
@@ -63,13 +52,12 @@ IN_FLIGHT = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-"""Runs in these states may still write: nothing is launched beside them."""
+"""Runs in these states may still write, so no other run of their video is launched."""
 
-FORGOTTEN = (
-    "The options of the last check are not known any more, or do not fit this version or what is "
-    "given now; the defaults are used, so verdicts may turn for that."
+OPTIONS_UNKNOWN = (
+    "The options of the last check are unknown, or invalid in this version or with the options "
+    "given now. The defaults apply, which alone may change verdicts."
 )
-_LAST = "dagster/asset_partition_range_end"
 
 
 # --- Re-checks ----------------------------------------------------------------------------------
@@ -81,29 +69,27 @@ def recheck_config(
     *,
     say: Callable[[str], object],
 ) -> FactCheckConfig:
-    """Return the knobs of a re-check: those of the last check, with everything asked anew.
+    """Return the options of a re-check: the `last` ones, those `given` by name, and `renew`.
 
-    Another web, strategy or date limit would turn verdicts though nothing in the world has changed.
-    `last` are as JSON, None if nobody knows them; those that are `given` by name take their place.
-    `say` is told where the defaults must do.
+    Another web, strategy or date limit would change verdicts although the world did not change.
+    `last` is JSON, or None if unknown; then `say` gets a warning, and the defaults apply.
     """
     if last is not None:
         with suppress(ValidationError):
             return FactCheckConfig.model_validate({**placed(given or {}, last), "renew": True})
-    say(FORGOTTEN)
+    say(OPTIONS_UNKNOWN)
     return FactCheckConfig.model_validate({**placed(given or {}), "renew": True})
 
 
-def last_knobs(
+def last_options(
     store: Warehouse, instance: dg.DagsterInstance, video_id: str
 ) -> dict[str, Any] | None:
-    """Return the knobs with which a video was judged last; None where nobody knows them."""
+    """Return the options of the run that made the current verdicts; None if unknown."""
     judged = store.current_sets(video_id).get("verdicts")
     return options_of_run(instance, judged.run_id if judged else None)
 
 
 def recheck_limits(settings: Settings) -> RecheckLimits:
-    """Return the limits of a night, as this machine sets them."""
     return RecheckLimits(
         videos=settings.recheck_videos,
         cost_usd=settings.recheck_cost_usd,
@@ -127,20 +113,15 @@ def next_tick(settings: Settings, after: datetime) -> datetime:
 
 
 def in_flight(instance: dg.DagsterInstance) -> set[str]:
-    """Return the videos that a run is working on, or waits in the queue to work on."""
+    """Return the videos with a running or queued run."""
     busy: set[str] = set()
-    partitions = instance.get_dynamic_partitions(str(videos.name))
     for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
         tags = record.dagster_run.tags
         busy |= {tags[name] for name in (PARTITION_TAG, "video") if name in tags}
-        if tags.get(RANGE_TAG) in partitions and tags.get(_LAST) in partitions:
-            first, last = partitions.index(tags[RANGE_TAG]), partitions.index(tags[_LAST])
-            busy.update(partitions[first : last + 1])
     return busy
 
 
 def run_tags(video_id: str, corpus: str | None, launched_by: str) -> dict[str, str]:
-    """Return the tags by which runs are found in the UI."""
     tags = {"video": video_id, "launched_by": launched_by}
     return {**tags, "corpus": corpus} if corpus else tags
 
@@ -153,42 +134,38 @@ def launches_for(
     *,
     preview: bool = False,
 ) -> list[Launch]:
-    """Decide what the schedule launches at a tick; the same for a tick that is repeated.
-
-    Of a preview nothing is remembered: it is no tick.
-    """
+    """Return the launches of a tick; a retried tick gets the same ones. A preview records none."""
     limits, following = recheck_limits(settings), next_tick(settings, tick)
     end_dead_runs(instance)
     partitions = set(instance.get_dynamic_partitions(str(videos.name)))
     held = in_flight(instance) | (set(store.video_ids()) - partitions)
     launches = plan_night(store, limits, tick, held=held, next_tick=following, remember=not preview)
-    # A partition that was removed since a first attempt at this tick would fail all others.
+    # One deleted partition would fail all launches of the tick.
     there = set(instance.get_dynamic_partitions(str(videos.name)))
     return [launch for launch in launches if launch.video_id in there]
 
 
-def _told(say: Callable[[str], object], video_id: str, words: str) -> None:
-    say(f"{video_id}: {words}")
-
-
 def run_requests(
     launches: Sequence[Launch],
-    knobs_of: Callable[[str], Mapping[str, Any] | None],
+    options_of: Callable[[str], Mapping[str, Any] | None],
     say: Callable[[str], object],
 ) -> Iterator[dg.RunRequest]:
-    """Return a run request per video, with the knobs of its last check.
+    """Yield a run request per video, with the options of its last check.
 
-    Its key makes sure that a tick launches nothing twice.
+    The run key prevents a second launch in the same tick.
     """
     for launch in launches:
         assets = RECHECK_ASSETS if launch.with_queries else RENEWED
-        told = partial(_told, say, launch.video_id)
-        knobs = recheck_config(knobs_of(launch.video_id), say=told)
+
+        def warn(sentence: str, video_id: str = launch.video_id) -> None:
+            say(f"{video_id}: {sentence}")
+
+        options = recheck_config(options_of(launch.video_id), say=warn)
         yield dg.RunRequest(
             run_key=f"{launch.planned_at:%Y-%m-%dT%H:%MZ} {launch.video_id}",
             partition_key=launch.video_id,
             asset_selection=[dg.AssetKey(name) for name in assets],
-            run_config=run_config_for(knobs, assets),
+            run_config=run_config_for(options, assets),
             tags={
                 **run_tags(launch.video_id, launch.corpus, LAUNCHED_BY),
                 "reason": launch.reason[:200],
@@ -201,10 +178,10 @@ def run_requests(
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was removed, or with `dry_run` would be.
+    """The number of removed items; of a `dry_run`, of items to remove.
 
-    Texts of pages with their length in code points, kept answers by kind (a dry run does not look
-    at them), and the records of runs at Dagster.
+    Page texts with their length in code points, cached answers by kind (not in a dry run), and
+    Dagster's runs.
     """
 
     texts: int
@@ -218,9 +195,9 @@ class Removed:
 def apply_retention(
     settings: Settings, instance: dg.DagsterInstance, *, now: datetime, dry_run: bool = False
 ) -> Removed:
-    """Remove what is too old by `now`, give its room back, and publish the warehouse again.
+    """Remove old page texts, cached answers and runs, and publish the warehouse.
 
-    With `dry_run`, texts and runs are counted and nothing is changed.
+    Runs that made the newest set of an asset stay, because Dagster knows the set through them.
 
     Raises WarehouseError: The warehouse cannot be opened or written.
     """
@@ -230,7 +207,7 @@ def apply_retention(
         store = Warehouse(settings.warehouse)
         before = now - timedelta(days=settings.retention_text_days)
         texts, characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
-        # A lake has small files to merge, whatever went.
+        # A lake also merges its small files.
         if (texts or settings.warehouse.is_shared) and not dry_run:
             freed = compact(store)
             store.publish(settings.published)
@@ -239,7 +216,6 @@ def apply_retention(
         cache = DiskCache(settings.cache, settings.cache_policy)
         answers = {str(kind): count for kind, count in cache.trim(unused).items()}
         cache.close()
-    # Runs that ended, are old, and made no newest set of any asset.
     statuses = [getattr(dg.DagsterRunStatus, each) for each in ("SUCCESS", "FAILURE", "CANCELED")]
     old = now - timedelta(days=settings.retention_run_days)
     runs = instance.get_runs(dg.RunsFilter(statuses=statuses, created_before=old))
@@ -259,11 +235,11 @@ _RETENTION_CRON = "30 4 * * 0"
 _UNUSED_ANSWER_DAYS = 90
 """Longer than the time between two re-checks; the size of the cache has its own limit."""
 
-_DRY_RUN = dg.Field(bool, default_value=False, description="Count what is old, and remove nothing.")
+_DRY_RUN = dg.Field(bool, default_value=False, description="Count old items without removing them.")
 
 
-@dg.op(name="remove_what_is_old", config_schema={"dry_run": _DRY_RUN})
-def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
+@dg.op(config_schema={"dry_run": _DRY_RUN})
+def remove_old_items(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
     removed = apply_retention(
         services.settings(), context.instance, now=datetime.now(UTC), **context.op_config
     )
@@ -272,7 +248,7 @@ def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServi
             "dry run": removed.dry_run,
             "texts": removed.texts,
             "characters": removed.characters,
-            "kept answers": sum(removed.answers.values()),
+            "cached answers": sum(removed.answers.values()),
             "runs": removed.runs,
             "bytes freed": removed.bytes_freed,
         }
@@ -281,11 +257,11 @@ def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServi
 
 @dg.job
 def retention() -> None:
-    """Remove texts of pages, kept answers, and Dagster's records of runs, once they are old.
+    """Remove old page texts, cached answers, and Dagster's records of runs.
 
-    Verdicts, evidence and quotes stay, and the texts that a current verdict rests on.
+    Verdicts, evidence and quotes stay, and so do the texts behind current verdicts.
     """
-    _remove_what_is_old()
+    remove_old_items()
 
 
 # --- In Dagster ---------------------------------------------------------------------------------
@@ -294,9 +270,9 @@ def retention() -> None:
 def nightly(
     settings: Settings,
 ) -> tuple[list[Any], list[dg.ScheduleDefinition], list[dg.SensorDefinition]]:
-    """Return the jobs, schedules and sensors of the night.
+    """Return the jobs, schedules and sensors of this module.
 
-    Raises SettingsError: A cron expression in the settings cannot be used.
+    Raises SettingsError: The cron expression in the settings is invalid.
     """
     try:
         dg.ScheduleDefinition(job_name="any", cron_schedule=settings.recheck_cron)
@@ -309,10 +285,9 @@ def nightly(
         RECHECK_JOB,
         selection=dg.AssetSelection.assets(*RECHECK_ASSETS),
         description=(
-            "Check a video again from the search onward. Claims stay, and so do queries, except "
-            "those that a service failed to write; everything after them is renewed. Its options "
-            "are those that the launchpad shows; the schedule and `factible recheck` keep those of "
-            "the last check."
+            "Check a video again from the search onward. Claims and queries stay, except queries "
+            "that a service failed to write. The launchpad sets the options; the schedule and "
+            "`factible recheck` use those of the last check."
         ),
         config=run_config_for(FactCheckConfig(renew=True), RECHECK_ASSETS),
     )
@@ -326,26 +301,26 @@ def nightly(
         execution_timezone=settings.recheck_timezone,
         default_status=status,
         description=(
-            "Checks again, one run per video: what is incomplete first, then what has low "
-            "confidence, then what was not checked for longest. The view recheck_plan shows the "
-            "next night's list."
+            "Checks videos again, one run each: first incomplete verdicts, then low confidence, "
+            "then the longest time since the last check. The view recheck_plan lists the next "
+            "night."
         ),
     )
     def nightly_recheck(
         context: dg.ScheduleEvaluationContext,
     ) -> Sequence[dg.RunRequest] | dg.SkipReason:
         if not settings.warehouse.exists():
-            return dg.SkipReason("Nothing was checked yet, so there is nothing to check again.")
+            return dg.SkipReason("No video was checked yet.")
         tick = context.scheduled_execution_time.astimezone(UTC)
         store = Warehouse(settings.warehouse)
-        # The daemon's ticks have numbers; what the UI evaluates to show it is called by its time.
+        # The UI previews a tick under its time; the daemon's ticks have numbers.
         preview = (context.log_key or ("",))[-1] == f"{context.scheduled_execution_time:{_BY_TIME}}"
         launches = launches_for(store, context.instance, settings, tick, preview=preview)
         for launch in launches:
             context.log.info("%d. %s: %s", launch.position, launch.video_id, launch.reason)
-        known = partial(last_knobs, store, context.instance)
+        known = partial(last_options, store, context.instance)
         return list(run_requests(launches, known, context.log.warning)) or dg.SkipReason(
-            "No video is due; the view recheck_plan says why."
+            "No video is due; the view recheck_plan has the reasons."
         )
 
     weekly = dg.ScheduleDefinition(
@@ -354,7 +329,7 @@ def nightly(
         cron_schedule=_RETENTION_CRON,
         execution_timezone=settings.recheck_timezone,
         default_status=status,
-        description="Removes what is old, once a week.",
+        description="Removes old items once a week.",
     )
     return [recheck, retention], [nightly_recheck, weekly], _notifications(settings)
 
@@ -364,7 +339,7 @@ def nightly(
 _SHOWN = 10
 _REFUSED = 300
 _WEBHOOK_SECONDS = 8.0
-"""So that the runs of one tick, five at most, can all be told of within Dagster's minute."""
+"""A sensor has one minute for the runs of a tick, which are five at most."""
 
 Message = Mapping[str, Any]
 
@@ -374,22 +349,22 @@ def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
     status = looks.STOPPED if settings.notify_url is None else looks.RUNNING
 
     def deliver(message: Message, log: Any) -> None:
-        """Send a message, or log why not: a sensor that failed for it would be stuck at it."""
+        """Send a message, or log the problem: a failed sensor would send it again for ever."""
         if settings.notify_url is None:
-            log.info("FACTIBLE_NOTIFY_URL is not set, so nobody is told: %s", message["text"])
+            log.info("Not sent, as FACTIBLE_NOTIFY_URL is not set: %s", message["text"])
             return
         problem = asyncio.run(send(settings.notify_url.get_secret_value(), message))
         if problem is not None:
-            log.error("%s Not told: %s", problem, message["text"])
+            log.error("%s Not sent: %s", problem, message["text"])
 
     @dg.run_status_sensor(
         name="notify_flips",
-        # Those of the command line and of the service too, which belong to no code location.
+        # Runs of the command line and of the HTTP service belong to no code location.
         monitor_all_code_locations=True,
         run_status=dg.DagsterRunStatus.SUCCESS,
         minimum_interval_seconds=30,
         default_status=status,
-        description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run turned verdicts.",
+        description="Tells the webhook in FACTIBLE_NOTIFY_URL about verdicts that a run changed.",
     )
     def notify_flips(context: dg.RunStatusSensorContext) -> None:
         run = context.dagster_run
@@ -408,7 +383,7 @@ def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
         monitor_all_code_locations=True,
         minimum_interval_seconds=30,
         default_status=status,
-        description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run failed.",
+        description="Tells the webhook in FACTIBLE_NOTIFY_URL about failed runs.",
     )
     def notify_failures(context: dg.RunFailureSensorContext) -> None:
         run = context.dagster_run
@@ -422,7 +397,6 @@ def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
 def flips_message(
     video_id: str, title: str | None, run_id: str, flips: Sequence[VerdictChange]
 ) -> Message:
-    """Return what is told of the verdicts that a run turned."""
     lines = [f"{counted(len(flips), 'verdict')} of {title or video_id} turned."]
     lines += [f"{each.words}: {each.claim}" for each in flips[:_SHOWN]]
     if len(flips) > _SHOWN:
@@ -439,7 +413,6 @@ def flips_message(
 
 
 def failure_message(video_id: str | None, job: str, run_id: str, reason: str) -> Message:
-    """Return what is told of a run that failed."""
     of = f" of {video_id}" if video_id else ""
     text = f"The run {run_id[:8]} ({job}){of} failed: {reason}"
     facts = {"video_id": video_id, "job": job, "run_id": run_id, "reason": reason}
@@ -447,11 +420,10 @@ def failure_message(video_id: str | None, job: str, run_id: str, reason: str) ->
 
 
 async def send(url: str, message: Message) -> str | None:
-    """Send a message, once; return why it could not be delivered, None if it was.
+    """Send a message, and return the problem, or None.
 
-    Whoever answers late may have taken it, and Dagster ends a sensor after a minute.
-
-    The webhook may be on an own network: its address, and no other, is exempt from the guard.
+    It does not retry: a late webhook may have the message, and a sensor has one minute. The webhook
+    may be on a private network, so the network guard exempts its address.
     """
     from resources.http import HttpClient, HttpFailureError, RetryPolicy
     from resources.network_guard import NameTable, NetworkGuard
@@ -459,7 +431,7 @@ async def send(url: str, message: Message) -> str | None:
     try:
         guard = NetworkGuard(names=NameTable.for_service(url))
     except ValueError:
-        return "FACTIBLE_NOTIFY_URL is no address of a webhook; write it as https://HOST/PATH."
+        return "FACTIBLE_NOTIFY_URL is no web address; write it as https://HOST/PATH."
     body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     headers = {"Content-Type": "application/json"}
     try:

@@ -1,13 +1,7 @@
-"""How videos come in: a video that somebody adds, a corpus that is imported, what corpora list.
+"""Jobs, sensors and a schedule that add videos and corpora, and sensors that run after runs.
 
-What belongs here: the jobs of the launchpad with their run config, the sensors that add partitions,
-check what was added, end dead runs and publish results, and the check that tells of files that
-cannot be read. What does not: listing a video (corpora/writing.py), formats (exchange/), the same
-things from the command line (cli/corpus.py).
-
-A run belongs to a partition from its start, and the partition of a new video exists only once it
-was added. So the job `add_video` adds it, and a sensor launches `fact_check` for it some seconds
-later.
+A run needs its partition at its start, and a new video has none. So the job `add_video` adds the
+partition, and a sensor then launches `fact_check`.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
@@ -44,7 +38,7 @@ ADD_JOB, IMPORT_JOB = "add_video", "import_corpus"
 READABLE = "corpora_are_readable"
 
 PARTITIONS_PER_TICK = 1_000
-"""Added at once; the rest follow at the next ticks, as one request of many keys is slow."""
+"""A request with many keys is slow; the next ticks add the rest."""
 
 _SHOWN = 5
 _NAME = r"^[A-Za-z0-9_-]{1,60}$"
@@ -52,41 +46,41 @@ _CLAIMS = ClaimsConfig.model_fields["max_claims"]
 
 
 def partitions_to_add(video_ids: Iterable[str], existing: Iterable[str]) -> list[str]:
-    """Return the videos that have no partition yet, in their order.
+    """Return the videos without a partition, in their order.
 
-    A video that is in no file any more keeps its partition: its history is data, and a file that
-    cannot be read must not look like a file that lists nothing.
+    Partitions are never removed: the history of a video is data, and an unreadable file must not
+    look like an empty one.
     """
     known = set(existing)
     return [video_id for video_id in video_ids if video_id not in known]
 
 
 def _permitted(given: str, settings: Settings, command: str) -> Path:
-    """Return a path of the launchpad, which is no way to have any file of this machine read.
+    """Return a path from the launchpad if it is in a permitted folder.
 
-    `command` is what the owner of this machine can run instead.
+    Users of the UI may not read other files of this machine. The error offers `command`, which the
+    owner of the machine can run.
 
-    Raises dagster.Failure: it lies in none of them. Never retried.
+    Raises dagster.Failure: The path is not permitted. Never retried.
     """
     try:
         path = Path(given).expanduser()
         place = path.resolve()
     except (RuntimeError, ValueError) as error:
         raise final_failure(
-            f"The path {given!r} cannot be used: no user is called what follows its ~, or it has a "
-            "NUL byte. Give the path from the root, and launch again."
+            f"The path {given!r} is invalid: the user after ~ does not exist, or it has a NUL "
+            "byte. Give the absolute path, and launch again."
         ) from error
     if not path.is_absolute():
         raise final_failure(
-            f"The path {given!r} is not whole: the daemon may run in any folder. Give the path "
-            "from the root, and launch again."
+            f"The path {given!r} is relative, but the daemon may run in any folder. Give the "
+            "absolute path, and launch again."
         )
     folders = [settings.home, *settings.transcript_folders]
     if not any(place.is_relative_to(folder.resolve()) for folder in folders):
         raise final_failure(
-            f"{given!r} is not in a folder that files are taken from: "
-            f"{', '.join(map(str, folders))}. Move it there, add its folder to "
-            f"FACTIBLE_TRANSCRIPT_FOLDERS, or use `{command}`."
+            f"{given!r} is in none of the permitted folders: {', '.join(map(str, folders))}. Move "
+            f"it there, add its folder to FACTIBLE_TRANSCRIPT_FOLDERS, or use `{command}`."
         )
     return path
 
@@ -94,49 +88,48 @@ def _permitted(given: str, settings: Settings, command: str) -> Path:
 # --- One video ----------------------------------------------------------------------------------
 
 
-def _no_wrong_link(video: str) -> str:
+def _video_or_link(video: str) -> str:
     bare_id(video.strip())
     return video
 
 
 class AddVideoConfig(StageConfig):
-    """The new video, and whether it is checked at once."""
+    """The new video, and whether to check it at once."""
 
-    video: Annotated[str, AfterValidator(_no_wrong_link)] = Field(
+    video: Annotated[str, AfterValidator(_video_or_link)] = Field(
         min_length=1,
         max_length=500,
         description="A YouTube link or id; or an id of your own, together with a transcript.",
     )
     title: str | None = Field(
-        default=None, description="Its title; else what YouTube says, or the id."
+        default=None, description="Its title; by default YouTube's, or the id."
     )
-    channel: str | None = Field(default=None, description="Who published it.")
-    language: str | None = Field(default=None, description="The language spoken, such as en.")
+    channel: str | None = Field(default=None, description="Its publisher.")
+    language: str | None = Field(default=None, description="Its spoken language, such as en.")
     published_on: str | None = Field(
         default=None,
         pattern=r"^\d{4}-\d{2}-\d{2}$",
-        description="The day on which it was published, as YYYY-MM-DD.",
+        description="Its day of publication, as YYYY-MM-DD.",
     )
     transcript: str | None = Field(
         default=None,
-        description="A transcript, in any format of docs/guide.md, on the machine that "
-        "runs Dagster, as a whole path, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS; it "
-        "is copied. Else YouTube is asked for them.",
+        description="A transcript in any format of docs/guide.md: an absolute path on Dagster's "
+        "machine, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS. By default YouTube's.",
     )
     corpus: str = Field(
         default=Path(LOCAL_CORPUS).stem,
         pattern=_NAME,
-        description="The corpus that lists it: a file in the data folder's corpora/, named in "
-        "letters, digits, hyphens and underscores, and made if it is not there.",
+        description="The corpus that lists it: a file in the data folder's corpora/, created if it "
+        "is missing, with a name of letters, digits, hyphens and underscores.",
     )
     web: Web | None = Field(
         default=None,
-        description="Where its evidence is looked for: live, archive, archive:NAME, miniature or "
-        "auto; else what the corpus says.",
+        description="The web to search for evidence: live, archive, archive:NAME, miniature or "
+        "auto. By default the corpus decides.",
     )
-    check: bool = Field(default=True, description="Whether it is fact-checked right away.")
+    check: bool = Field(default=True, description="Whether to fact-check it at once.")
     max_claims: int = Field(
-        default=_CLAIMS.default, ge=1, le=50, description=f"If it is checked: {_CLAIMS.description}"
+        default=_CLAIMS.default, ge=1, le=50, description=f"For its check: {_CLAIMS.description}"
     )
 
 
@@ -146,7 +139,7 @@ def list_video(
 ) -> None:
     """List the video in a corpus of the data folder, and add its partition."""
     config = AddVideoConfig.model_validate(context.op_config)
-    video_id = _listed(config, services.settings(), corpora.read())
+    video_id = _list_video(config, services.settings(), corpora.read())
     listed = corpora.read().find(video_id)
     name = listed.video.corpus if listed else None
     launcher = launcher_of(context.run.tags)
@@ -154,22 +147,22 @@ def list_video(
     context.instance.add_dynamic_partitions(str(videos.name), [video_id])
     following = "Materialize the partition {} with the job fact_check."
     if config.check:
-        following = "The job fact_check is launched for the partition {}."
+        following = "added_videos_sensor launches the job fact_check for the partition {}."
     context.add_output_metadata(
         {
             "video": video_id,
             "corpus": name or "–",
             "next": following.format(video_id),
-            # Of the UI itself, wherever that is served.
+            # A relative link works wherever the UI is served.
             "verdicts": dg.MetadataValue.url(f"/assets/verdicts?partition={quote(video_id)}"),
         }
     )
 
 
-def _listed(config: AddVideoConfig, settings: Settings, listing: CorporaReading) -> str:
+def _list_video(config: AddVideoConfig, settings: Settings, listing: CorporaReading) -> str:
     """List the video, unless the data folder lists it already, and return its id.
 
-    Raises dagster.Failure: it cannot be listed. Never retried.
+    Raises dagster.Failure: The video cannot be listed. Never retried.
     """
     settings.ensure_home()
     transcript = None
@@ -179,8 +172,7 @@ def _listed(config: AddVideoConfig, settings: Settings, listing: CorporaReading)
         video_id = bare_id(config.video.strip())
         known = listing.find(video_id)
         if known is not None and known in listing.videos() and transcript is None:
-            # Whoever adds it again wants it checked.
-            return video_id
+            return video_id  # Adding a video again means checking it.
         entry = list_new_video(
             settings.home_corpora / f"{config.corpus}.yaml",
             video_id,
@@ -197,32 +189,30 @@ def _listed(config: AddVideoConfig, settings: Settings, listing: CorporaReading)
 def add_video() -> None:
     """Add a video and fact-check it.
 
-    Say which in the launchpad: ops, list_video, config, video: a YouTube link or id, or an id of
-    your own with a transcript file. It is listed in a corpus of the data folder and becomes a
-    partition; then fact_check is launched.
+    In the launchpad, set ops, list_video, config, video to a YouTube link or id, or to an id of
+    your own with a transcript file. The job lists the video in a corpus of the data folder and adds
+    its partition; a sensor then launches fact_check.
     """
     list_video()
 
 
 def check_request(run: dg.DagsterRun) -> dg.RunRequest | dg.SkipReason:
-    """Return what is launched after a run of `add_video`: the check of its video, if wanted."""
+    """Return the run request for the video of an `add_video` run, if its config wants a check."""
     given: Any = run.run_config
     config = AddVideoConfig.model_validate(given["ops"][list_video.name]["config"])
     video_id = run.tags.get("video")
     if video_id is None or not config.check:
-        return dg.SkipReason("The video was to be added only.")
-    knobs = FactCheckConfig(claims=ClaimsConfig(max_claims=config.max_claims))
+        return dg.SkipReason("The run was to add the video without a check.")
+    options = FactCheckConfig(claims=ClaimsConfig(max_claims=config.max_claims))
     return dg.RunRequest(
         run_key=run.run_id,
         partition_key=video_id,
-        run_config=run_config_for(knobs, METHOD),
+        run_config=run_config_for(options, METHOD),
         tags=run_tags(video_id, run.tags.get("corpus"), ADD_JOB),
     )
 
 
 def added_videos_sensor(fact_check: Any) -> dg.SensorDefinition:
-    """Return the sensor that launches the job `fact_check` for every video that was added."""
-
     @dg.run_status_sensor(
         name="added_videos_sensor",
         run_status=dg.DagsterRunStatus.SUCCESS,
@@ -240,16 +230,15 @@ def added_videos_sensor(fact_check: Any) -> dg.SensorDefinition:
 
 DUE_SCHEDULE = "videos_due"
 _DUE_PER_TICK, _MOST_TRIES = 100, 48
-"""YouTube answers about 300 videos an hour to one address. After two days nobody is asked again."""
+"""YouTube answers about 300 videos an hour to one address. Tries end after two days."""
 
 
 def due_requests(
     instance: dg.DagsterInstance, settings: Settings, tick: datetime
 ) -> list[dg.RunRequest]:
-    """Return a check for each video whose transcript a source could not deliver when it was asked.
+    """Return a run request for each video whose last run failed with the tag `due`.
 
-    Those are the runs that failed with the tag `due`. A video that has been checked since, that a
-    run is working on, or that was tried 48 times is left out.
+    Leaves out videos that have been checked since, have a running or queued run, or had 48 tries.
     """
     failed = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], tags={DUE_TAG: "transcript"})
     stored = Warehouse(settings.warehouse).video_ids() if settings.warehouse.exists() else ()
@@ -274,8 +263,6 @@ def due_requests(
 
 
 def due_schedule(fact_check: Any, settings: Settings) -> dg.ScheduleDefinition:
-    """Return the schedule that launches the job `fact_check` for videos that are due."""
-
     @dg.schedule(
         name=DUE_SCHEDULE,
         job=fact_check,
@@ -283,8 +270,8 @@ def due_schedule(fact_check: Any, settings: Settings) -> dg.ScheduleDefinition:
         execution_timezone="UTC",
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description=(
-            "Checks, each hour, videos whose transcript could not be had when it was asked for: "
-            "YouTube's limit was reached, or a stream had not ended."
+            "Checks hourly the videos whose transcript was not available before: YouTube's limit "
+            "was reached, or a stream had not ended."
         ),
     )
     def videos_due(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
@@ -299,46 +286,44 @@ def due_schedule(fact_check: Any, settings: Settings) -> dg.ScheduleDefinition:
 
 
 class ImportConfig(StageConfig):
-    """What to import, and under which name."""
+    """The corpus to import, and its name."""
 
     path: str = Field(
         min_length=1,
-        description="A file of claims or a corpus file, or a published evaluation folder, on the "
-        "machine that runs Dagster, as a whole path, in the data folder or in "
-        "FACTIBLE_TRANSCRIPT_FOLDERS.",
+        description="A file of claims, a corpus file, or a published evaluation folder: an "
+        "absolute path on Dagster's machine, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS.",
     )
-    format: ImportFormat = Field(default="auto", description="What the path holds; auto looks.")
+    format: ImportFormat = Field(
+        default="auto", description="The format of the path; auto detects it."
+    )
     name: str | None = Field(
         default=None,
         pattern=_NAME,
-        description="The corpus's name, in letters, digits, hyphens and underscores; else the "
-        "path's.",
+        description="The corpus's name, of letters, digits, hyphens and underscores; by default "
+        "the path's.",
     )
     web: Web | None = Field(
         default=None,
-        description="Where evidence is looked for; else the archive for published runs, auto for "
-        "the rest.",
+        description="The web to search for evidence; by default the archive for published runs, "
+        "and auto for the rest.",
     )
     limit: int | None = Field(
         default=None,
         ge=1,
-        description="Of a list of claims, only the first so many. At least 1; not for corpus files "
-        "and published folders.",
+        description="Import only the first claims of a list. At least 1; not for corpus files and "
+        "published folders.",
     )
     replace: bool = Field(
-        default=False, description="Whether a different corpus of the same name is overwritten."
+        default=False, description="Whether to overwrite a different corpus of the same name."
     )
 
 
-# One op and not two: what passes between ops goes through the warehouse, which takes rows only.
+# One op, because values between ops would go through the warehouse, which stores only rows.
 @dg.op(config_schema=validated_schema(ImportConfig))
 def import_into_corpora(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
 ) -> None:
-    """Write a corpus file, and the transcripts that it names, into the data folder.
-
-    A partition is added for every video that has none yet.
-    """
+    """Write a corpus file and its transcripts into the data folder, and add partitions."""
     from factible_assets.exchange.importing import import_corpus as import_from
 
     config, settings = ImportConfig.model_validate(context.op_config), services.settings()
@@ -376,33 +361,31 @@ def import_into_corpora(
 
 @dg.job(name=IMPORT_JOB)
 def import_corpus() -> None:
-    """Import claims or videos that others annotated as a corpus, and add a partition for each.
+    """Import annotated claims or videos as a corpus, and add a partition for each.
 
-    Published runs, AVeriTeC, FEVER, ClaimReview, a corpus file. Say what to import in the
-    launchpad: ops, import_into_corpora, config, path.
+    Formats: published runs, AVeriTeC, FEVER, ClaimReview, a corpus file. In the launchpad, set ops,
+    import_into_corpora, config, path.
     """
     import_into_corpora()
 
 
-# --- What corpora list --------------------------------------------------------------------------
+# --- Videos of corpora --------------------------------------------------------------------------
 
 
-def _told(reading: CorporaReading) -> str:
-    """Say what could not be read, or that all could be."""
+def _reading_problems(reading: CorporaReading) -> str:
     problems = [str(problem) for problem in reading.problems]
     more = f" And {len(problems) - _SHOWN:,} more." if len(problems) > _SHOWN else ""
-    return " ".join(problems[:_SHOWN]) + more or "Every file of the corpora can be read."
+    return " ".join(problems[:_SHOWN]) + more or "All corpus files are readable."
 
 
-# It hangs on the asset that is made from what corpora list, and judges no fact-check.
 @dg.asset_check(asset="transcripts", name=READABLE)
 def corpora_are_readable(corpora: CorporaResource) -> dg.AssetCheckResult:
-    """Every corpus file can be read; if not, its file, line and what to do.
+    """All corpus files are readable; otherwise the file, the line and the remedy.
 
-    A file that cannot be read removes no partition.
+    An unreadable file removes no partition.
     """
     reading = corpora.read()
-    return dg.AssetCheckResult(passed=not reading.problems, description=_told(reading))
+    return dg.AssetCheckResult(passed=not reading.problems, description=_reading_problems(reading))
 
 
 @dg.sensor(
@@ -410,14 +393,13 @@ def corpora_are_readable(corpora: CorporaResource) -> dg.AssetCheckResult:
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description=(
-        "Adds a partition for every video that a file in corpora/ lists, and never removes one. "
-        "A file that cannot be read fails the check corpora_are_readable of transcripts."
+        "Adds a partition for every video of the files in corpora/, and never removes one. An "
+        "unreadable file fails the check corpora_are_readable of transcripts."
     ),
 )
 def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource) -> dg.SensorResult:
-    """Add partitions for newly listed videos, and report files that cannot be read."""
     reading = corpora.read()
-    outcome = _told(reading)
+    outcome = _reading_problems(reading)
     for problem in reading.problems:
         context.log.warning(str(problem))
     existing = context.instance.get_dynamic_partitions(str(videos.name))
@@ -425,8 +407,8 @@ def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource)
     added = partitions_to_add(listed, existing)[:PARTITIONS_PER_TICK]
     skipped = None if added else "Every listed video has a partition."
     if reading.problems and not added:
-        skipped = f"Nothing new could be read; the partitions stay as they are. {outcome}"
-    told = dg.AssetCheckEvaluation(
+        skipped = f"There are no new videos, and the partitions stay. {outcome}"
+    evaluation = dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey("transcripts"),
         check_name=READABLE,
         passed=not reading.problems,
@@ -435,23 +417,22 @@ def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource)
     return dg.SensorResult(
         dynamic_partitions_requests=[videos.build_add_request(added)] if added else [],
         skip_reason=skipped,
-        # Reported once: each tick would be an event of its own.
-        asset_events=[] if outcome == context.cursor else [told],
+        # Report changes only: each tick would add an event.
+        asset_events=[] if outcome == context.cursor else [evaluation],
         cursor=outcome,
     )
 
 
-# --- What runs leave ----------------------------------------------------------------------------
+# --- After runs ---------------------------------------------------------------------------------
 
 
 @dg.sensor(
     name="dead_runs_sensor",
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Ends runs whose process is gone, so that they block neither queue nor schedule.",
+    description="Ends runs whose process is gone, so that they do not block the queue.",
 )
 def dead_runs_sensor(context: dg.SensorEvaluationContext) -> dg.SkipReason:
-    """End dead runs."""
     dead = end_dead_runs(context.instance)
     return dg.SkipReason(f"Ended: {', '.join(dead)}." if dead else "No run is dead.")
 
@@ -461,10 +442,9 @@ def dead_runs_sensor(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     run_status=dg.DagsterRunStatus.SUCCESS,
     minimum_interval_seconds=15,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="After a run, swaps in a fresh copy of the warehouse for those who only read.",
+    description="After a run, publishes a copy of the warehouse for readers.",
 )
 def publish_sensor(context: dg.RunStatusSensorContext, services: FactCheckServices) -> None:
-    """Publish the warehouse after a successful run."""
     settings = services.settings()
     if settings.warehouse.exists():
         Warehouse(settings.warehouse).publish(settings.published)

@@ -1,18 +1,11 @@
-"""The warehouse in Dagster: the resource, and the IO manager by which outputs become sets.
+"""The warehouse in Dagster: the resource, and the IO manager that stores outputs as sets.
 
-What belongs here: the translation between Dagster and the store; of this package only this module
-imports Dagster. What does not: anything that works without it.
-
-The resource is configured and asked for connections like the stock one (dagster-duckdb 0.29), whose
-connections live, with DuckDB's lock on the file, as long as someone keeps the exception that their
-block raised, which Dagster does. Here a connection is closed with its block, only a lock is waited
-for, and an older file is migrated.
-
-An asset is stored under the last part of its key, a video under its partition key. The stock IO
-manager deletes a partition and inserts it again in two transactions, so that a failed insert loses
-the old rows; here a set is written in one, and older sets stay as history.
-
-The UI shows docstrings of resources: theirs are one line.
+The stock resource (dagster-duckdb 0.29) keeps a connection, and DuckDB's lock on the file, as long
+as somebody keeps an exception of its block, which Dagster does. This one closes the connection with
+the block and waits only for a lock. The stock IO manager deletes and
+inserts a partition in two transactions, so a failed insert loses the old rows. This one writes a
+set in one transaction and keeps older sets as history. The asset is the last part of its key, the
+video is the partition key. The UI shows the docstrings of resources, so these have one line.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
@@ -36,14 +29,14 @@ from warehouse.store import Warehouse
 
 
 class WarehouseResource(DuckDBResource):
-    """The project's warehouse: a DuckDB file or a lake, opened late, closed with its block."""
+    """The project's warehouse: a DuckDB file or a lake, open only within a block."""
 
     @classmethod
     def _is_dagster_maintained(cls) -> bool:
         return False
 
     def store(self) -> Warehouse:
-        """Return the warehouse. Nothing is opened until one of its methods is called."""
+        """Return the warehouse; its methods open it."""
         if self.database.startswith(SCHEME):
             return Warehouse(Lake.named(self.database))
         return Warehouse(
@@ -52,23 +45,23 @@ class WarehouseResource(DuckDBResource):
 
     @contextmanager
     def get_connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open a read-write connection to the warehouse, and close it with the block.
+        """Open a read-write connection within a block.
 
-        Keep the block short, and never wait for the network in it: nobody else can open the file.
+        Keep the block short and never wait for the network in it: it locks the file.
         """
         with self.store().connection() as connection:
             yield connection
 
 
 class WarehouseIOManager(ConfigurableIOManager):
-    """Stores what an asset returns as a set; loads the current set for whoever takes it in."""
+    """Stores the rows of an asset as a set, and loads the current set of an upstream asset."""
 
     warehouse: WarehouseResource
 
     def handle_output(self, context: OutputContext, obj: AssetRows) -> None:
         """Write the rows of one asset and video, in one transaction.
 
-        Raises WarehouseError: The output is no `AssetRows`, or the store refuses it.
+        Raises WarehouseError: The output is not `AssetRows`, or the store refuses it.
         """
         asset = context.asset_key.path[-1]
         if not isinstance(obj, AssetRows):
@@ -80,7 +73,7 @@ class WarehouseIOManager(ConfigurableIOManager):
             context.partition_key, {asset: obj}, stamp=stamp
         )
         tables = Counter(row.table for row in obj.rows)
-        # Of a single table the row count says as much.
+        # With a single table, this would repeat the row count.
         by_table = {f"rows/{table}": count for table, count in sorted(tables.items())}
         context.add_output_metadata(
             {"dagster/row_count": written[0].row_count} | (by_table if len(by_table) > 1 else {})

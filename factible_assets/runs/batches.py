@@ -183,7 +183,7 @@ def recheck_videos(
     store = Warehouse(settings.warehouse)
     for row in rows:
         with open_instance(settings) as instance:
-            last = schedules.last_knobs(store, instance, row.video_id)
+            last = schedules.last_options(store, instance, row.video_id)
         if remember:
             remember_launch(store, row, row.planned_for)
         try:

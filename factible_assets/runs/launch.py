@@ -269,7 +269,7 @@ def run_video(
             for kind in (dg.BetaWarning, dg.PreviewWarning):
                 warnings.simplefilter("ignore", kind)
             # The report is written once, below, however the run ends.
-            reports = ReportsResource.of(settings, waits=True)
+            reports = ReportsResource.of(settings, launcher_writes=True)
             shown = {"observer": observer, "reports": reports}
             job = build_defs(settings, resource_overrides=shown).resolve_job_def(job_name)
             instance.add_dynamic_partitions(str(videos.name), [video_id])

@@ -721,7 +721,7 @@ def _check_again(
     say: Say,
     run_id: str | None,
 ) -> Checked:
-    from factible_assets.pipeline.schedules import FORGOTTEN, last_knobs  # noqa: PLC0415 - Dagster
+    from factible_assets.pipeline.schedules import OPTIONS_UNKNOWN, last_options  # noqa: PLC0415 - Dagster
     from factible_assets.runs.launch import open_instance, run_video  # noqa: PLC0415 - Dagster
     from factible_assets.runs.reusable import INPUT_TAGS, has_pending_corrections  # noqa: PLC0415 - Dagster
 
@@ -732,7 +732,7 @@ def _check_again(
         )
         found = now.current_sets(file.video_id).get("claims")
         made = instance.get_run_by_id(found.run_id) if found else None
-        given = last_knobs(now, instance, file.video_id)
+        given = last_options(now, instance, file.video_id)
     ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]
     alone = {"renew": False, "only_claims": tuple(ids)}
     try:
@@ -740,7 +740,7 @@ def _check_again(
     except ValidationError:
         given, config = None, FactCheckConfig.model_validate(alone)
     if given is None:
-        say(FORGOTTEN)
+        say(OPTIONS_UNKNOWN)
     reviewer = {"reviewer": actions[0].reviewer} if actions else {}
     # The claims have the same inputs as the kept ones.
     comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}

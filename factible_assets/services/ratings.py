@@ -34,7 +34,7 @@ _DESCRIBED = (".csv", ".json")
 _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
-class RatedPages:
+class CollectionRatings:
     """Rating sets, and for the pages that none of them lists what their owner says of them.
 
     The pages of a collection have any addresses, or none of their own. What a set lists, or the

@@ -12,7 +12,7 @@ from factible_assets.evaluation.metrics.evidence import (
     retrieval_success_rate,
     sources_per_query,
 )
-from factible_assets.pipeline.checks.readings import contradictions
+from factible_assets.pipeline.checks.readings import check_contradictions
 from factible_assets.records import Claim, Evidence, PageText, Query
 from factible_assets.rows import VideoRows
 from tests.warehouse import samples
@@ -116,12 +116,12 @@ def test_contradicted_readings_are_a_share_of_readings_with_a_quote() -> None:
     ]
     found = contradicted_readings(VideoRows(evidence=rows))
     assert (found.numerator, found.denominator) == (1, 2)
-    check = contradictions(VideoRows(evidence=rows))
+    check = check_contradictions(VideoRows(evidence=rows))
     assert (check.passed, check.description) == (
         False,
-        "1 of 2 readings contradicted their own quote.",
+        "1 of 2 readings contradicted their quote.",
     )
-    assert contradictions(VideoRows(evidence=rows[:1])).passed
+    assert check_contradictions(VideoRows(evidence=rows[:1])).passed
 
 
 def test_skipped_items_were_not_attempted() -> None:

@@ -67,8 +67,8 @@ def test_an_import_lists_the_claims_adds_their_partitions_and_tags_the_run(
     ("config", "sentence"),
     [
         ({"path": "home/claims.jsonl"}, "Check the path"),
-        ({"path": "claims.jsonl"}, "is not whole"),
-        ({"path": "~nobodyx/claims.jsonl"}, "no user is called what follows its ~"),
+        ({"path": "claims.jsonl"}, "is relative"),
+        ({"path": "~nobodyx/claims.jsonl"}, "the user after ~ does not exist"),
         ({"path": "/a\0.jsonl"}, "NUL byte"),
         ({"path": "/etc/passwd"}, "FACTIBLE_TRANSCRIPT_FOLDERS"),
     ],

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.definitions import build_defs
-from factible_assets.pipeline.checks.verdict_changes import FLIPS, check_result, read_changes
+from factible_assets.pipeline.checks.verdict_changes import FLIPS, check_flips, read_changes
 from factible_assets.pipeline.schedules import (
-    FORGOTTEN,
+    OPTIONS_UNKNOWN,
     RECHECK_ASSETS,
     RENEWED,
     SCHEDULE,
@@ -101,15 +101,6 @@ def test_a_preview_of_a_night_decides_and_remembers_nothing(
     assert [launch.video_id for launch in launches] == ["b", "c"]
 
 
-def test_a_run_over_a_range_of_videos_holds_all_of_them(
-    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
-) -> None:
-    first, last = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
-    a_run(instance, settings, **{first: "a", last: "b"})
-    launches = launches_for(store, instance, settings, TICK)
-    assert [launch.video_id for launch in launches] == ["c"]
-
-
 def test_the_schedule_asks_for_one_tagged_run_per_video(
     store: Warehouse, instance: dg.DagsterInstance, settings: Settings
 ) -> None:
@@ -158,7 +149,7 @@ def test_options_that_nobody_knows_are_not_taken_for_the_defaults_in_silence() -
     said: list[str] = []
     assert recheck_config(None, say=said.append).renew
     assert recheck_config({}, say=said.append).renew
-    assert said == [FORGOTTEN]
+    assert said == [OPTIONS_UNKNOWN]
 
 
 def test_what_is_given_by_name_takes_the_place_of_the_last_check_s_knobs() -> None:
@@ -176,7 +167,7 @@ def test_a_folder_where_nothing_was_checked_is_skipped_with_a_sentence(
     ) as context:
         result = defs.resolve_schedule_def(SCHEDULE).evaluate_tick(context)
     assert result.run_requests == []
-    assert "Nothing was checked yet" in str(result.skip_message)
+    assert "No video was checked yet" in str(result.skip_message)
 
 
 def test_the_next_tick_is_in_the_time_zone_of_the_settings(tmp_path: Path) -> None:
@@ -237,10 +228,10 @@ def test_a_flip_is_found_also_across_a_failed_recheck(
 def test_the_check_warns_of_flips_and_never_blocks(store: Warehouse) -> None:
     assert not FLIPS.blocking
     flip(store)
-    turned = check_result(read_changes(store, "a", "run-9"), {})
+    turned = check_flips(read_changes(store, "a", "run-9"), {})
     assert (turned.passed, turned.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "supports → refutes" in str(turned.metadata["changes"].value)
-    calm = check_result(read_changes(store, "a", "run-0"), {})
+    calm = check_flips(read_changes(store, "a", "run-0"), {})
     assert calm.passed
     assert calm.metadata["flips"].value == 0
 

@@ -52,7 +52,8 @@ def test_a_report_that_cannot_be_written_is_a_sentence_and_fails_nothing(
 
 def test_a_report_that_somebody_waits_to_write_is_named_by_the_run_alone(tmp_path: Path) -> None:
     store = store_sample(tmp_path)
-    said = ReportsResource.of(Settings(home=tmp_path), waits=True).publish(store, VIDEO_ID, LOG)
+    reports = ReportsResource.of(Settings(home=tmp_path), launcher_writes=True)
+    said = reports.publish(store, VIDEO_ID, LOG)
     assert said["report"].value == str(tmp_path / "reports" / f"{VIDEO_ID}.html")
     assert not (tmp_path / "reports").exists()
 

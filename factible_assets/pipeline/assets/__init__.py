@@ -1,1 +1,1 @@
-"""The data assets: one thin module each, which reads, calls a stage, and returns rows."""
+"""One thin module per asset: it reads its input, calls a stage, and returns rows."""

@@ -1,13 +1,9 @@
-"""The five claim-level assets, from `queries` to `verdicts`, as one subsettable multi-asset.
+"""The five claim-level assets, from `queries` to `verdicts`, as one multi-asset with subsets.
 
-What belongs here: which claims a run checks, reading what is not selected, running the flow,
-writing and describing what is. What does not: what happens to a claim (stages/flow.py).
-
-They are one step because each claim must run ahead on its own: seven steps would put a barrier
-between every two stages, and the slowest page of the slowest claim would hold up every verdict.
-Materialized together, claims stream through all five; in part, the rest is read from the
-warehouse and the same functions run. All that one step computed is written in one transaction, so
-that no reader ever sees evidence of one run beside search hits of another that was interrupted.
+They share one step so that claims do not wait for each other: with a step per asset, the slowest
+page of the slowest claim would hold up every verdict. A run of some assets reads the others from
+the warehouse. One transaction writes all assets of a run, so no reader sees evidence of one run
+next to search hits of another.
 """
 
 import asyncio
@@ -23,12 +19,12 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.evaluation.charts import bars, counted
 from factible_assets.pipeline import resources
 from factible_assets.pipeline.assets import common
-from factible_assets.pipeline.checks.readings import CONTRADICTIONS, contradictions
-from factible_assets.pipeline.checks.structural import judged, structural_specs
+from factible_assets.pipeline.checks.integrity import check_integrity, integrity_specs
+from factible_assets.pipeline.checks.readings import CONTRADICTIONS, check_contradictions
 from factible_assets.pipeline.checks.verdict_changes import (
     FLIPS,
     RunChanges,
-    check_result,
+    check_flips,
     read_changes,
 )
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
@@ -43,7 +39,7 @@ from factible_assets.stages.flow import FlowResult, check_claims, with_others
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, LogObserver, Stage
 from factible_assets.stances import STANCES
-from factible_assets.wording import STANCE_WORDS, rows_table
+from factible_assets.wording import STANCE_WORDS, plain, rows_table
 from warehouse import bookkeeping
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
@@ -51,28 +47,27 @@ from warehouse.store import Snapshot, Warehouse
 
 CODE_VERSION = "11"
 
-Described = dict[str, Any]
+Metadata = dict[str, Any]
 
 _DESCRIPTIONS: dict[Stage, str] = {
     "queries": (
-        "The web searches that look for evidence on each claim, at least one of them for the "
-        "contrary."
+        "The web searches for evidence on each claim. At least one looks for the contrary."
     ),
     "search_hits": (
-        "What the searches found, before anything is fetched, and how each search ended. Beside "
-        "it what fact-checkers have already published; the pages of checks of the same statement "
-        "are among the results."
+        "The results of the searches, before any page is fetched, and how each search ended. "
+        "Fact-checks that others published are stored with them; the page of a check of the same "
+        "statement is one of the results."
     ),
     "reliability_ratings": (
-        "How reliable each domain that was found is held to be, by which rating set, and why."
+        "The reliability of each domain in the search results, with the rating set and the reason."
     ),
     "evidence": (
-        "What each selected page says about its claim: stance, verbatim quote with its place in "
+        "The stance of each selected page on its claim, with a verbatim quote and its place in "
         "the stored page, or the reason why there is none."
     ),
     "verdicts": (
-        "What the evidence says of each claim, with its confidence. Incomplete where services "
-        "failed and what is missing could change the answer."
+        "The verdict on each claim from its evidence, with its confidence. Incomplete if services "
+        "failed and the missing sources could change the answer."
     ),
 }
 
@@ -83,28 +78,49 @@ _READS: dict[Stage, tuple[str, ...]] = {
     "evidence": ("claims", "queries", "search_hits", "reliability_ratings"),
     "verdicts": ("claims", "queries", "search_hits", "evidence"),
 }
-"""Which assets each one is computed from; the graph in the UI, and what a part of it must read."""
+"""The upstream assets of each asset: the lineage in the UI, and the inputs of a partial run."""
+
+_SOURCES: dict[Stage, tuple[str, ...]] = {
+    "queries": ("language_model",),
+    "search_hits": ("search_engines",),
+    "reliability_ratings": ("rating_sets",),
+    "evidence": ("web_pages", "language_model"),
+    "verdicts": (),
+}
+"""The external assets of each asset."""
+
+_KINDS: dict[Stage, str] = {
+    "queries": "llm",
+    "search_hits": "search",
+    "reliability_ratings": "python",
+    "evidence": "llm",
+    "verdicts": "python",
+}
 
 
 @dg.multi_asset(
     name="claim_checks",
     partitions_def=videos,
     can_subset=True,
+    backfill_policy=common.ONE_RUN_PER_VIDEO,
     config_schema=CLAIM_CHECKS_SCHEMA,
-    deps=["transcripts", "claims"],
+    deps=["transcripts", "claims", *sorted({name for each in _SOURCES.values() for name in each})],
     outs={
         stage: dg.AssetOut(
-            is_required=False, description=_DESCRIPTIONS[stage], **common.looks(stage, CODE_VERSION)
+            is_required=False,
+            description=_DESCRIPTIONS[stage],
+            **common.static_metadata(stage, CODE_VERSION, _KINDS[stage]),
         )
         for stage in ALL_STAGES
     },
     internal_asset_deps={
-        stage: {dg.AssetKey(name) for name in names} for stage, names in _READS.items()
+        stage: {dg.AssetKey(name) for name in (*_READS[stage], *_SOURCES[stage])}
+        for stage in ALL_STAGES
     },
-    check_specs=[*structural_specs(*ALL_STAGES), CONTRADICTIONS, FLIPS],
+    check_specs=[*integrity_specs(*ALL_STAGES), CONTRADICTIONS, FLIPS],
     retry_policy=common.RETRIES,
 )
-# Dagster refuses AsyncIterator as a return annotation of several outputs, so there is none.
+# No return annotation: Dagster refuses AsyncIterator for several outputs.
 async def claim_checks(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
     warehouse: WarehouseResource,
@@ -113,66 +129,65 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     reports: resources.ReportsResource,
     observer: dg.ResourceParam[Observer],
 ):
-    """Check every claim of one video; yields a result for each selected asset."""
-    knobs = FactCheckConfig.model_validate(context.op_execution_context.op_config)
+    """Check the claims of one video, and yield a result for each selected asset."""
+    options = FactCheckConfig.model_validate(context.op_execution_context.op_config)
     names = {key.to_user_string() for key in context.selected_asset_keys}
     selected = tuple(stage for stage in ALL_STAGES if stage in names)
     store = warehouse.store()
     video_id = context.partition_key
     settings = services.settings()
-    with resources.final():
-        strategy = fitting_strategy(knobs.strategy, knobs, settings)
+    with resources.setup_errors_are_final():
+        strategy = fitting_strategy(options.strategy, options, settings)
         prices = model_registry(settings).services
     read = {"transcripts", "claims", *(name for stage in selected for name in _READS[stage])}
-    # One moment, opened once: what people did, what the others' rows are, what is not selected.
     with store.snapshot() as now:
-        # Queries of the last check are asked again where the run says so; see keeps_queries.
-        known = common.stored(
-            now, video_id, *(read - set(selected)), also=["queries"] if knobs.keeps_queries else []
-        )
+        # Reuse the previous run's queries if the options say so (keeps_queries).
+        optional = ["queries"] if options.keeps_queries else []
+        known = common.read_upstream(now, video_id, *(read - set(selected)), optional=optional)
         video, claims = known.video, known.claims
-        reviewed = bookkeeping.read_actions(now, video_id)
+        actions = bookkeeping.read_actions(now, video_id)
         scope = scope_of(
-            now, video_id, claims, selected, knobs.only_claims, reviews.claims_in_force(reviewed)
+            now, video_id, claims, selected, options.only_claims, reviews.claims_in_force(actions)
         )
     common.tag_run(context, video, claims=len(claims))
     listed = corpora.read().find(video_id)
-    knobs = knobs.limited_to(listed.entry.published_before if listed else None)
+    options = options.limited_to(listed.entry.published_before if listed else None)
     async with services.open(
         observer=LogObserver(context.log, observer),
-        occasion=resources.Occasion(context.run.run_id, video_id, context.log),
-        reasoners=knobs,
-        web=knobs.search.web,
+        run=resources.RunContext(context.run.run_id, video_id, context.log),
+        reasoners=options,
+        web=options.search.web,
         listed=listed,
-        pages_rating=knobs.search.pages_rating,
-        renew=knobs.renew,
+        pages_rating=options.search.pages_rating,
+        renew=options.renew,
     ) as opened:
         result = await check_claims(
             video,
             scope.checked,
             opened,
-            knobs,
+            options,
             stages=selected,
             known=known,
-            corrections=reviews.corrections_by_claim(reviewed),
+            corrections=reviews.corrections_by_claim(actions),
             strategy=strategy,
         )
     others = frozenset(claim.claim_id for claim in scope.carried)
     result = with_others(result, scope.held, claims, others) if others else result
-    checks, refusal = judged(selected, replace(known, **result.parts(selected)), knobs.search)
+    whole = replace(known, **result.parts(selected))
+    checks, refusal = check_integrity(selected, whole, options.search)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if refusal is not None:
         bookkeeping.record_calls(store, result.llm_calls, stamp)
         for check in checks:
             yield check
         raise refusal
-    written, turned = write_checked(
+    written, changes = write_checked(
         store,
         video_id,
         {stage: asset_rows(stage, result) for stage in selected},
         stamp,
         applied=reviews.applied_by(
-            reviewed, frozenset(claim.claim_id for claim in scope.checked), frozenset(selected)
+            actions, frozenset(claim.claim_id for claim in scope.checked), frozenset(selected)
         ),
         carried=scope.carried,
         uses=bookkeeping.service_uses(
@@ -183,14 +198,12 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             prices,
         ),
     )
-    # What is shown of the verdicts is written once they are stored.
     published = {}
-    if turned is not None:
+    if changes is not None:
         published = await asyncio.to_thread(reports.publish, store, video_id, context.log)
         if "report" in published:
             common.tag_run(context, video, report=published["report"].value)
-    shown = described(video, claims, result)
-    # The links of the verdicts stand before all else.
+    shown = metadata_of(video, claims, result)
     shown["verdicts"] = {**published, **shown["verdicts"]}
     for stage, check, one in zip(selected, checks, written, strict=True):
         yield dg.MaterializeResult(
@@ -200,10 +213,10 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             metadata=shown[stage],
         )
     if "evidence" in selected:
-        yield contradictions(result)
-    if turned is not None:
-        # The last that a run shows: whoever followed it goes on from here.
-        yield check_result(turned, reports.links(video_id))
+        yield check_contradictions(result)
+    if changes is not None:
+        # The last event of the run: its links lead to the report and the desk.
+        yield check_flips(changes, reports.links(video_id))
 
 
 def write_checked(
@@ -214,28 +227,28 @@ def write_checked(
     *,
     applied: Iterable[str],
     carried: Iterable[bookkeeping.CarriedClaim],
-    uses: Iterable[Described],
+    uses: Iterable[Metadata],
 ) -> tuple[list[Materialization], RunChanges | None]:
-    """Write what a run computed, and what it rests on, all or none.
+    """Write the sets of a run and their bookkeeping, in one transaction.
 
-    Returns what was written, and what that changed of the verdicts; None where it has none.
+    Returns the materializations, and the changes to the verdicts if the run computed any.
     """
-    turned: RunChanges | None = None
+    changes: RunChanges | None = None
 
     def note(connection: duckdb.DuckDBPyConnection) -> None:
-        nonlocal turned
+        nonlocal changes
         bookkeeping.remember(
             connection, video_id, stamp, applied=applied, carried=carried, uses=uses
         )
         if "verdicts" in sets:
-            # Of the rows that this transaction writes.
-            turned = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
+            # Within the transaction, so that the view sees the new rows.
+            changes = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
 
-    return store.write_assets(video_id, sets, stamp=stamp, also=note), turned
+    return store.write_assets(video_id, sets, stamp=stamp, also=note), changes
 
 
 def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
-    """Return what the flow computed for one asset, as the set that is written."""
+    """Return the set to write for one asset."""
     timing = result.timings.get(stage)
     return AssetRows(
         rows=result.of_asset(stage),
@@ -245,15 +258,15 @@ def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
     )
 
 
-# --- Which claims are checked -------------------------------------------------------------------
+# --- The claims of a run --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a run checks of a video.
+    """The claims that a run checks.
 
-    Where it does not check all claims, `held` has the rows of the last check, of the selected
-    assets alone, and `carried` the other claims, with when they were checked themselves.
+    If it checks only some, `held` has the last rows of the selected assets, and `carried` has the
+    other claims with the time of their last check.
     """
 
     checked: Sequence[Claim]
@@ -269,18 +282,18 @@ def scope_of(
     only: Sequence[str],
     reviewed: reviews.ClaimsInForce,
 ) -> Scope:
-    """Return what a run checks: all claims, or `only` some and what reviewers worded since.
+    """Return the claims of a run: all, or `only` some and the new wordings of reviewers.
 
-    One of `only` may have been dropped or split: then nothing of it is checked any more.
+    A claim of `only` that a reviewer dropped or split is not checked.
 
-    Raises dagster.Failure: The video makes no such claim, or the others were never checked, so that
-    there is nothing to take over. Never retried.
+    Raises dagster.Failure: The video has no such claim, or other claims were never checked and have
+    no rows to keep. Never retried.
     """
     known = {claim.claim_id for claim in claims} | reviewed.gone.keys()
     unknown = [each for each in only if each not in known]
     if unknown:
         raise common.final_failure(
-            f"The video {video_id} makes no claim {', '.join(unknown)} (only_claims). "
+            f"The video {video_id} has no claim {', '.join(unknown)} (only_claims). "
             f"Its claims: factible review -- {video_id}"
         )
     others = [claim for claim in claims if only and claim.claim_id not in only]
@@ -289,7 +302,7 @@ def scope_of(
 
     def unchecked(why: str) -> dg.Failure:
         return common.final_failure(
-            f"Some claims of {video_id} cannot be checked alone before the whole video was: {why}. "
+            f"Single claims of {video_id} cannot be checked before the whole video: {why}. "
             "Materialize it without only_claims first."
         )
 
@@ -299,16 +312,16 @@ def scope_of(
         raise unchecked(f"it has no {', '.join(absent)} yet")
     last = found[stages[-1]]
     held = store.read_sets(video_id, {stage: found[stage].run_id for stage in stages})
-    # Claims that were asked and judged, as far as the held rows go.
-    whole = set(known)
+    # The claims that have all held rows.
+    complete = set(known)
     if "queries" in held.sets:
-        whole &= {row.claim_id for row in held.queries}
+        complete &= {row.claim_id for row in held.queries}
     if "verdicts" in held.sets:
-        whole &= {row.claim_id for row in held.verdicts}
-    strange = sorted({claim.claim_id for claim in others} - whole - reviewed.worded.keys())
-    if strange:
-        raise unchecked(f"the claim {strange[0]} never was")
-    carried = [claim for claim in others if claim.claim_id in whole]
+        complete &= {row.claim_id for row in held.verdicts}
+    new = sorted({claim.claim_id for claim in others} - complete - reviewed.worded.keys())
+    if new:
+        raise unchecked(f"the claim {new[0]} was never checked")
+    carried = [claim for claim in others if claim.claim_id in complete]
     earlier = bookkeeping.read_carried(store, video_id, last.run_id)
     return Scope(
         [claim for claim in claims if claim not in carried],
@@ -323,14 +336,14 @@ def scope_of(
     )
 
 
-# --- What is shown ------------------------------------------------------------------------------
+# --- Metadata -----------------------------------------------------------------------------------
 
 _UNFOLDED = 12
-"""So many verdicts stand where they are seen without a click; the table, a click away, has all."""
+"""The number of verdicts that the UI shows without a click; the folded table has all."""
 
 
-def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict[Stage, Described]:
-    """Return the metadata of the claim-level assets; of those that did not run, of no rows."""
+def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict[Stage, Metadata]:
+    """Return the metadata of every claim-level asset, also of those that did not run."""
     read = [each for each in result.evidence if each.status == "ok"]
     prior, reached = result.prior_fact_checks, result.verdicts
     words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in reached]
@@ -341,15 +354,19 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
         "verdicts": reached,
         "evidence": result.evidence,
     }
+    judged = {each.claim_id for each in reached}
+    in_time = sorted(
+        (each for each in claims if each.claim_id in judged), key=lambda each: each.place_in_time
+    )
     lines = rows_table("verdict_lines", **of_verdicts).splitlines()[:_UNFOLDED] if reached else []
-    asked_beside: Described = {"prior fact checks": "off"}  # nobody was, beside the search
+    fact_checks: Metadata = {"prior fact checks": "off"}
     if prior:
-        asked_beside = {
+        fact_checks = {
             "prior fact checks": _table("prior_fact_checks", claims=claims, rows=prior),
             "prior fact checks found": sum(row.status == "ok" for row in prior),
             "prior fact check failures": _failures(prior),
         }
-    shown: dict[Stage, Described] = {
+    shown: dict[Stage, Metadata] = {
         "queries": {
             "queries": _table("queries", claims=claims, queries=result.queries),
             "count": len(result.queries),
@@ -364,7 +381,7 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
             "domains found": len({hit.domain for hit in result.hits}),
             "failures": _failures(result.searches),
             "dagster/row_count": len(result.hits),
-            **asked_beside,
+            **fact_checks,
         },
         "reliability_ratings": {
             "ratings": _table("ratings", ratings=result.ratings),
@@ -389,7 +406,10 @@ def described(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict
             "dagster/row_count": len(result.evidence),
         },
         "verdicts": {
-            **{f"verdict {n}": dg.MetadataValue.md(line) for n, line in enumerate(lines, start=1)},
+            **{
+                f"{n}. {plain(claim.text, 60)}": dg.MetadataValue.md(line)
+                for n, (claim, line) in enumerate(zip(in_time, lines, strict=False), start=1)
+            },
             "verdicts": _table("verdicts", **of_verdicts),
             **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
             **_chart("seconds by stage", spans, " s"),
@@ -413,7 +433,7 @@ def _table(name: str, **values: Any) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md(rows_table(name, **values))
 
 
-def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Described:
+def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Metadata:
     drawn = bars(values, unit)
     return {title: dg.MetadataValue.md(f"![{title}]({drawn})")} if drawn else {}
 

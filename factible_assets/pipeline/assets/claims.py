@@ -1,8 +1,4 @@
-"""The asset `claims`: the check-worthy statements of a video, localised to the second.
-
-What belongs here: reading the transcript, calling the stage, metadata. What does not: how claims
-are found (reasoners/) or localised (stages/).
-"""
+"""The asset `claims`: the check-worthy statements of a video, localised to the second."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +9,7 @@ import dagster as dg
 from factible_assets.config import ExtractionConfig, Reasoners
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.launchpad import CLAIMS_SCHEMA
-from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, Occasion
+from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, RunContext
 from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records import Claim, LlmCall
 from factible_assets.stages.claims import corrected_claims
@@ -30,13 +26,14 @@ CODE_VERSION = "8"
 @common.video_asset(
     "claims",
     CODE_VERSION,
-    "The check-worthy factual statements that the video makes, each with its importance for the "
-    "video's thesis, its place in the transcript and its second in the video. Of a corpus of given "
-    "claims, exactly those.",
+    "The check-worthy factual statements of the video, each with its importance for the video's "
+    "thesis, its place in the transcript and its second in the video. If the corpus gives claims, "
+    "exactly those.",
+    kind="llm",
     config_schema=CLAIMS_SCHEMA,
-    deps=["transcripts"],
+    deps=["transcripts", "language_model", "corpus_files"],
 )
-# Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+# No return annotation: the checks are outputs too, and Dagster refuses one for several outputs.
 async def claims(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
     services: FactCheckServices,
@@ -44,37 +41,37 @@ async def claims(  # type: ignore[no-untyped-def]
     observer: dg.ResourceParam[Observer],
     corpora: CorporaResource,
 ):
-    """Extract the claims of one video from its transcript, or take those that its corpus gives.
+    """Extract the claims of one video, or use those of its corpus or of the last run.
 
-    What reviewers made of them holds for either, and alone where the claims that stand are kept.
+    Corrections by reviewers apply in each case.
     """
-    knobs = ExtractionConfig.model_validate(context.op_execution_context.op_config)
+    options = ExtractionConfig.model_validate(context.op_execution_context.op_config)
     store, video_id = warehouse.store(), context.partition_key
     with store.snapshot() as now:
-        transcripts = common.stored(now, video_id, "transcripts")
-        acts, ever = read_actions(now, video_id), known_claims(now, video_id)
-        standing = now.read_current(Claim, video_id) if knobs.keep else []
+        transcripts = common.read_upstream(now, video_id, "transcripts")
+        actions, known = read_actions(now, video_id), known_claims(now, video_id)
+        current = now.read_current(Claim, video_id) if options.keep else []
     video, (transcript,) = transcripts.video, transcripts.transcripts
 
-    def enter(calls: Sequence[LlmCall]) -> None:
-        """Enter what was paid though nothing came of it."""
+    def record_cost(calls: Sequence[LlmCall]) -> None:
+        """Record model calls of a run that stores no claims."""
         stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
         record_calls(store, calls, stamp)
 
     def corrected(found: Sequence[Claim]) -> tuple[Claim, ...]:
-        return corrected_claims(found, acts, ever, transcript, transcripts.segments)
+        return corrected_claims(found, actions, known, transcript, transcripts.segments)
 
-    if knobs.keep:
-        found = ClaimsResult(corrected(standing), (), 0.0)
+    if options.keep:
+        found = ClaimsResult(corrected(current), (), 0.0)
     else:
         listed = corpora.read().find(video.video_id)
-        stated = listed.given_claims if listed is not None else None
+        given = listed.given_claims if listed is not None else None
         async with services.open(
             observer=LogObserver(context.log, observer),
-            occasion=Occasion(context.run.run_id, video.video_id, context.log),
-            # Nobody is asked for claims that are given, so no key is needed either.
-            reasoners=Reasoners(reasoner=knobs.reasoner if stated is None else "embedded"),
-            web="archive",  # no web is needed, and this one leaves the machine alone
+            run=RunContext(context.run.run_id, video.video_id, context.log),
+            # Given claims need no model, so they must not need a key.
+            reasoners=Reasoners(reasoner=options.reasoner if given is None else "embedded"),
+            web="archive",  # Claims need no web, and the archive opens no connection.
         ) as opened:
             try:
                 found = await extract_claims(
@@ -82,12 +79,12 @@ async def claims(  # type: ignore[no-untyped-def]
                     transcript,
                     transcripts.segments,
                     opened,
-                    knobs,
-                    given=stated,
+                    options,
+                    given=given,
                     corrected=corrected,
                 )
             except ReasonerError as failure:
-                enter(failure.calls)
+                record_cost(failure.calls)
                 is_outage = isinstance(failure, ReasonerOutageError)
                 what = "No claims could be extracted" if is_outage else "No claims were listed"
                 again = is_outage and not (failure.lasting or common.is_last_try(context))
@@ -108,8 +105,9 @@ async def claims(  # type: ignore[no-untyped-def]
         **common.usage_metadata(found.llm_calls),
     }
     try:
-        for result in common.kept("claims", CODE_VERSION, whole, found.seconds, metadata):
+        results = common.checked_results("claims", CODE_VERSION, whole, found.seconds, metadata)
+        for result in results:
             yield result
     except dg.Failure:
-        enter(found.llm_calls)
+        record_cost(found.llm_calls)
         raise

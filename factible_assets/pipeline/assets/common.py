@@ -1,8 +1,4 @@
-"""What every asset shares: retry policy, owners, failures, metadata that follows from the records.
-
-What belongs here: the pieces that make assets look alike in the UI. What does not: anything about
-one stage.
-"""
+"""Shared parts of the assets: their decorator, reading upstream rows, run tags and metadata."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,9 +6,9 @@ from typing import Any
 
 import dagster as dg
 
-from factible_assets.pipeline.checks.structural import judged, structural_specs
+from factible_assets.pipeline.checks.integrity import check_integrity, integrity_specs
 from factible_assets.pipeline.partitions import videos
-from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
+from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Record, Video
 from factible_assets.rows import VideoRows
 from factible_assets.wording import cell, plain, table
 from warehouse.errors import NotMaterializedError
@@ -24,14 +20,14 @@ from warehouse.versions import packaged_comments
 OWNERS = ["team:fact-checking"]
 
 GROUP = "fact_check"
-"""All assets are one group: of several, the UI shows boxes that hide them."""
-
-KINDS = {"python", "duckdb"}
+"""One group for all assets: with several, the UI folds them into boxes."""
 
 RETRIES = dg.RetryPolicy(
     max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.FULL
 )
-"""Two more tries for what another try may cure; bad input is a final failure."""
+
+ONE_RUN_PER_VIDEO = dg.BackfillPolicy.multi_run(max_partitions_per_run=1)
+"""Each video of a backfill has its own failure, retry and termination."""
 
 _LAUNCHERS = {
     "dagster/backfill": "backfill",
@@ -39,7 +35,7 @@ _LAUNCHERS = {
     "dagster/sensor_name": "sensor",
     "dagster/schedule_name": "schedule",
 }
-"""How Dagster itself marks who launched a run."""
+"""Dagster's tags of a run, by launcher."""
 
 _TYPE_WORDS = {
     "VARCHAR": "text",
@@ -53,44 +49,44 @@ _TAG_CHARACTERS = 120
 
 
 def final_failure(sentence: str) -> dg.Failure:
-    """Fail without another try: the input is wrong, and the sentence says what to do."""
+    """Return a failure that Dagster does not retry; the sentence says what to do."""
     return dg.Failure(sentence, allow_retries=False)
 
 
-def stored(now: Warehouse, video_id: str, *assets: str, also: Sequence[str] = ()) -> VideoRows:
-    """Return the newest sets of assets above; fail for good where one was never materialized.
+def read_upstream(
+    now: Warehouse, video_id: str, *assets: str, optional: Sequence[str] = ()
+) -> VideoRows:
+    """Read the current rows of upstream assets; rows of `optional` assets may be missing.
 
-    What is `also` wanted need not be there.
+    Assets read their inputs through this function: Dagster would open the warehouse for each input.
 
-    Dagster would open the warehouse once more for each input; a step opens it once.
+    Raises dagster.Failure: An asset was never materialized for the video. Never retried.
     """
-    found = now.read_video(video_id, {*assets, *also})
+    found = now.read_video(video_id, {*assets, *optional})
     if missing := {*assets} - found.sets.keys():
-        # The first of all: the others are made of it.
         first = min(missing, key=list(ASSET_RECORDS).index)
         raise final_failure(str(NotMaterializedError(first, video_id)))
     return found
 
 
 def launcher_of(tags: Mapping[str, str]) -> str:
-    """Say who launched a run, by the tags that Dagster gave it."""
+    """Return who launched a run, from the tags that Dagster gave it."""
     return next((who for tag, who in _LAUNCHERS.items() if tag in tags), "dagster")
 
 
 def is_last_try(context: dg.AssetExecutionContext) -> bool:
-    """Tell whether a failure of this try is the end of the step.
+    """Tell whether Dagster will not retry this step.
 
-    It must then allow no retries: of a failure that does, the UI says "Exceeded max_retries" and
-    nothing of what went wrong.
+    The last failure must not allow retries: otherwise the UI says "Exceeded max_retries" and hides
+    the reason.
     """
     return bool(context.retry_number >= RETRIES.max_retries)
 
 
 def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> None:
-    """Make a run findable by its video, title, channel and corpus, however it was launched.
+    """Tag a run with its video, title, channel, corpus and launcher, and `more`.
 
-    What its launcher has said already stays. `more` are further tags, such as how many claims: what
-    a run that is executed again has of the one before is not of it.
+    Tags that the launcher set stay. `more` replaces tags that a re-execution inherited.
     """
     known: Any = context.run.tags
     tags = {
@@ -108,8 +104,7 @@ def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> 
     }
     if new:
         context.instance.add_run_tags(context.run.run_id, new)
-        # The steps of a process share its run: the next one need not write the same.
-        known.update(new)
+        known.update(new)  # The next step of this process need not write them again.
 
 
 def video_asset(
@@ -117,39 +112,31 @@ def video_asset(
     code_version: str,
     description: str,
     *,
+    kind: str = "python",
     config_schema: Any = None,
     deps: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Make a function an asset that is made video by video and judged before it is kept.
+    """Decorate a function as an asset with a partition per video and an integrity check.
 
-    Without a schema of its knobs any that is given is refused.
+    Without a `config_schema` the asset accepts no options.
     """
     made: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
         name=name,
         description=description,
         partitions_def=videos,
+        backfill_policy=ONE_RUN_PER_VIDEO,
         deps=deps,
         config_schema=config_schema or {},
         retry_policy=RETRIES,
-        check_specs=structural_specs(name),
-        **looks(name, code_version),
+        check_specs=integrity_specs(name),
+        **static_metadata(name, code_version, kind),
     )
     return made
 
 
-def looks(asset: str, code_version: str) -> dict[str, Any]:
-    """Return what the UI shows of an asset and does not change from run to run."""
+def static_metadata(asset: str, code_version: str, kind: str) -> dict[str, Any]:
+    """Return the arguments of an asset definition that describe it in the UI."""
     comments, main = packaged_comments(), MAIN_RECORD[asset]
-    columns = [
-        dg.TableColumn(
-            name=column.name,
-            type="list of " * column.sql_type.endswith("[]")
-            + _TYPE_WORDS[column.sql_type.removesuffix("[]")],
-            description=comments.get(f"{main.table}.{column.name}"),
-            constraints=dg.TableColumnConstraints(nullable=column.nullable),
-        )
-        for column in columns_of(main)
-    ]
     tables = [
         (f"`{each.table}`", cell(comments.get(each.table) or "–", 400))
         for each in ASSET_RECORDS[asset]
@@ -158,39 +145,55 @@ def looks(asset: str, code_version: str) -> dict[str, Any]:
         "group_name": GROUP,
         "code_version": code_version,
         "owners": OWNERS,
-        "kinds": KINDS,
+        "kinds": {kind, "duckdb"},
         "metadata": {
-            "dagster/column_schema": dg.TableSchema(columns=columns),
+            "dagster/column_schema": column_schema(main),
             "dagster/table_name": main.table,
-            "tables": dg.MetadataValue.md(table(("table", "what stands in it"), tables)),
+            "tables": dg.MetadataValue.md(table(("table", "content"), tables)),
         },
     }
 
 
-def kept(
+def column_schema(record: type[Record]) -> dg.TableSchema:
+    """Return the columns of a record's table, with the comments of the schema."""
+    comments = packaged_comments()
+    columns = [
+        dg.TableColumn(
+            name=column.name,
+            type="list of " * column.sql_type.endswith("[]")
+            + _TYPE_WORDS[column.sql_type.removesuffix("[]")],
+            description=comments.get(f"{record.table}.{column.name}"),
+            constraints=dg.TableColumnConstraints(nullable=column.nullable),
+        )
+        for column in columns_of(record)
+    ]
+    return dg.TableSchema(columns=columns)
+
+
+def checked_results(
     asset: str, code_version: str, whole: VideoRows, seconds: float, metadata: Mapping[str, Any]
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-    """Yield an asset's rows as they are kept, judged among `whole`, the rows of the video.
+    """Validate the asset's rows against the whole video, then yield them.
 
-    They were made in `seconds`.
+    `seconds` is the compute time.
 
-    Raises dagster.Failure: They break a rule, and nothing is kept. The outcome was yielded.
+    Raises dagster.Failure: A row breaks a rule, so nothing is stored. The check result was yielded.
     """
-    outcomes, refusal = judged([asset], whole)
+    results, refusal = check_integrity([asset], whole)
     if refusal is not None:
-        yield from outcomes
+        yield from results
         raise refusal
     rows = AssetRows(whole.of_asset(asset), code_version, duration_seconds=seconds)
     yield dg.MaterializeResult(
         value=rows,
-        check_results=outcomes,
+        check_results=results,
         data_version=dg.DataVersion(rows.data_version),
         metadata=metadata,
     )
 
 
 def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:
-    """Return what the model calls of a stage took, if it made any: tokens, cost in US dollars."""
+    """Return the tokens and the cost in US dollars of model calls; nothing without calls."""
     made = list(calls)
     if not made:
         return {}
@@ -204,7 +207,7 @@ def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:
 
 
 def counts_by(values: Sequence[str | None]) -> str:
-    """Say how often each value occurs, the most frequent first."""
+    """Count each value, the most frequent first: "3 supports, 1 none"."""
     ordered = sorted(
         Counter(each or "none" for each in values).items(), key=lambda pair: (-pair[1], pair[0])
     )

@@ -1,10 +1,6 @@
-"""The asset `evaluation`: how good the newest answers are, corpus by corpus.
+"""The asset `evaluation`: metrics of the newest answers per corpus, with a check per target.
 
-What belongs here: reading, scoring, writing the figures, showing them, and the checks on them: one
-per metric with a target; below it they warn, or fail. What does not: metrics and plots
-(evaluation/), comparing figures with targets and their file (evaluation/targets.py).
-
-It belongs to no video, and to no fact-check: a job of its own materializes it.
+It belongs to no video. The automation condition materializes it after changes to `verdicts`.
 """
 
 import re
@@ -24,7 +20,7 @@ from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
 from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, assess, load_targets
-from factible_assets.pipeline.assets.common import GROUP, KINDS, OWNERS, final_failure
+from factible_assets.pipeline.assets.common import GROUP, OWNERS, final_failure
 from factible_assets.pipeline.launchpad import validated_schema
 from factible_assets.pipeline.partitions import PARTITION_TAG
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
@@ -37,10 +33,17 @@ CODE_VERSION = "1"
 READABLE = "targets_are_readable"
 
 _DRAWN_CORPORA = 5
-"""Pictures are kept in Dagster's event log, so that only some corpora get theirs there."""
+"""Dagster's event log stores the pictures, so only some corpora have them."""
 
 _MAIN = ("metric", "value", "baseline", "n", "unit", "95 % interval", "averaging")
-"""The columns of the main figures; what matters most stands in view."""
+"""The columns of the table of main figures."""
+
+AFTER_VERDICTS = (
+    dg.AutomationCondition.any_deps_updated().since_last_handled()
+    & ~dg.AutomationCondition.any_deps_in_progress()
+    & ~dg.AutomationCondition.in_progress()
+)
+"""Evaluate once after a batch of checks, so that the UI does not show the asset as unsynced."""
 
 
 class EvaluationConfig(StageConfig):
@@ -58,30 +61,27 @@ class EvaluationConfig(StageConfig):
 
 
 def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
-    """Return the asset, with a check for every metric that has a target.
-
-    `folders` are where the corpora are, and targets.yaml beside them.
-    """
+    """Return the asset, with a check per target. `folders` hold the corpora and targets.yaml."""
     defined = load_targets(folders)
 
     @dg.asset(
         name=NAME,
         group_name=GROUP,
-        # The last of the seven; what is new before it makes it out of date, and so this.
-        deps=[dg.AssetKey("verdicts")],
+        deps=["verdicts", "corpus_files"],
+        automation_condition=AFTER_VERDICTS,
         code_version=CODE_VERSION,
         config_schema=validated_schema(EvaluationConfig),
         owners=OWNERS,
-        kinds=KINDS,
+        kinds={"python", "duckdb"},
         check_specs=_quality_specs(defined),
         metadata={"dagster/table_name": "metrics"},
         description=(
-            "How good the newest answers are, corpus by corpus: every metric with its n, its "
-            "interval over videos and its baseline, the plots, and what became of the targets. "
-            "Each run adds to the history in the table metrics; the view metric_trend shows it."
+            "The quality of the newest answers per corpus: each metric with its n, its interval "
+            "over videos and its baseline, the plots, and the targets. Each run adds to the table "
+            "metrics; the view metric_trend shows the history."
         ),
     )
-    # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+    # No return annotation: the checks are outputs too.
     def evaluation(  # type: ignore[no-untyped-def]
         context: dg.AssetExecutionContext,
         warehouse: WarehouseResource,
@@ -89,7 +89,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         corpora: CorporaResource,
         reports: ReportsResource,
     ):
-        """Score what the warehouse holds."""
+        """Score the verdicts in the warehouse."""
         from factible_assets.evaluation.matching import default_matcher
 
         config = EvaluationConfig.model_validate(context.op_execution_context.op_config)
@@ -106,14 +106,13 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
             raise final_failure(str(unknown)) from unknown
         run = {"run_id": context.run.run_id, "evaluated_at": datetime.now(UTC)}
         rows = [row | run for name, each in evaluations.items() for row in metric_rows(name, each)]
-        # A step that is repeated writes its own again. Those of other runs stay.
+        # A retried step replaces its own rows.
         store.write_rows({"metrics": rows}, replacing=("run_id", context.run.run_id))
         targets = load_targets(folders)
         assessed = [
             one
             for name, each in evaluations.items()
-            # Of a corpus without annotations nobody said what it should be.
-            if each.annotated
+            if each.annotated  # Only annotated corpora can reach or miss a target.
             for one in assess(name, each.figures, targets)
         ]
         yield dg.MaterializeResult(
@@ -122,8 +121,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         )
         video_id = context.run.tags.get(PARTITION_TAG, "")
         if video_id and (links := reports.links(video_id)):
-            # Of a run that checked a video first this is the last that it shows: whoever followed
-            # it goes on from here.
+            # A run that checked a video ends with links to its report and its page at the desk.
             context.log_event(
                 dg.AssetObservation(asset_key="verdicts", partition=video_id, metadata=links)
             )
@@ -132,7 +130,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
 
 
 def metric_rows(corpus: str, evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return an evaluation as rows: the figures of the corpus, then those of each video."""
+    """Return rows: the figures of the corpus, then the figures of each video."""
     whole: tuple[str | None, Sequence[Figure]] = (None, evaluation.figures)
     return [
         {
@@ -155,7 +153,7 @@ def metric_rows(corpus: str, evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any]:
-    """Return what the UI shows: main figures and pictures where they stand, long tables folded."""
+    """Return main figures and pictures first, then the long tables, which the UI folds."""
     shown: dict[str, Any] = {}
     folded: dict[str, Any] = {}
     for place, (corpus, evaluation) in enumerate(evaluations.items()):
@@ -193,7 +191,7 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
 
 
 def _table(rows: Iterable[Mapping[str, Any]]) -> dg.TableMetadataValue:
-    """Return rows as a table, which the UI shows where it stands, however long it is."""
+    """Return a table that the UI never folds."""
     return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows])
 
 
@@ -203,7 +201,7 @@ _ORDER = ("reached", "undefined", "too few", "below target", "below floor")
 
 
 def _quality_specs(targets: Targets) -> list[dg.AssetCheckSpec]:
-    """Return one check per metric that has a target, and one on the file of targets itself."""
+    """Return a check per metric with a target, and one on the file of targets."""
     described = {READABLE: f"Every entry of {FILE_NAME} can be used; if not, its file and line."}
     for metric in targets.metrics:
         side = "above" if CATALOGUE[metric].better == "lower" else "below"
@@ -217,24 +215,21 @@ def _quality_specs(targets: Targets) -> list[dg.AssetCheckSpec]:
 
 
 def _check_name(metric: str) -> str:
-    """Return a metric's name in the letters that a check's may have."""
+    """Return a metric's name in the characters that Dagster allows for checks."""
     return re.sub(r"[^a-z0-9]+", "_", metric.lower()).strip("_")
 
 
 def _quality_results(
     defined: Targets, targets: Targets, assessments: Sequence[Assessment]
 ) -> list[dg.AssetCheckResult]:
-    """Return the outcome of every check, over all corpora.
+    """Return the result of every check over all corpora.
 
-    `defined` are the targets that the checks were made from, when the code was loaded; `targets`
-    those of now.
+    `defined` are the targets when Dagster loaded the definitions, `targets` the current ones.
     """
     problems = [str(problem) for problem in targets.problems]
     unseen = [metric for metric in targets.metrics if metric not in defined.metrics]
     if unseen:
-        problems.append(
-            f"The checks of {', '.join(unseen)} appear once the definitions are loaded again."
-        )
+        problems.append(f"Reload the definitions to see the checks of {', '.join(unseen)}.")
     readable = dg.AssetCheckResult(
         asset_key=NAME,
         check_name=READABLE,
@@ -263,8 +258,8 @@ def _quality_result(metric: str, assessed: Sequence[Assessment]) -> dg.AssetChec
             "reached": f"reaches its target {target}",
             "below target": f"misses its target {target}",
             "below floor": f"misses even its floor {floor}",
-            "undefined": "has nothing to rest on",
-            "too few": f"rests on fewer than {each.target.min_n} items and is not judged",
+            "undefined": "is undefined",
+            "too few": f"has fewer than {each.target.min_n} items and is not judged",
         }
         if each.outcome == worst:
             said.append(f"{each.corpus}: {metric} is {value} and {judged[each.outcome]}")
@@ -280,7 +275,7 @@ def _quality_result(metric: str, assessed: Sequence[Assessment]) -> dg.AssetChec
             "corpora": dg.MetadataValue.md(
                 table(("corpus", "value", "n", "target", "floor", "outcome"), rows)
             ),
-            # Numbers, so that Dagster draws their course over the evaluations.
+            # Dagster plots numbers over time.
             **{
                 f"{metric} of {corpus}": dg.MetadataValue.float(known)
                 for corpus, known in values.items()

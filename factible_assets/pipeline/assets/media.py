@@ -1,8 +1,4 @@
-"""The asset `media`: hints about the pictures of a video. Optional; no verdict reads it.
-
-What belongs here: reading what is known of the video, asking, metadata. What does not: what is
-asked and what it means (stages/media.py), who is asked (services/media.py).
-"""
+"""The asset `media`: hints about the pictures of a video. Optional; no verdict uses it."""
 
 import time
 from dataclasses import replace
@@ -11,7 +7,7 @@ import dagster as dg
 
 from factible_assets.config import Reasoners
 from factible_assets.pipeline.assets import common
-from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, Occasion
+from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, RunContext
 from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records import Claim
 from factible_assets.stages.media import examine
@@ -25,12 +21,13 @@ CODE_VERSION = "1"
 @common.video_asset(
     "media",
     CODE_VERSION,
-    "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): where "
-    "else they are and since when, traces of editing, a deepfake score. Hints for a reader; no "
-    "verdict rests on them.",
+    "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): other "
+    "places that show them and since when, traces of editing, a deepfake score. No verdict uses "
+    "them.",
+    kind="image",
     deps=["transcripts"],
 )
-# Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+# No return annotation: the checks are outputs too, and Dagster refuses one for several outputs.
 async def media(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
     services: FactCheckServices,
@@ -44,16 +41,16 @@ async def media(  # type: ignore[no-untyped-def]
     started = time.perf_counter()
     video_id, settings = context.partition_key, services.settings()
     with warehouse.store().snapshot() as now:
-        transcripts = common.stored(now, video_id, "transcripts")
+        transcripts = common.read_upstream(now, video_id, "transcripts")
         claims = now.read_current(Claim, video_id)
     video = transcripts.video
     common.tag_run(context, video)
     listed = corpora.read().find(video.video_id)
-    occasion = Occasion(context.run.run_id, video.video_id, context.log)
+    run = RunContext(context.run.run_id, video.video_id, context.log)
     async with (
         services.open(
             observer=LogObserver(context.log),
-            occasion=occasion,
+            run=run,
             reasoners=Reasoners(reasoner="embedded"),
             listed=listed,
         ) as opened,
@@ -73,8 +70,8 @@ async def media(  # type: ignore[no-untyped-def]
     metadata = {
         "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),
         "pictures": len(pictures),
-        "what became of them": common.counts_by([row.status for row in found]),
+        "outcomes": common.counts_by([row.status for row in found]),
     }
     whole = replace(transcripts, media=found)
-    for result in common.kept("media", CODE_VERSION, whole, seconds, metadata):
+    for result in common.checked_results("media", CODE_VERSION, whole, seconds, metadata):
         yield result

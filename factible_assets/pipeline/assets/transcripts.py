@@ -1,8 +1,4 @@
-"""The asset `transcripts`: the words of a video, with their times and speakers.
-
-What belongs here: finding the video in the corpora, asking the sources of transcripts, metadata.
-What does not: the sources (services/transcripts.py), offsets (stages/transcript.py).
-"""
+"""The asset `transcripts`: the words of a video, with their times and speakers."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -31,16 +27,15 @@ DUE_TAG = "due"
 
 
 class OutageFailure(dg.Failure):
-    """A source of transcripts failed, and may answer another time."""
+    """A source of transcripts failed, and may answer later."""
 
 
-def found_or_failure(
+def transcript_of(
     answer: base.TranscriptAnswer, advice: str = "", *, is_last_try: bool = False
 ) -> base.Found:
-    """Return the transcript; `advice` says what else can be done where there is none.
+    """Return the transcript in an answer. Without one, `advice` ends the error.
 
-    Raises dagster.Failure: there is none. Only an outage is tried again, unless it was the last
-    try.
+    Raises dagster.Failure: There is no transcript. Dagster retries an outage, except the last time.
     """
     match answer:
         case base.Found():
@@ -51,10 +46,10 @@ def found_or_failure(
             raise common.final_failure(f"{answer.reason} {advice}".rstrip())
 
 
-def video_or_failure(reading: CorporaReading, video_id: str) -> Video:
-    """Return what is known of a video: its corpus entry, or nothing but its YouTube id.
+def listed_video(reading: CorporaReading, video_id: str) -> Video:
+    """Return the video of a corpus entry, or a bare video for a YouTube id that no corpus lists.
 
-    Raises dagster.Failure: no corpus lists it and it is no YouTube id. Never tried again.
+    Raises dagster.Failure: No corpus lists the id, and it is no YouTube id. Never retried.
     """
     listed = reading.find(video_id)
     if listed is not None:
@@ -64,33 +59,32 @@ def video_or_failure(reading: CorporaReading, video_id: str) -> Video:
     if reading.problems:
         problems = "; ".join(str(problem) for problem in reading.problems)
         raise common.final_failure(
-            f"The video {video_id!r} is in no corpus that could be read, and some could not: "
+            f"No readable corpus lists the video {video_id!r}, and these files are unreadable: "
             f"{problems}"
         )
     raise common.final_failure(
-        f"The video {video_id!r} is in no corpus, and is no YouTube id. "
-        f"{_remedy_of_unlisted(reading, video_id)}"
+        f"No corpus lists the video {video_id!r}, and it is no YouTube id. "
+        f"{_remedy_for_unlisted(reading, video_id)}"
     )
 
 
-def _remedy_of_unlisted(reading: CorporaReading, video_id: str) -> str:
-    """Say what to do about a partition that names no video: a link, a slip, or neither."""
+def _remedy_for_unlisted(reading: CorporaReading, video_id: str) -> str:
     try:
         meant = bare_id(video_id.strip())
     except NotAVideoLinkError as error:
         return str(error)
     if meant != video_id:
-        return f"Add the partition {meant} instead, which that names, and materialize it."
+        return f"Add its partition {meant} instead, and materialize that."
     if near := did_you_mean(meant, (listed.video.video_id for listed in reading.everything())):
         return f"{near} Materialize that partition, and delete this one."
     return (
-        "List it, with its transcript file, with the job add_video, in a YAML file in corpora/ or "
-        "by `factible corpus add`, and materialize it again."
+        "List it with its transcript file, by the job add_video, a YAML file in corpora/ or "
+        "`factible corpus add`, and materialize it again."
     )
 
 
 def with_details(video: Video, details: base.VideoDetails | None) -> Video:
-    """Fill the gaps of a video with what its platform says; what a corpus says stands."""
+    """Fill the gaps of a video with the platform's details; values of a corpus stay."""
     if details is None:
         return video
     has_title = video.title != video.video_id
@@ -104,26 +98,26 @@ def with_details(video: Video, details: base.VideoDetails | None) -> Video:
     )
 
 
-async def obtained(
+async def obtain_transcript(
     video: Video,
     reading: CorporaReading,
     settings: Callable[[], Settings],
     *,
-    tell: Callable[[str, float], None] = lambda _, __: None,
+    on_progress: Callable[[str, float], None] = lambda _, __: None,
     is_last_try: bool = False,
 ) -> tuple[VideoRows, Sequence[str]]:
-    """Ask the sources of transcripts; return rows, and the details that the platform left out.
+    """Ask the sources of transcripts; return the rows, and the details that the platform lacked.
 
-    `tell` hears, in words and as a share, how far a source has come that takes minutes.
+    `on_progress` gets a sentence and a share, from sources that take minutes.
 
-    Raises dagster.Failure: There is no transcript, or nobody speaks in it.
+    Raises dagster.Failure: There is no transcript, or it has no words.
     """
-    # Loaded late: the clients of the sources take a while to load.
+    # The clients of the sources load slowly.
     from factible_assets.services.transcripts import WantedVideo, find_transcript
 
     video_id, advice = video.video_id, ""
     listed = reading.find(video_id)
-    wanted = WantedVideo(video_id, video.language, on_progress=tell)
+    wanted = WantedVideo(video_id, video.language, on_progress=on_progress)
     if listed is not None:
         wanted = replace(
             wanted,
@@ -138,7 +132,7 @@ async def obtained(
             place = f"name a file under `transcript` in {listed.file}, line {listed.line}."
         advice = f"Or bring its captions yourself: {place}"
     answer = await find_transcript(wanted, settings)
-    found = found_or_failure(answer, advice, is_last_try=is_last_try)
+    found = transcript_of(answer, advice, is_last_try=is_last_try)
     transcript, segments = stored_transcript(video_id, found.transcript, provider=found.provider)
     rows = VideoRows.of([with_details(video, found.details), transcript, *segments])
     return rows, found.details.problems if found.details else ()
@@ -147,10 +141,12 @@ async def obtained(
 @common.video_asset(
     "transcripts",
     CODE_VERSION,
-    "The video and the raw text of what is said in it, with the time of every caption. All later "
-    "offsets index this text as it is stored.",
+    "The video and the raw text of its speech, with the time of every caption. All later offsets "
+    "index this stored text.",
+    kind="youtube",
+    deps=["youtube", "corpus_files"],
 )
-# Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+# No return annotation: the checks are outputs too, and Dagster refuses one for several outputs.
 async def transcripts(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
     corpora: CorporaResource,
@@ -160,23 +156,23 @@ async def transcripts(  # type: ignore[no-untyped-def]
     """Obtain the transcript of one video from the first source that has it."""
     started = time.perf_counter()
     reading = corpora.read()
-    wanted = video_or_failure(reading, context.partition_key)
+    wanted = listed_video(reading, context.partition_key)
     common.tag_run(context, wanted)
     if reading.find(wanted.video_id) is None:
-        # A file that cannot be read must not look like one that lists nothing.
+        # An unreadable file may list the video.
         for problem in reading.problems:
             context.log.warning(str(problem))
     with CANCELLATIONS.cancellable(context.run.run_id):
         try:
-            found, problems = await obtained(
+            found, problems = await obtain_transcript(
                 wanted,
                 reading,
                 services.settings,
-                tell=LogObserver(context.log, observer).transcript_progressed,
+                on_progress=LogObserver(context.log, observer).transcript_progressed,
                 is_last_try=common.is_last_try(context),
             )
         except OutageFailure:
-            # By this tag, the schedule videos_due finds the videos to ask for again.
+            # The schedule videos_due finds the runs to repeat by this tag.
             context.instance.add_run_tags(context.run.run_id, {DUE_TAG: "transcript"})
             raise
     video, (transcript,), segments = found.video, found.transcripts, found.segments
@@ -197,5 +193,5 @@ async def transcripts(  # type: ignore[no-untyped-def]
         "seconds": round(seconds, 3),
         **({"details missing": " ".join(problems)} if problems else {}),
     }
-    for result in common.kept("transcripts", CODE_VERSION, found, seconds, metadata):
+    for result in common.checked_results("transcripts", CODE_VERSION, found, seconds, metadata):
         yield result

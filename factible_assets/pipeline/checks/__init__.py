@@ -1,1 +1,1 @@
-"""Asset checks: what is said of rows and of figures in Dagster, and what that stops."""
+"""Asset checks on rows and on verdicts."""

@@ -1,10 +1,8 @@
-"""The check on verdicts that tells when a claim's verdict turned.
+"""The check on `verdicts` that warns if a verdict changed its stance.
 
-What belongs here: which changes are worth a warning, and how they read. What does not: what counts
-as a change (the view verdict_changes in warehouse/views/20_analysis.sql).
-
-A flip is news and no defect: the check warns and never blocks. It is judged in the step that writes
-the verdicts: a step of its own costs six events and one more opening of the warehouse.
+It never blocks, because a flip is news, not a defect. The view verdict_changes defines a change.
+The step that writes the verdicts also runs this check, which saves six events and one opening of
+the warehouse.
 """
 
 from collections.abc import Mapping
@@ -13,7 +11,7 @@ from typing import Any
 
 import dagster as dg
 
-from factible_assets.pipeline.checks.structural import check_spec
+from factible_assets.pipeline.checks.integrity import check_spec
 from factible_assets.rows import VerdictChange
 from factible_assets.wording import cell, table
 from resources.statements import statements
@@ -23,7 +21,7 @@ from warehouse.store import Warehouse
 FLIPS = check_spec(
     "verdict_flips",
     "verdicts",
-    "Warns when a claim's verdict is another one than after its last complete check.",
+    "Warns if a claim's verdict differs from its last complete check.",
     blocking=False,
 )
 
@@ -32,7 +30,7 @@ _SQL = statements("factible_assets.pipeline.checks", "verdict_changes.sql")
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
-    """What one run changed of what was known of a video."""
+    """The changes of one run to a video."""
 
     verdicts: tuple[VerdictChange, ...]
     overlap: float | None
@@ -40,25 +38,24 @@ class RunChanges:
 
     @property
     def flips(self) -> tuple[VerdictChange, ...]:
-        """The verdicts that turned."""
         return tuple(change for change in self.verdicts if change.change == "flip")
 
 
 def read_changes(store: Warehouse, video_id: str, run_id: str) -> RunChanges:
-    """Return what a run changed. Raises WarehouseError if the file cannot be opened."""
+    """Read the changes of a run. Raises WarehouseError: The warehouse cannot be opened."""
     key = [run_id, video_id]
     with store.connection(read_only=True) as connection:
         verdicts = connection.execute(_SQL["changes"], key).fetchall()
         ((overlap,),) = connection.execute(_SQL["overlap"], key).fetchall()
         sources = connection.execute(_SQL["sources"], key).fetchall()
-    turned = tuple(VerdictChange(*map(aware, row)) for row in verdicts)
-    return RunChanges(turned, overlap, dict(sources))
+    changes = tuple(VerdictChange(*map(aware, row)) for row in verdicts)
+    return RunChanges(changes, overlap, dict(sources))
 
 
-def check_result(
+def check_flips(
     changes: RunChanges, links: Mapping[str, dg.MetadataValue[Any]]
 ) -> dg.AssetCheckResult:
-    """Return how the check judges what a run changed, the links first."""
+    """Return the result of the check, with the links first in its metadata."""
     sources = ", ".join(f"{number} {change}" for change, number in changes.sources.items())
     metadata: dict[str, dg.MetadataValue] = {
         **links,
@@ -69,7 +66,6 @@ def check_result(
     if changes.overlap is not None:
         metadata["overlap of sources (Jaccard)"] = dg.MetadataValue.float(changes.overlap)
     if changes.verdicts:
-        # What claims say is text from outside.
         rows = [(cell(each.claim or ""), each.words) for each in changes.verdicts]
         metadata["changes"] = dg.MetadataValue.md(table(("claim", "change"), rows))
     return dg.AssetCheckResult(

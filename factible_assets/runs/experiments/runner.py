@@ -29,7 +29,7 @@ from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.evaluation.tables import columns_of
 from factible_assets.pipeline.assets.claim_checks import asset_rows
-from factible_assets.pipeline.resources import Occasion, open_services
+from factible_assets.pipeline.resources import RunContext, open_services
 from factible_assets.records import Claim, Evidence, Query, Record, Search, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.runs.experiments import surroundings
@@ -277,7 +277,7 @@ class _Check:
         async with open_services(
             self.choice.settings,
             observer=timer,
-            occasion=Occasion(f"experiment {self.experiment}", subject, _log),
+            run=RunContext(f"experiment {self.experiment}", subject, _log),
             reasoners=self.choice.reasoners,
             web=self.choice.web,
             listed=self.listed,

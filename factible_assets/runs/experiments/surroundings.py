@@ -19,7 +19,7 @@ import dagster as dg
 import factible_assets
 from factible_assets.config import FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.pipeline.assets.transcripts import obtained, video_or_failure
+from factible_assets.pipeline.assets.transcripts import listed_video, obtain_transcript
 from factible_assets.rows import VideoRows
 from factible_assets.runs.experiments.plan import STAGES, Variant, settings_of, stage_keys
 from factible_assets.services import reasoning
@@ -160,7 +160,7 @@ def _digest_of(files: Iterable[Path]) -> str:
 
 
 class NoTranscriptError(Exception):
-    """A transcript cannot be obtained. The message is a sentence with the remedy."""
+    """A transcript cannot be obtain_transcript. The message is a sentence with the remedy."""
 
 
 async def transcript_of(
@@ -171,7 +171,7 @@ async def transcript_of(
     The production warehouse comes first, then the file that a corpus names, then the transcript
     that the experiment's `own` file keeps, then YouTube.
 
-    Raises NoTranscriptError: It cannot be obtained.
+    Raises NoTranscriptError: It cannot be obtain_transcript.
     """
     listed = corpora.find(video_id)
     has_file = listed is not None and listed.transcript is not None
@@ -184,9 +184,10 @@ async def transcript_of(
     if not (has_file or fetch):
         return None
     try:
-        rows, _ = await obtained(video_or_failure(corpora, video_id), corpora, lambda: settings)
+        video = listed_video(corpora, video_id)
+        rows, _ = await obtain_transcript(video, corpora, lambda: settings)
     except dg.Failure as failure:
         raise NoTranscriptError(
-            failure.description or f"The transcript of {video_id} could not be obtained."
+            failure.description or f"The transcript of {video_id} could not be obtain_transcript."
         ) from failure
     return rows

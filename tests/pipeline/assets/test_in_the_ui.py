@@ -7,7 +7,7 @@ import pytest
 
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.pipeline.assets.common import launcher_of
-from factible_assets.pipeline.assets.transcripts import DUE_TAG, found_or_failure, video_or_failure
+from factible_assets.pipeline.assets.transcripts import DUE_TAG, listed_video, transcript_of
 from factible_assets.services import transcripts
 from factible_assets.services.transcripts import TranscriptSource
 from factible_assets.settings import Settings
@@ -33,9 +33,11 @@ def test_a_run_is_found_by_its_video_its_corpus_and_its_launcher(pipeline: Pipel
     assert {**run.tags, **wanted} == run.tags
 
     shown = dict(result.asset_materializations_for_node("claim_checks")[-1].metadata)
-    assert list(shown)[:3] == ["report", "index of reports", "verdict 1"], "the outcome comes first"
-    assert "leaning" in str(shown["verdict 1"].value)
-    assert len(str(shown["verdict 2"].value)) < INLINE_CHARACTERS
+    report, index, first, second, *_ = shown
+    assert (report, index) == ("report", "index of reports"), "the links come first"
+    assert first.startswith("1. ")
+    assert "leaning" in str(shown[first].value)
+    assert len(str(shown[second].value)) < INLINE_CHARACTERS
     for chart in ("outcomes", "seconds by stage"):
         assert len(str(shown[chart].value)) < INLINE_CHARACTERS
     assert "https://" in str(shown["verdicts"].value), "sources are linked beside the verdict"
@@ -89,28 +91,28 @@ def test_who_launched_a_run_is_told_by_dagsters_own_tags(
     [
         ("everyday-belief-talk", "Did you mean 'everyday-beliefs-talk'?"),
         ("Everyday-Beliefs-Talk", "Did you mean 'everyday-beliefs-talk'?"),
-        ("https://youtu.be/dQw4w9WgXcQ", "Add the partition dQw4w9WgXcQ instead"),
+        ("https://youtu.be/dQw4w9WgXcQ", "Add its partition dQw4w9WgXcQ instead"),
         ("https://www.youtube.com/@x", "names a channel, not a video"),
-        ("zzz", "List it, with its transcript file, with the job add_video"),
+        ("zzz", "List it with its transcript file, by the job add_video"),
     ],
 )
 def test_a_partition_that_names_no_video_fails_for_good_and_says_what_to_do(
     reading: CorporaReading, partition: str, words: str
 ) -> None:
     with pytest.raises(dg.Failure) as failure:
-        video_or_failure(reading, partition)
+        listed_video(reading, partition)
     assert words in str(failure.value.description)
     assert failure.value.allow_retries is False
 
 
 def test_a_bare_youtube_id_needs_no_corpus(reading: CorporaReading) -> None:
     assert reading.find("-abcDEF_123") is None
-    wanted = video_or_failure(reading, "-abcDEF_123")
+    wanted = listed_video(reading, "-abcDEF_123")
     assert wanted.url == "https://www.youtube.com/watch?v=-abcDEF_123"
 
 
 def test_an_outage_is_tried_again_and_keeps_its_sentence_at_the_last_try() -> None:
     for is_last in (False, True):
         with pytest.raises(dg.Failure, match="YouTube could not be reached") as failure:
-            found_or_failure(Outage("YouTube could not be reached."), is_last_try=is_last)
+            transcript_of(Outage("YouTube could not be reached."), is_last_try=is_last)
         assert failure.value.allow_retries is not is_last

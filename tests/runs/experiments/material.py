@@ -11,7 +11,7 @@ from typing import Any
 
 from factible_assets.config import Reasoners
 from factible_assets.corpora.reading import CorporaReading, load_corpora
-from factible_assets.pipeline.resources import Occasion
+from factible_assets.pipeline.resources import RunContext
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.runs.experiments.plan import Experiment, load_experiment
 from factible_assets.settings import Settings
@@ -121,7 +121,7 @@ class Machine:
     world: World = field(default_factory=small_world)
     opened: list[str] = field(default_factory=list)
     models: list[str | None] = field(default_factory=list)
-    wishes: list[dict[str, Any]] = field(default_factory=list)
+    options: list[dict[str, Any]] = field(default_factory=list)
 
     @asynccontextmanager
     async def open(
@@ -129,14 +129,14 @@ class Machine:
         settings: Settings,
         *,
         observer: Observer,
-        occasion: Occasion,
+        run: RunContext,
         reasoners: Reasoners,
         web: str,
         **others: Any,
     ) -> AsyncIterator[Services]:
-        self.opened.append(occasion.video_id)
+        self.opened.append(run.video_id)
         self.models.append(settings.model)
-        self.wishes.append(others)
+        self.options.append(others)
         yield self.services(observer)
 
     def services(self, observer: Observer) -> Services:

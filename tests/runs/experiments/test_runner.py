@@ -306,7 +306,7 @@ def test_the_option_and_the_corpus_entry_rate_pages_as_in_a_check(
     corpus = settings.home_corpora / "small.yaml"
     corpus.write_text(corpus.read_text().replace("{id: talk-", "{pages_rating: low, id: talk-"))
     run(experiment_of("experiment: e\nsettings: {pages_rating: high}\n", settings), settings)
-    told = {(each["listed"].entry.pages_rating, each["pages_rating"]) for each in machine.wishes}
+    told = {(each["listed"].entry.pages_rating, each["pages_rating"]) for each in machine.options}
     assert told == {("low", "high")}
 
 

@@ -1,0 +1,105 @@
+"""The blocking asset check `integrity`, which applies the rules of stages/integrity.py.
+
+An asset has one check for all rules: each check costs three events and a query per run. The step
+that computes rows also checks them before it writes them, so rows that break a blocking rule are
+never stored and the last good set stays current. A check in a later step would come too late.
+"""
+
+import warnings
+from collections.abc import Collection, Sequence
+
+import dagster as dg
+
+from factible_assets.config import SearchConfig
+from factible_assets.pipeline.partitions import videos
+from factible_assets.rows import VideoRows
+from factible_assets.stages.integrity import RuleResult, judge, rules_of
+from factible_assets.wording import cell, table
+
+INTEGRITY = "integrity"
+
+_MAX_SHOWN = 50
+
+
+def check_spec(name: str, asset: str, description: str, *, blocking: bool) -> dg.AssetCheckSpec:
+    """Return the spec of a check that Dagster records per video."""
+    with warnings.catch_warnings():
+        # Partitioned checks are a preview in Dagster 1.13. Without a partition, the result of one
+        # video would replace the result of every other.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return dg.AssetCheckSpec(
+            name=name,
+            asset=asset,
+            description=description,
+            blocking=blocking,
+            partitions_def=videos,
+        )
+
+
+def integrity_specs(*assets: str) -> list[dg.AssetCheckSpec]:
+    specs = []
+    for asset in assets:
+        rules = "; ".join(rule.name.replace("_", " ") for rule in rules_of(asset))
+        description = f"Every row keeps the rules of its asset: {rules}."
+        specs.append(check_spec(INTEGRITY, asset, description, blocking=True))
+    return specs
+
+
+def check_integrity(
+    assets: Collection[str], rows: VideoRows, limits: SearchConfig | None = None
+) -> tuple[list[dg.AssetCheckResult], dg.Failure | None]:
+    """Check the rows of some assets against their rules.
+
+    Returns a result per asset, in their order, and the failure to raise if a blocking rule is
+    broken. Yield the results before you raise the failure, so that Dagster records them.
+    """
+    found = judge(assets, rows, limits)
+    results = [
+        _result(asset, [each for each in found if each.rule.asset == asset]) for asset in assets
+    ]
+    refused = [each for each in found if each.refuses]
+    if not refused:
+        return results, None
+    broken = "; ".join(
+        f"{each.rule.asset}, {each.rule.name}: {_first_violation(each)}" for each in refused
+    )
+    sentence = (
+        f"The rows break {len(refused)} of their rules, so nothing was written and the last good "
+        f"rows stay. {broken} The pipeline or a service that it asked has a defect: the checks of "
+        "the asset list every row; please report it with them."
+    )
+    return results, dg.Failure(sentence, allow_retries=False)
+
+
+def _result(asset: str, rules: Sequence[RuleResult]) -> dg.AssetCheckResult:
+    broken = [each for each in rules if each.violations]
+    refuses = any(each.refuses for each in rules)
+    metadata: dict[str, dg.MetadataValue] = {
+        "violations": dg.MetadataValue.int(sum(len(each.violations) for each in broken))
+    }
+    for each in rules:
+        outcome = f"{len(each.violations)} rows break it" if each.violations else "holds"
+        metadata[each.rule.name] = dg.MetadataValue.text(f"{outcome}: {each.rule.description}")
+    if broken:
+        rows = [
+            (each.rule.name, cell(row), cell(problem, 300))
+            for each in broken
+            for row, problem in each.violations
+        ]
+        shown = table(("rule", "row", "problem"), rows[:_MAX_SHOWN])
+        metadata["rows"] = dg.MetadataValue.md(shown)
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=INTEGRITY,
+        passed=not broken,
+        severity=dg.AssetCheckSeverity.ERROR if refuses else dg.AssetCheckSeverity.WARN,
+        metadata=metadata,
+        description=" ".join(f"{each.rule.name}: {_first_violation(each)}" for each in broken)
+        or f"All {len(rules)} rules hold for every row.",
+    )
+
+
+def _first_violation(result: RuleResult) -> str:
+    (row, problem), more = result.violations[0], len(result.violations) - 1
+    others = f" and {more} more" if more else ""
+    return f"{row}: {problem}{others}."
