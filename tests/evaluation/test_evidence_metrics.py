@@ -117,10 +117,7 @@ def test_contradicted_readings_are_a_share_of_readings_with_a_quote() -> None:
     found = contradicted_readings(VideoRows(evidence=rows))
     assert (found.numerator, found.denominator) == (1, 2)
     check = check_contradictions(VideoRows(evidence=rows))
-    assert (check.passed, check.description) == (
-        False,
-        "1 of 2 readings contradicted their quote.",
-    )
+    assert (check.passed, check.description) == (False, "1 of 2 readings contradicted their quote.")
     assert check_contradictions(VideoRows(evidence=rows[:1])).passed
 
 

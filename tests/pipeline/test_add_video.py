@@ -119,7 +119,10 @@ def test_adding_a_listed_video_again_checks_it_and_lists_it_no_second_time(
         ({"video": "my-talk", "transcript": "/etc/passwd"}, "FACTIBLE_TRANSCRIPT_FOLDERS"),
         ({"video": "my-talk", "transcript": "~nobodyx/a.vtt"}, "'~nobodyx/a.vtt' is invalid"),
         ({"video": "my-talk", "transcript": "HOME/a\0.vtt"}, "NUL byte. Give the absolute"),
-        ({"video": "my-talk", "transcript": "HOME/../../etc/passwd"}, "is in none of the permitted folders"),
+        (
+            {"video": "my-talk", "transcript": "HOME/../../etc/passwd"},
+            "is in none of the permitted folders",
+        ),
         ({"video": "my-talk", "transcript": "HOME/talk.vtt"}, "talk.vtt"),
         ({"video": "dQw4w9WgXcQ", "published_on": "2020-13-01"}, "published_on is '2020-13-01'"),
     ],
