@@ -372,9 +372,9 @@ def test_settings_env_file_and_doctor_know_a_search_provider_as_the_table_has_it
     provider = PROVIDERS[name]  # type: ignore[index]
     assert name in EXAMPLE
     assert provider.remedy
-    if provider.given is not None:
-        assert f"#{variable(provider.given)}=" in EXAMPLE
-        assert variable(provider.given) in provider.remedy
+    if provider.setting is not None:
+        assert f"#{variable(provider.setting)}=" in EXAMPLE
+        assert variable(provider.setting) in provider.remedy
     if provider.client.address:
         assert name in get_args(Endpoint)
 
@@ -571,7 +571,7 @@ def test_a_youtube_video_needs_no_corpus(tmp_path: Path) -> None:
     reading = load_corpora([tmp_path])
     wanted = listed_video(reading, "-LDjqcvSbP4")
     assert wanted.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
-    with pytest.raises(dg.Failure, match="No corpus lists .* no YouTube id"):
+    with pytest.raises(dg.Failure, match="and it is no YouTube id"):
         listed_video(reading, "my-favourite-talk")
 
 
@@ -679,8 +679,8 @@ def test_a_default_is_remarked_on_only_if_nobody_wished_otherwise(tmp_path: Path
     assert search_remark(settings(tmp_path, web="archive"), "auto", None) is None
     live = settings(tmp_path, web="live")
     told = search_remark(live, "auto", "miniature") or ""
-    assert "FACTIBLE_WEB=live is not followed here" in told
-    assert "its own web, miniature" in told
+    assert "FACTIBLE_WEB=live does not apply" in told
+    assert "names the web miniature" in told
     assert search_remark(live, "live", "miniature") is None
     assert search_remark(live, "auto", "live") is None
     assert search_remark(settings(tmp_path, search="wikipedia"), "auto", None) is None

@@ -1,10 +1,7 @@
-"""Which parts are set up, which of them answer, and what to do about the others.
+"""Checks which parts are set up, which of them work, and how to repair the others.
 
-What belongs here: one cheap call to each service that is configured, and its outcome as a sentence.
-What does not: printing them (cli/machine.py). No finding holds a key or a password.
-
-A service that is not configured is not asked. What needs no configuration (YouTube, the domain
-registries) is asked only when a caller wants the network tried.
+It makes one cheap call to each configured service. Services that need no configuration (YouTube,
+the domain registries) are called only with `network`. No result contains a key or a password.
 """
 
 from __future__ import annotations
@@ -39,24 +36,24 @@ _QUERY = "water boils at lower temperature at altitude"
 _PAGE = "https://www.example.com/"
 _DOMAIN = "iana.org"
 _VIDEO = "jNQXAC9IVRw"
-"""The first video on YouTube, which is likely to stay."""
+"""The first video on YouTube."""
 
-_IMPATIENT = RetryPolicy(attempts=1)
+_NO_RETRY = RetryPolicy(attempts=1)
 
 _ON_THIS_MACHINE = {
     *("settings", "keys", "data folder", "warehouse", "archive", "cache"),
     *("rating sets", "browser", "stance model"),
 }
 _OFFLINE = (
-    "What works offline: transcript files checked against pages of your own (--pages FOLDER), the "
-    "archive (--web archive) or the demo's web (--web miniature), by the embedded engine "
+    "Offline you can check transcript files against pages of your own (--pages FOLDER), the "
+    "archive (--web archive) or the demo's web (--web miniature), with the embedded engine "
     "(--reasoner embedded) or a model on this machine (FACTIBLE_MODEL)."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PartStatus:
-    """What is known of one part. `answers` is None where it was not asked."""
+    """The state of one part. `answers` is None if no call was made."""
 
     service: str
     configured: bool
@@ -66,27 +63,26 @@ class PartStatus:
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is set up and does not work."""
         return self.configured and self.answers is False
 
 
 async def examine(settings: Settings, *, network: bool = False) -> list[PartStatus]:
-    """Look at every part, at all at once; with `network` at what needs no configuration too."""
+    """Check every part concurrently; with `network` also the services without configuration."""
     async with AsyncExitStack() as stack:
-        http = await stack.enter_async_context(search.service_client(settings, retry=_IMPATIENT))
+        http = await stack.enter_async_context(search.service_client(settings, retry=_NO_RETRY))
         found: list[Any] = await asyncio.gather(
-            asyncio.to_thread(_kept_here, settings),
+            asyncio.to_thread(_local_parts, settings),
             asyncio.to_thread(_rating_sets, settings),
             _models(settings, stack),
             *_services(settings, http, network=network),
         )
-    return _advised_offline(
+    return _with_offline_advice(
         [one for each in found for one in (each if isinstance(each, list) else [each])]
     )
 
 
-def _advised_offline(findings: list[PartStatus]) -> list[PartStatus]:
-    """Say what helps a machine without a network: no key and no address does."""
+def _with_offline_advice(findings: list[PartStatus]) -> list[PartStatus]:
+    """Replace remedies by advice for work offline if no service could be reached."""
     asked = [each for each in findings if each.service not in _ON_THIS_MACHINE]
     reached = any(each.answers and not each.service.startswith("model ") for each in asked)
     lost = [each for each in asked if each.is_broken]
@@ -103,10 +99,10 @@ def _advised_offline(findings: list[PartStatus]) -> list[PartStatus]:
     ]
 
 
-async def _asked(
+async def _ask(
     idle: PartStatus, problem: Callable[[], Awaitable[str | None]], answer: str, *, asks: bool
 ) -> PartStatus:
-    """Ask a service, if it is asked; `problem` becomes what is wrong, None if nothing is."""
+    """Return `idle`, or with `asks` the result of `problem`, which returns an error or None."""
     if not asks:
         return idle
     try:
@@ -118,18 +114,18 @@ async def _asked(
         wrong = str(error)
     if wrong is None:
         return PartStatus(idle.service, True, True, answer)
-    remedy = "Correct this, or take its settings out of .env."
+    remedy = "Correct this, or remove its settings from .env."
     return PartStatus(idle.service, True, False, wrong, remedy)
 
 
 # --- This machine -------------------------------------------------------------------------------
 
 
-def _kept_here(settings: Settings) -> list[PartStatus]:
+def _local_parts(settings: Settings) -> list[PartStatus]:
     unknown = unknown_variables()
     return [
         *([PartStatus("settings", False, None, unknown)] if unknown else []),
-        _folder("data folder", settings.home, "Set FACTIBLE_HOME to a folder you may write to."),
+        _folder("data folder", settings.home, "Set FACTIBLE_HOME to a writable folder."),
         _warehouse(settings),
         *_archive(settings.archive),
         _folder("cache", settings.cache, "Correct its permissions, or remove it."),
@@ -137,31 +133,29 @@ def _kept_here(settings: Settings) -> list[PartStatus]:
 
 
 def _folder(name: str, place: Path, remedy: str) -> PartStatus:
-    """Try whether a folder can be written, or made; nothing is left behind."""
+    """Test whether a folder is writable or can be created."""
     existing = next(each for each in (place, *place.parents) if each.exists())
     try:
         if existing == place:
             with tempfile.TemporaryFile(dir=place):
                 pass
-            return PartStatus(name, True, True, f"{place} can be written.")
+            return PartStatus(name, True, True, f"{place} is writable.")
     except OSError as error:
-        return PartStatus(
-            name, True, False, f"{place} cannot be written: {error.strerror}.", remedy
-        )
+        return PartStatus(name, True, False, f"{place} is not writable: {error.strerror}.", remedy)
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
-        return PartStatus(name, True, True, f"{place} is made when it is needed.")
-    return PartStatus(name, True, False, f"{place} cannot be made in {existing}.", remedy)
+        return PartStatus(name, True, True, f"factible creates {place} when needed.")
+    return PartStatus(name, True, False, f"factible cannot create {place} in {existing}.", remedy)
 
 
 def _warehouse(settings: Settings) -> PartStatus:
     connector = settings.warehouse.waiting(_LOCK_SECONDS)
     if not connector.exists():
-        return PartStatus("warehouse", True, None, "It is made by the first check.")
+        return PartStatus("warehouse", True, None, "The first check creates it.")
     try:
         with Warehouse(connector).snapshot():
             pass
         connector.refuse_damage(thoroughly=True)
-        return PartStatus("warehouse", True, True, f"{connector} can be read.")
+        return PartStatus("warehouse", True, True, f"{connector} is readable.")
     except WarehouseError as error:
         return PartStatus("warehouse", True, False, str(error))
 
@@ -170,7 +164,7 @@ def _archive(path: Path) -> Iterator[PartStatus]:
     try:
         if path.exists():
             Archive(path).collections()
-            yield PartStatus("archive", True, True, f"{path} can be opened.")
+            yield PartStatus("archive", True, True, f"{path} is readable.")
     except ArchiveError as error:
         yield PartStatus("archive", True, False, str(error))
 
@@ -196,7 +190,7 @@ def _browser(settings: Settings) -> PartStatus:
         remedy = "For pages that need scripts: pip install 'factible-assets[browser]'."
         return PartStatus("browser", False, None, "The extra is not installed.", remedy)
     if executable is not None:
-        drawn = f"{executable} draws pages that need scripts."
+        drawn = f"{executable} renders pages that need scripts."
         return PartStatus("browser", True, True, drawn, "" if is_sandboxed() else UNSANDBOXED)
     if settings.browser != "auto":
         sentence = f"There is no browser at {settings.browser}."
@@ -210,7 +204,7 @@ def _reader(settings: Settings) -> PartStatus:
     sentence = f"Without a large language model, pages are read by {reasoning.READERS[here]}."
     if here == "labels":
         return PartStatus("reader", True, True, sentence)
-    remedy = "For a small language model that reads pages far better: factible models pull reader."
+    remedy = "A small language model reads pages far better: factible models pull reader."
     return PartStatus("reader", here != "plain", here != "plain" or None, sentence, remedy)
 
 
@@ -248,7 +242,7 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[PartStatus]
 def _services(
     settings: Settings, http: HttpClient, *, network: bool
 ) -> Iterator[Awaitable[PartStatus]]:
-    """Ask the services of the web, or say of each why it is not asked."""
+    """Call the services of the web, or say why not."""
 
     async def searched(name: SearchProvider) -> str | None:
         answers = await search.search_service(name, http, settings).search(SearchRequest(_QUERY, 1))
@@ -275,25 +269,25 @@ def _services(
     live = search.search_names(settings)
     for name, provider in search.PROVIDERS.items():
         idle = PartStatus(name, False, remedy=provider.remedy)
-        yield _asked(idle, partial(searched, name), "It answers a search.", asks=name in live)
+        yield _ask(idle, partial(searched, name), "It answers a search.", asks=name in live)
     idle = PartStatus(
         "prior fact checks",
         False,
-        remedy="For what fact-checkers have published: set GOOGLE_FACT_CHECK_API_KEY.",
+        remedy="For published fact-checks: set GOOGLE_FACT_CHECK_API_KEY.",
     )
     answer = "Google's Fact Check Tools answer."
-    yield _asked(idle, fact_checks, answer, asks=settings.google_fact_check_api_key is not None)
+    yield _ask(idle, fact_checks, answer, asks=settings.google_fact_check_api_key is not None)
     yield asyncio.to_thread(_browser, settings)
     yield asyncio.to_thread(_reader, settings)
     idle = PartStatus("jina", False, None, "This machine fetches pages itself.")
-    yield _asked(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
-    remedy = "For copies of pages that are gone: set FACTIBLE_WAYBACK=true."
+    yield _ask(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
+    remedy = "For copies of deleted pages: set FACTIBLE_WAYBACK=true."
     idle = PartStatus("wayback", False, remedy=remedy)
-    yield _asked(idle, wayback, "It has copies.", asks=settings.wayback)
-    idle = PartStatus("youtube", True, None, "It needs no key. To ask it: --network.")
-    yield _asked(idle, youtube, "It gives captions.", asks=network)
+    yield _ask(idle, wayback, "It has copies.", asks=settings.wayback)
+    idle = PartStatus("youtube", True, None, "It needs no key. To call it: --network.")
+    yield _ask(idle, youtube, "It returns captions.", asks=network)
     has_ages = bool(settings.domain_ages and live)
-    words = "They are asked on the live web only, and if FACTIBLE_DOMAIN_AGES allows it."
-    words = "They need no key. To ask one: --network." if has_ages else words
+    words = "Only the live web uses them, if FACTIBLE_DOMAIN_AGES allows it."
+    words = "They need no key. To call one: --network." if has_ages else words
     idle = PartStatus("domain registries", has_ages, None, words)
-    yield _asked(idle, registries, "RDAP answers.", asks=has_ages and network)
+    yield _ask(idle, registries, "RDAP answers.", asks=has_ages and network)

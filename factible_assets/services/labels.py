@@ -1,8 +1,4 @@
-"""The small language model that reads pages: which one, opened, and with its calibration.
-
-Choosing the model from settings and opening it belong here. Its client (resources/llm), the reader
-(reasoners/readers/labels.py) and fetching model files (resources/models) do not.
-"""
+"""Chooses, opens and calibrates the small language model that reads pages."""
 
 from __future__ import annotations
 
@@ -27,15 +23,15 @@ if TYPE_CHECKING:  # clients and arrays load slowly
     from resources.llm.limits import Budget
 
 LOCAL_READERS = ("reader", "reader-large")
-"""Models that `factible models pull` fetches for this: the measured one first."""
+"""The models that `factible models pull` fetches for this purpose, the best measured first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingModel:
-    """A model that can read by labels.
+    """A model that reads pages by label probabilities.
 
-    `identity` is what its calibration is filed under: the SHA-256 of a file on this machine, or
-    PROVIDER/MODEL. `folder` is that of the file, None for a model of a server.
+    `identity` is the key of its calibration: the SHA-256 of its file, or PROVIDER/MODEL. `folder`
+    holds the file, and is None for a model of a server.
     """
 
     name: str
@@ -44,26 +40,22 @@ class ReadingModel:
 
 
 def reading_model(settings: Settings) -> ReadingModel | None:
-    """Return the model that reads pages by labels; None if none is set up.
+    """Return the model of the setting `model_reader`, else the first pulled one, else None.
 
-    It is that of the setting `model_reader`, a server's model or a pulled one by its name, else the
-    first pulled one.
-
-    Raises:
-        SetupError: The setting names a pulled model that is not there.
+    Raises SetupError: The setting names a model that was not pulled.
     """
-    wish = settings.model_reader
-    if wish is not None and wish not in LOCAL_READERS:
-        return ReadingModel(wish, wish)
-    for name in LOCAL_READERS if wish is None else (wish,):
+    named = settings.model_reader
+    if named is not None and named not in LOCAL_READERS:
+        return ReadingModel(named, named)
+    for name in LOCAL_READERS if named is None else (named,):
         folder, receipt = model_path(settings.home, name), read_receipt(settings.home, name)
         if folder is not None and receipt is not None:
             title = known_models()[name].title if name in known_models() else receipt.title
             return ReadingModel(title, receipt.files[0].sha256 or name, folder)
-    if wish is not None:
+    if named is not None:
         raise SetupError(
-            f"FACTIBLE_MODEL_READER names the model {wish}, which is not on this machine. Fetch "
-            f"it: factible models pull {wish}."
+            f"FACTIBLE_MODEL_READER names the model {named}, which is not on this machine. Fetch "
+            f"it: factible models pull {named}."
         )
     return None
 
@@ -75,10 +67,9 @@ def open_label_model(
     cache: DiskCache,
     budget: Budget | None = None,
 ) -> LabelModel:
-    """Open a model that reads by labels; the stack closes it. Nothing is asked twice.
+    """Open a model with the cache; the stack closes it.
 
-    Raises:
-        SetupError: The model's provider is unknown, or its key cannot be used.
+    Raises SetupError: The provider is unknown, or its key is invalid.
     """
     from resources.cache.answers import CachingModel
     from resources.llm.labels import LabelModel
@@ -112,7 +103,7 @@ def open_label_model(
 
 
 def calibration_of(settings: Settings, model: ReadingModel) -> Calibration | None:
-    """Return the calibration of a model with the present prompt; one fitted here comes first."""
+    """Return the calibration for the current prompt, preferably one from this machine."""
     from factible_assets.reasoners.readers.calibration import SHIPPED, find_calibration
     from factible_assets.reasoners.readers.labels import labels_prompt
 
@@ -121,25 +112,22 @@ def calibration_of(settings: Settings, model: ReadingModel) -> Calibration | Non
 
 
 def calibrations(settings: Settings) -> Path:
-    """Return the folder of calibrations that were fitted on this machine."""
     return settings.home / "calibrations"
 
 
 def open_label_reader(
     settings: Settings, stack: AsyncExitStack, cache: DiskCache, budget: Budget, embedder: Embedder
 ) -> LabelReader:
-    """Return the reader by labels that is set up, with its calibration.
+    """Return the reader with its calibration.
 
-    Raises:
-        SetupError: No such model is set up, or its settings are wrong.
+    Raises SetupError: No model is set up, or its settings are wrong.
     """
     from factible_assets.reasoners.readers.labels import LabelReader
 
     model = reading_model(settings)
     if model is None:
         raise SetupError(
-            "No small model is set up that could read pages. Fetch one: "
-            "factible models pull reader."
+            "No small model for reading pages is set up. Fetch one: factible models pull reader."
         )
     opened = open_label_model(settings, model, stack, cache, budget)
     return LabelReader(opened, calibration_of(settings, model), embedder)
@@ -149,16 +137,16 @@ async def calibrate(
     settings: Settings,
     model: ReadingModel,
     cache: DiskCache,
-    told: Callable[[int, int], None] = lambda *_: None,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[Calibration, Path]:
-    """Fit a model's calibration on the pairs that come with the project, and store it.
+    """Fit a model's calibration on the pairs of the project, and store it.
 
-    `told` hears how many pairs are answered, of how many. Answers are kept in the cache, so that a
-    fit that was broken off goes on where it was.
+    `on_progress` gets the number of answered pairs and of all pairs. The cache keeps answers, so an
+    interrupted fit resumes.
 
     Raises:
-        ModelError: The model failed, or gives no probabilities.
-        SetupError: The model's provider is unknown, or its key cannot be used.
+        ModelError: The model failed, or returns no probabilities.
+        SetupError: The provider is unknown, or its key is invalid.
     """
     from factible_assets.reasoners.readers.calibration import Calibration, cross_validate, fit
     from factible_assets.reasoners.readers.labels import LabelQuestion, labels_prompt
@@ -168,7 +156,7 @@ async def calibrate(
     async with AsyncExitStack() as stack:
         opened = open_label_model(settings, model, stack, cache)
         question = LabelQuestion(opened, prompt)
-        answered = await answer_pairs(question, pairs, lambda done: told(done, len(pairs)))
+        answered = await answer_pairs(question, pairs, lambda done: on_progress(done, len(pairs)))
     supports, refutes, threshold = fit(answered)
     fitted = Calibration(
         model=model.name,

@@ -1,8 +1,4 @@
-"""The pictures of a video, and who is asked about them, by the settings.
-
-What belongs here: the choice. What does not: what is made of the answers (stages/media.py), the
-clients (resources/images).
-"""
+"""Opens the services that examine pictures, and finds the pictures of a video."""
 
 from __future__ import annotations
 
@@ -32,10 +28,7 @@ _MAX_BYTES = 10_000_000
 
 
 def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> MediaServices:
-    """Return who is asked about pictures.
-
-    Raises SetupError: A key cannot be used.
-    """
+    """Raises SetupError: A key is invalid."""
 
     def service(name: Endpoint, make: Callable[..., Service]) -> Service | None:
         key, address = settings.secret(f"{name}_api_key"), settings.endpoints.get(name, "")
@@ -48,15 +41,12 @@ def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> Me
 def pictures_of(
     video: Video, media: Path | None, settings: Settings, http: HttpClient
 ) -> Sequence[Picture]:
-    """Return the pictures of a video.
-
-    Its thumbnail on YouTube, and of what its corpus file names the picture, or some frames.
-    """
+    """Return the YouTube thumbnail, and the picture or some frames of the corpus's media file."""
     found = []
     if is_video_id(video.video_id):
         base = settings.endpoints.get("thumbnails", THUMBNAILS)
         url = f"{base.rstrip('/')}/vi/{video.video_id}/hqdefault.jpg"
-        found.append(Picture("thumbnail", partial(_fetched, http, url)))
+        found.append(Picture("thumbnail", partial(_fetch, http, url)))
     if media is not None and media.suffix.lower() in _PICTURES:
         found.append(Picture(media.name, partial(_read, media)))
     elif media is not None and media.suffix.lower() not in SOUNDS:
@@ -65,14 +55,14 @@ def pictures_of(
     return found
 
 
-async def _fetched(http: HttpClient, url: str) -> bytes:
+async def _fetch(http: HttpClient, url: str) -> bytes:
     try:
         response = await http.get(url, max_bytes=_MAX_BYTES)
         failure = status_failure(response)
         if failure is not None:
             raise failure
     except HttpFailureError as failure:
-        sentence = f"The thumbnail could not be had: {failure.reason}."
+        sentence = f"The thumbnail could not be fetched: {failure.reason}."
         raise NoPictureError(sentence, is_outage=isinstance(failure, OutageError)) from failure
     return response.body
 

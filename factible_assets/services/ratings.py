@@ -1,15 +1,10 @@
-"""The rating sets of a machine, read once as long as their files stay the same.
+"""Loads the rating sets of a machine; a file is read again only after it changed.
 
-What belongs here: which reader a file needs, and the word of whoever hands pages over. What does
-not: the readers (resources/ratings/datasets.py), what a rating is worth and which of several
-sets decides (stages/reliability.py).
-
-By a file's ending: .yaml as in corpora/domain_ratings.yaml, .json as Media Bias/Fact Check's
-snapshots, .csv with the columns `domain` and `pc1` (domain quality, Lin et al. 2023) or `domain`
-and `rating`, and `class`, `bias` and `reason` where it has them. A .csv with any other columns is
-described by a file of its name and .yaml, such as mine.csv.yaml, which can also give any .csv and
-.json a name, a day and a licence (resources/ratings/datasets.py). A set that nobody dates
-takes its day from its file's name, such as 20251207_media_bias.json.
+The suffix decides the format: .yaml as in corpora/domain_ratings.yaml; .json as in the snapshots of
+Media Bias/Fact Check; .csv with the columns `domain` and `pc1` (domain quality, Lin et al. 2023),
+or `domain`, `rating` and optionally `class`, `bias` and `reason`. A file NAME.yaml, such as
+mine.csv.yaml, describes other columns of a .csv, and the name, date and licence of a .csv or .json
+(resources/ratings/datasets.py). Without a date, the file name gives it: 20251207_media_bias.json.
 """
 
 from __future__ import annotations
@@ -35,30 +30,29 @@ _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
 class CollectionRatings:
-    """Rating sets, and for the pages that none of them lists what their owner says of them.
+    """Rating sets, plus one rating for the pages of a collection that no set lists.
 
-    The pages of a collection have any addresses, or none of their own. What a set lists, or the
-    name of an institution says, is known better.
+    Listed ratings and institutions by name take precedence: pages of a collection may have any
+    address.
     """
 
     def __init__(self, listed: ports.RatingDirectory, rating: Rating) -> None:
-        """Take the sets and the owner's word."""
         self._listed = listed
         self._rating = rating
 
     def lookup(self, domain: str) -> Sequence[ListedRating]:
-        """Return what is listed for a host name, the owner's word for a domain that is not."""
+        """Return the ratings of a host, or the collection's rating for an unlisted domain."""
         found = self._listed.lookup(domain)
         if found or domain != registrable_domain(domain) or institution_of(domain):
             return found
-        reason = "The pages were handed over with this rating."
+        reason = "The collection has this rating."
         return (ListedRating("yours", domain, self._rating, "unknown", reason),)
 
 
 def rating_directory(files: Sequence[Path]) -> datasets.RatingDirectory:
-    """Load rating sets, in order of precedence; a file is read again only when it changed.
+    """Load rating sets, in order of precedence.
 
-    Raises SetupError: A file is malformed; the sentence names it, and the line.
+    Raises SetupError: A file is malformed; the sentence names the file and the line.
     """
     given = set(files)
     return datasets.RatingDirectory(
@@ -73,13 +67,13 @@ def rating_directory(files: Sequence[Path]) -> datasets.RatingDirectory:
 def _is_description(file: Path, given: set[Path]) -> bool:
     """Tell whether a file describes another one.
 
-    Raises SetupError: It does, and the other one is not there.
+    Raises SetupError: The other file is missing.
     """
     described = file.with_name(file.name.removesuffix(datasets.DESCRIBES))
     if file.suffix != datasets.DESCRIBES or described.suffix.lower() not in _DESCRIBED:
         return False
     if described not in given:
-        problem = f"it describes {described.name}, which is not there; add it, or remove this file"
+        problem = f"it describes {described.name}, which is missing; add it, or remove this file"
         raise SetupError(f"{file}: {problem}")
     return True
 
@@ -99,7 +93,7 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
         with naming(datasets.description_of(file)):
             layout = datasets.load_description(datasets.description_of(file))
     if layout is not None and layout.columns and kind == ".json":
-        problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
+        problem = "`columns` describes tables, but this file has Media Bias/Fact Check's layout"
         raise SetupError(f"{datasets.description_of(file)}: {problem}")
     if layout is None or not layout.columns:
         told = layout.model_dump(include={"dataset", "licence", "as_of"}) if layout else {}
@@ -120,7 +114,7 @@ def _day_in_name(file: Path) -> date | None:
 
 
 def _layout_by_header(file: Path) -> datasets.TableLayout:
-    """Choose a layout by the header; a file without a known one is refused by its reader."""
+    """Choose a layout by the header; the reader refuses an unknown one."""
     with file.open(encoding="utf-8-sig", errors="replace", newline="") as opened:
         header = next(csv.reader(opened), [])
     if datasets.DOMAIN_QUALITY.columns["rating"] in header:

@@ -1,11 +1,7 @@
-"""The choice of who makes each of the four judgements of a check, and opening them.
-
-Which model serves which stage, keys, addresses and ceilings belong here, too. The engines and
-readers (`reasoners/`), the clients (`resources/llm`) and fetching models (`resources/models`) do
-not.
+"""Chooses who makes each of the four judgements of a check, and opens the models.
 
 All runs of a process share one copy of each model of the embedded engine: loading takes a second,
-and the models are safe to share.
+and the models are thread-safe.
 """
 
 from __future__ import annotations
@@ -47,12 +43,12 @@ if TYPE_CHECKING:
     from resources.llm.clients import ModelClients
 
 DEFAULT_MODEL = "gpt-6-luna"
-"""The model of all stages where only a key is set: OpenAI's for much work at little cost."""
+"""The default model: OpenAI's for much work at low cost."""
 
 STAGES = ("claims", "queries", "evidence", "verdicts")
 
 JUDGE = "judge"
-"""What scores the answers of the stages, and is none of them."""
+"""The stage of the model that scores answers."""
 
 _SEED = 1
 _KEPT_RUNS = 256
@@ -61,7 +57,7 @@ ReaderName = Literal["lexical", "plain", "entailment", "labels", "llm"]
 
 
 class Choices(BaseModel, frozen=True):
-    """Who makes each judgement of a run. `remark` tells about a choice that nobody made."""
+    """The maker of each judgement of a run. `remark` reports a default."""
 
     claims: Maker
     queries: Maker
@@ -71,12 +67,12 @@ class Choices(BaseModel, frozen=True):
 
     @property
     def asks_llm(self) -> frozenset[str]:
-        """Return the stages whose judgements a large language model makes."""
+        """The stages of the large language model."""
         return frozenset(stage for stage in STAGES if getattr(self, stage) == "llm")
 
     @property
     def words(self) -> str:
-        """Say in one sentence who makes which judgement."""
+        """The makers in one sentence."""
         makers = {"embedded": "the embedded engine", "llm": "the language model"}
         verdicts = "a template" if self.verdicts == "template" else makers["llm"]
         queries = " and" if self.queries == self.claims else f" by {makers[self.claims]},"
@@ -93,12 +89,12 @@ READERS: Mapping[ReaderName, str] = {
     "labels": "the label probabilities of a small language model",
     "llm": "the language model",
 }
-"""How each reader of pages is called in a sentence."""
+"""The name of each reader of pages in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPlan:
-    """The models of the stages, and what is missing before they can be asked."""
+    """The models of the stages, and the missing key, if any."""
 
     registry: ModelRegistry
     stages: dict[str, ModelInfo]
@@ -106,61 +102,60 @@ class ModelPlan:
 
     @property
     def models(self) -> tuple[ModelInfo, ...]:
-        """Each model once."""
         return tuple(dict.fromkeys(self.stages.values()))
 
 
-# --- Which models -------------------------------------------------------------------------------
+# --- Models -------------------------------------------------------------------------------------
 
 
 def names_models(settings: Settings) -> bool:
-    """Tell whether anything in the settings asks for a language model."""
+    """Tell whether a setting names a language model."""
     named = [settings.model, *(getattr(settings, f"model_{stage}") for stage in STAGES)]
     return bool(settings.openai_api_key or settings.openai_base_url or any(named))
 
 
 def plan_models(settings: Settings, names: Sequence[str] = STAGES) -> ModelPlan:
-    """Find out which model each of the named stages uses.
+    """Return the model of each stage.
 
-    A model is named as in models.yaml, or with its provider before it (ollama/qwen3:4b). One that
-    is not listed belongs to OpenAI or the server at OPENAI_BASE_URL, if there is a key or an
-    address. Such a server may have names like openai/gpt-4o-mini of its own: they stay whole.
+    A model has a name of models.yaml, optionally after its provider (ollama/qwen3:4b). An unlisted
+    model belongs to OpenAI, or to the server at OPENAI_BASE_URL, if a key or an address is set.
+    Such a server may have names like openai/gpt-4o-mini, which stay whole.
 
-    Raises SetupError: A registry cannot be read, or a model or provider is not known.
+    Raises SetupError: A registry is unreadable, or a model or provider is unknown.
     """
     registry = model_registry(settings)
     stages = {stage: _model(settings, registry, stage) for stage in names}
-    # Only OpenAI itself always wants a key.
+    # Only OpenAI itself always needs a key.
     is_set = settings.openai_base_url or settings.openai_api_key
     lacks = not is_set and any(info.provider == "openai" for info in stages.values())
     return ModelPlan(registry, stages, "OPENAI_API_KEY" if lacks else None)
 
 
 def plan_judge(settings: Settings) -> ModelPlan:
-    """Find out which model judges the answers of runs: its only stage is `judge`.
+    """Return the plan of the model that judges answers of runs.
 
-    Raises SetupError: None is named and no key is set, or a registry, model or provider is
+    Raises SetupError: No model is named and no key is set, or a registry, model or provider is
     unusable.
     """
     named = settings.model_judge or settings.model
     other = "name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
     if not (named or settings.openai_api_key or settings.openai_base_url):
         raise SetupError(
-            f"No language model is set up that could judge. Set OPENAI_API_KEY in .env, or {other}"
+            f"No language model for judging is set up. Set OPENAI_API_KEY in .env, or {other}"
         )
     plan = plan_models(settings, (JUDGE,))
     if plan.missing is not None:
         raise SetupError(
-            f"The model {plan.stages[JUDGE].name} is to judge, and {plan.missing} is not set. Set "
-            f"it in .env, or {other}"
+            f"The model {plan.stages[JUDGE].name} needs {plan.missing} to judge. Set it in .env, "
+            f"or {other}"
         )
     return plan
 
 
 def model_registry(settings: Settings) -> ModelRegistry:
-    """Return the models that are known, and what models and other services cost.
+    """Return the known models, and the prices of models and other services.
 
-    Raises SetupError: A registry cannot be read.
+    Raises SetupError: A registry is unreadable.
     """
     own = settings.own_models
     return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
@@ -202,7 +197,7 @@ def model_clients(
 
 
 def stage_model(settings: Settings, model: LanguageModel, max_tokens: int) -> StageModel:
-    """Return how a stage, or the judge, asks its model; `max_tokens` limits an answer."""
+    """Return the model of a stage with its settings; `max_tokens` limits an answer."""
     return StageModel(
         model,
         settings.answer_language,
@@ -214,60 +209,60 @@ def stage_model(settings: Settings, model: LanguageModel, max_tokens: int) -> St
     )
 
 
-# --- Who judges ---------------------------------------------------------------------------------
+# --- Choices ------------------------------------------------------------------------------------
 
 
-def choose_reasoners(wishes: Reasoners, settings: Settings) -> Choices:
-    """Decide who makes each judgement of a run.
+def choose_reasoners(options: Reasoners, settings: Settings) -> Choices:
+    """Choose the maker of each judgement of a run.
 
-    A knob of the run for one stage comes first, then the run's `reasoner`, then the setting of this
-    machine for the stage. What is left open ("auto") goes to the language model if one is set up,
-    else to the embedded engine, to the best reader of pages on this machine and to a template.
+    In order of precedence: the run's option for the stage, the run's `reasoner`, the setting of
+    this machine for the stage. "auto" means the language model if one is set up; else the embedded
+    engine, the best reader of pages on this machine, and a template.
 
-    Raises SetupError: A wish names something that is not set up, or settings are wrong.
+    Raises SetupError: An option names something that is not set up, or settings are wrong.
     """
-    wish = {stage: _wish(wishes, settings, stage) for stage in STAGES}
-    is_open = any(own == "auto" for stage, own in wish.items() if stage != "verdicts")
+    named = {stage: _named_maker(options, settings, stage) for stage in STAGES}
+    is_open = any(maker == "auto" for stage, maker in named.items() if stage != "verdicts")
     missing, remark = None, None
     is_set_up = False
-    if "llm" in wish.values() or (is_open and names_models(settings)):
+    if "llm" in named.values() or (is_open and names_models(settings)):
         plan = plan_models(settings)
         missing, is_set_up = plan.missing, plan.missing is None
         remark = _unpriced(plan) if is_set_up else None
-    if missing and "llm" in wish.values():
+    if missing and "llm" in named.values():
         raise SetupError(
-            f"The language model was asked for, and {missing} is not set. Set it in .env, "
-            "name a model that needs no key (FACTIBLE_MODEL=ollama/qwen3:4b), or choose the "
-            "reasoner embedded."
+            f"The run needs a language model, but {missing} is not set. Set it in .env, name a "
+            "model that needs no key (FACTIBLE_MODEL=ollama/qwen3:4b), or choose the reasoner "
+            "embedded."
         )
     here = best_reader(settings)
     if missing:
         remark = (
-            f"A model is named, and {missing} is not set: the embedded engine judges instead, and "
-            "its verdicts are automatic leanings."
+            f"A setting names a model, but {missing} is not set. The embedded engine judges "
+            "instead; its verdicts are automatic leanings."
         )
     elif is_open and not is_set_up:
-        small = "" if here == "labels" else "; factible models pull reader fetches a small reader"
+        small = "" if here == "labels" else ", or fetch a small reader: factible models pull reader"
         remark = (
             "No language model is set up, so the embedded engine judges, and its verdicts are "
             "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key"
             f"{small}."
         )
     made: dict[str, str] = {}
-    for stage, own in wish.items():
+    for stage, own in named.items():
         without = {"evidence": here, "verdicts": "template"}.get(stage, "embedded")
         chosen = "llm" if own == "auto" and is_set_up and stage != "verdicts" else own
         made[stage] = without if chosen in {"auto", "embedded"} else chosen
     for reader, remedy in _REMEDIES.items():
         if made["evidence"] == reader and reader not in _readers_here(settings):
-            raise SetupError(f"Pages are to be read by {READERS[reader]}, and {remedy}")
+            raise SetupError(f"The run reads pages by {READERS[reader]}, but {remedy}")
     return Choices.model_validate({**made, "remark": remark})
 
 
-def _wish(wishes: Reasoners, settings: Settings, stage: str) -> str:
-    named = [getattr(wishes, f"{stage}_by"), getattr(settings, f"{stage}_by")]
+def _named_maker(options: Reasoners, settings: Settings, stage: str) -> str:
+    named = [getattr(options, f"{stage}_by"), getattr(settings, f"{stage}_by")]
     if stage != "verdicts":
-        named.insert(1, wishes.reasoner)
+        named.insert(1, options.reasoner)
     return next((each for each in named if each != "auto"), "auto")
 
 
@@ -282,7 +277,7 @@ _REMEDIES: Mapping[ReaderName, str] = {
 
 
 def best_reader(settings: Settings) -> ReaderName:
-    """Return the best reader of pages that is set up beside the large language model."""
+    """Return the best available reader of pages, apart from the large language model."""
     return next(
         reader for reader in ("labels", "entailment", "plain") if reader in _readers_here(settings)
     )
@@ -302,20 +297,20 @@ def _unpriced(plan: ModelPlan) -> str | None:
     unpriced = sorted({each.name for each in plan.models if not each.price_known})
     names = ", ".join(f"{name}{plan.registry.nearest(name)}" for name in unpriced)
     remark = (
-        f"The price of {names} is not known, so its calls are recorded without a cost. Write it "
-        "into models.yaml in the data folder to change that."
+        f"The price of {names} is unknown, so its calls have no cost. Add it to models.yaml in the "
+        "data folder."
     )
     return remark if unpriced else None
 
 
-def fitting_strategy(name: StrategyName, wishes: Reasoners, settings: Settings) -> Strategy:
-    """Return a strategy if the reasoners of a run can do what it asks.
+def fitting_strategy(name: StrategyName, options: Reasoners, settings: Settings) -> Strategy:
+    """Return a strategy if it suits the reasoners of a run.
 
-    Raises SetupError: It asks a language model, and none is to judge or is set up.
+    Raises SetupError: It needs a language model, and the run uses none.
     """
     strategy = strategy_named(name)
     if strategy.needs_model:
-        asked = choose_reasoners(wishes, settings).asks_llm
+        asked = choose_reasoners(options, settings).asks_llm
         bases = ["llm" if stage in asked else "embedded" for stage in ("queries", "evidence")]
         try:
             strategy.refuse_unfit(bases)
@@ -324,11 +319,11 @@ def fitting_strategy(name: StrategyName, wishes: Reasoners, settings: Settings) 
     return strategy
 
 
-# --- What they may cost -------------------------------------------------------------------------
+# --- Budgets ------------------------------------------------------------------------------------
 
 
 def new_budget(name: str, settings: Settings) -> Budget:
-    """Return what may be spent on a run, or on a judging, and on each video in it."""
+    """Return the budget of a run or a judging, with a ceiling per video."""
     return Budget(
         name,
         Ceiling(settings.budget_per_run_usd, "FACTIBLE_BUDGET_PER_RUN_USD"),
@@ -337,14 +332,14 @@ def new_budget(name: str, settings: Settings) -> Budget:
 
 
 class RunBudgets:
-    """The budgets of runs, so that all steps of a run, and their retries, spend from one."""
+    """The budgets of runs: all steps of a run and their retries share one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._budgets: OrderedDict[str, Budget] = OrderedDict()
 
     def of(self, run_id: str, video_id: str, settings: Settings) -> Budget:
-        """Return what a run may spend on a video."""
+        """Return the budget of a run for a video."""
         with self._lock:
             if run_id not in self._budgets:
                 self._budgets[run_id] = new_budget("this run", settings)
@@ -353,16 +348,15 @@ class RunBudgets:
             return self._budgets[run_id].account(f"the video {video_id}")
 
     def of_run(self, run_id: str) -> Budget:
-        """Return what a run has spent so far; an unused budget if it asked no model."""
+        """Return the budget of a run; an unused one if the run asked no model."""
         with self._lock:
             return self._budgets.get(run_id) or Budget("this run", Ceiling())
 
 
 BUDGETS = RunBudgets()
-"""Those of this process."""
 
 
-# --- Opening them -------------------------------------------------------------------------------
+# --- Opening ------------------------------------------------------------------------------------
 
 
 async def open_models(
@@ -373,11 +367,11 @@ async def open_models(
     *,
     renew: bool = False,
 ) -> LlmReasoner:
-    """Return the reasoner that asks the planned models; the stack closes their clients.
+    """Open the planned models; the stack closes their clients.
 
-    To `renew` what was checked, OpenAI's are asked in batches, if the settings say so.
+    With `renew`, OpenAI's models answer in batches if the settings say so.
 
-    Raises SetupError: A key or an address cannot be used.
+    Raises SetupError: A key or an address is invalid.
     """
     from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
     from resources.cache.answers import CachingModel
@@ -407,11 +401,9 @@ async def open_reasoner(
     *,
     renew: bool = False,
 ) -> Reasoner:
-    """Return who makes each judgement of a run; nothing is downloaded.
+    """Open the maker of each judgement of a run, without downloads; the stack closes them.
 
-    The stack closes what is opened. Vectors of texts are kept in the cache, which its owner closes.
-
-    Raises SetupError: A key or an address cannot be used.
+    Raises SetupError: A key or an address is invalid.
     """
     from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
     from factible_assets.reasoners.readers.page import PageReader
@@ -452,7 +444,7 @@ async def _stance_reader(
         folder = None if name is None else model_path(settings.home, name)
         if folder is None:
             raise SetupError(
-                f"Pages are to be read by an entailment model: {_REMEDIES['entailment']}"
+                f"The run reads pages by an entailment model, but {_REMEDIES['entailment']}"
             )
         return EntailmentReader(_loaded_inference(folder))
     if choices.evidence == "lexical":
@@ -471,7 +463,7 @@ async def _stance_reader(
 
 
 def pulled_reader(settings: Settings) -> str | None:
-    """Return the name of the pulled model that reads pages, None if no pulled model does."""
+    """Return the name of the pulled model that reads pages; None if no pulled model does."""
     if best_reader(settings) == "labels":
         model = reading_model(settings)
         return model.folder.name if model is not None and model.folder is not None else None
@@ -479,12 +471,12 @@ def pulled_reader(settings: Settings) -> str | None:
 
 
 def entailment_model(home: Path) -> str | None:
-    """Return the best entailment model that was pulled, None if none was."""
+    """Return the best pulled entailment model; None if no model was pulled."""
     return next((name for name in ("nli-base", "nli") if model_path(home, name) is not None), None)
 
 
 def _embedder(folder: Path | None, cache: DiskCache) -> OnnxEmbedder:
-    """Return the sentence embeddings of a folder, or of the install; loaded when first used."""
+    """Return the sentence embeddings of a folder or of the package; the first use loads them."""
     return _loaded_embedder(folder).keeping(cache)
 
 

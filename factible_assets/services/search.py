@@ -1,9 +1,4 @@
-"""Who is searched on the live web, and with which key and address.
-
-What belongs here: the choice of providers, the lane of prior fact checks beside them, the client
-that services are asked with, and what is said when a default takes the place of what nobody set up.
-What does not: the providers (resources/search), merging what they find (stages/search.py).
-"""
+"""Chooses and opens the search providers of the live web, and reports defaults that apply."""
 
 from __future__ import annotations
 
@@ -25,46 +20,44 @@ if TYPE_CHECKING:  # `factible status` names the providers, and asks none
     from resources.search.service import SearchService
 
 _SERPER_AT_ONCE = 16
-"""Requests: its plans take fifty a second and more (https://serper.dev). Others are asked as
-gently as sites are."""
+"""Concurrent requests: its plans allow fifty a second and more (https://serper.dev). Other
+providers get as few as web sites."""
 
 _NO_SEARCH = (
-    "No search provider is set up, so evidence is looked for in the archive of stored pages. Set "
+    "No search provider is set up, so factible searches the archive of stored pages. Set "
     "SERPER_API_KEY, FACTIBLE_SEARXNG_URL or FACTIBLE_SEARCH to search the live web."
 )
 NO_LIVE_SEARCH = (
     "no search provider is set up. Set SERPER_API_KEY or FACTIBLE_SEARXNG_URL in .env, name one "
     "that needs no key (FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
 )
-"""Ends the sentence that says who asked for the live web."""
+"""The end of a sentence that names the origin of the wish for the live web."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One search provider, as FACTIBLE_SEARCH, endpoints and rows name it in PROVIDERS."""
+    """One search provider. Its key in PROVIDERS is its name in settings and rows."""
 
     class_name: str
-    """Its class in resources.search.providers, which loads an HTTP client."""
-    given: str | None
-    """The setting that holds its key, or SearXNG's address; None for none."""
+    """A class of resources.search.providers, as a name because that module loads slowly."""
+    setting: str | None
+    """The setting with its key, or with SearXNG's address."""
     remedy: str
-    """What to do to have it asked."""
+    """How to enable it."""
     needed: bool = True
-    """Whether it cannot be asked without what is given."""
-    unbidden: bool = True
-    """Whether it is asked as soon as that is given, without being named."""
+    """Whether it needs that setting."""
+    by_default: bool = True
+    """Whether that setting enables it without FACTIBLE_SEARCH."""
 
     @property
     def client(self) -> type[SearchService]:
-        """Its class, which knows where it is asked if the settings do not say otherwise."""
         from resources.search import providers
 
         found: type[SearchService] = getattr(providers, self.class_name)
         return found
 
     def value(self, settings: Settings) -> str:
-        """Return the key, or the address, that the settings give; nothing if they give none."""
-        return settings.secret(self.given) if self.given else ""
+        return settings.secret(self.setting) if self.setting else ""
 
 
 PROVIDERS: Mapping[SearchProvider, Provider] = {
@@ -87,64 +80,62 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
         "PerplexityExpert",
         "perplexity_api_key",
         "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
-        unbidden=False,
+        by_default=False,
     ),
 }
-"""All of them, in the order in which their answers are listed."""
+"""All providers, in the order of their results."""
 
 
 def search_names(settings: Settings) -> tuple[SearchProvider, ...]:
-    """Return who is asked on the live web; empty if it is not set up.
+    """Return the providers of the live web: those of FACTIBLE_SEARCH, else those with a key.
 
-    FACTIBLE_SEARCH decides. Without it, all run that were given a key or an address: Serper,
-    SearXNG and Semantic Scholar. Wikipedia and Semantic Scholar without a key run only when they
-    are named, because what is not asked for should not be able to fail: a search that fails makes
-    a verdict incomplete. Perplexity too, because every question to it is paid for.
+    Serper, SearXNG and Semantic Scholar are enabled by their key or address. Wikipedia, and
+    Semantic Scholar without a key, must be named: a failed search makes a verdict incomplete, so
+    nobody should get a provider unasked. Perplexity must be named because each question costs
+    money.
     """
     return tuple(
         name
         for name, each in PROVIDERS.items()
-        if (name in settings.search if settings.search else each.unbidden and each.value(settings))
+        if (
+            name in settings.search if settings.search else each.by_default and each.value(settings)
+        )
     )
 
 
-def search_remark(settings: Settings, *wishes: str | None) -> str | None:
-    """Say which web is not searched: the live one for want of a provider, or the machine's choice.
-
-    `wishes` are the run's and the corpus's; the machine's is known.
-    """
-    wished = [wish for wish in (*wishes, settings.web) if wish not in {None, "", "auto"}]
-    if not wished:
+def search_remark(settings: Settings, run_web: str | None, corpus_web: str | None) -> str | None:
+    """Report if no live search is set up, or if the corpus overrides FACTIBLE_WEB."""
+    chosen = [web for web in (run_web, corpus_web, settings.web) if web not in {None, "", "auto"}]
+    if not chosen:
         return None if search_names(settings) else _NO_SEARCH
-    run = wishes[0] if wishes else None
-    if run in {None, "", "auto"} and settings.web in wished and wished[0] != settings.web:
+    if run_web in {None, "", "auto"} and settings.web in chosen and chosen[0] != settings.web:
         return (
-            f"FACTIBLE_WEB={settings.web} is not followed here, as the video's corpus names its "
-            f"own web, {wished[0]}. To look elsewhere for once: --web {settings.web}, or "
-            "search.web in the launchpad."
+            f"FACTIBLE_WEB={settings.web} does not apply, because the video's corpus names the web "
+            f"{chosen[0]}. To override it once: --web {settings.web}, or search.web in the "
+            "launchpad."
         )
     return None
 
 
 def default_remarks(video_id: str, *, settings: Settings, config: FactCheckConfig) -> str:
-    """Say in one line which defaults take the place of what nobody set up, refused or spelt."""
+    """Report in one line unknown variables, and defaults for services that are not set up."""
     listed = load_corpora(settings.corpus_folders).find(video_id)
     try:
         who = choose_reasoners(config, settings).remark
-    except SetupError:  # the run says so, with its remedy
+    except SetupError:  # The run will report it with the remedy.
         who = None
     where = search_remark(settings, config.search.web, listed.web if listed else None)
     return " ".join(filter(None, (unknown_variables(), who, where)))
 
 
 def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> HttpClient:
-    """Return the client for services: public ones, and those at the addresses in the settings."""
+    """Return the HTTP client for services, which may reach private addresses of the settings."""
     from resources.http import HttpClient, HttpLimits, parse_url
     from resources.network_guard import NameTable, NetworkGuard, host_of
 
     addresses = [*settings.endpoints.values(), *filter(None, [settings.searxng_url])]
     tables = (NameTable.for_service(address) for address in addresses)
-    # Perplexity answers after it has searched, and Jina draws pages.
+    # Perplexity searches before it answers, and Jina renders pages.
     is_slow = settings.pages == "jina" or "perplexity" in settings.search
     limits = HttpLimits(read_seconds=45.0, attempt_seconds=90.0) if is_slow else HttpLimits()
     serper = parse_url(settings.endpoints.get("serper", PROVIDERS["serper"].client.address))
@@ -158,15 +149,15 @@ def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> H
 def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -> SearchService:
     """Return one search provider.
 
-    Raises SetupError: Its key or address is missing, or cannot be used.
+    Raises SetupError: Its key or address is missing or invalid.
     """
     provider = PROVIDERS[name]
     value = provider.value(settings)
     if provider.needed and not value:
-        missing = variable(provider.given or "")
+        missing = variable(provider.setting or "")
         raise SetupError(
-            f"FACTIBLE_SEARCH names {name}, and {missing} is not set. Set it in .env, or leave "
-            f"{name} out."
+            f"FACTIBLE_SEARCH names {name}, but {missing} is not set. Set it in .env, or remove "
+            f"{name} from FACTIBLE_SEARCH."
         )
     return provider.client(
         http,
@@ -177,9 +168,9 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
 
 
 def fact_check_lane(settings: Settings, http: HttpClient) -> GoogleFactChecks:
-    """Return who knows what fact-checkers have published.
+    """Return the search for published fact-checks.
 
-    Raises SetupError: Its key is missing, or cannot be used.
+    Raises SetupError: Its key is missing or invalid.
     """
     from resources.search.providers import GoogleFactChecks
 

@@ -1,10 +1,6 @@
-"""The door to transcripts: one table of sources. Those that suit a video are asked in order.
+"""The sources of transcripts: factible asks those that suit a video, in order.
 
-What belongs here: which sources there are, which files each takes, and the order in which they are
-asked. What does not: the clients of the sources (resources/transcripts), the listing of videos
-(corpora/), the rows that an asset makes of an answer (stages/transcript.py).
-
-A new source is one row of SOURCES.
+To add a source, add a row to SOURCES.
 """
 
 from __future__ import annotations
@@ -36,12 +32,12 @@ from resources.transcripts.recording import MODELS, OnProgress, RecordingTranscr
 from resources.transcripts.youtube_ids import is_video_id
 
 _FETCHING = HttpLimits(read_seconds=60.0, attempt_seconds=3_600.0)
-"""A recording of an hour has 50 to 100 MB, which a slow line takes minutes for."""
+"""An hour's recording has 50 to 100 MB, which takes minutes on a slow line."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedVideo:
-    """A video whose words are wanted, with the files and links that its corpus entry names."""
+    """A video to transcribe, with the files and links of its corpus entry."""
 
     video_id: str
     language: str | None = None
@@ -50,22 +46,19 @@ class WantedVideo:
     transcript_url: str | None = None
     recording_url: str | None = None
     on_progress: OnProgress = lambda _, __: None
-    """Hears how far a source has come that takes minutes."""
+    """Receives a sentence and a share from slow sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptSource:
-    """One source of transcripts."""
-
     name: str
     open: Callable[[WantedVideo, Callable[[], Settings]], base.TranscriptProvider | None]
-    """Return the client that is asked for a video; None if the source does not suit the video.
-    Settings are loaded only by a client that needs them."""
+    """Returns the client for a video, or None if the source does not suit it. Loads the settings
+    only if the client needs them."""
     takes_file: Callable[[Path], bool] = lambda _: False
-    """Whether the source reads such a file, which need not exist. The first source that does wins.
-    """
+    """Whether the source reads a file of this name. The first such source wins."""
     listed_as: Literal["transcript", "media"] = "transcript"
-    """The key of a corpus entry under which such a file is listed."""
+    """The key of such a file in a corpus entry."""
 
 
 def _file(video: WantedVideo, _: Callable[[], Settings]) -> base.TranscriptProvider | None:
@@ -113,21 +106,21 @@ SOURCES: Final = (
     TranscriptSource("youtube", _youtube),
     TranscriptSource("recording", _recording, takes_file=is_recording, listed_as="media"),
 )
-"""All sources, in the order in which they are asked: a person's words before a recogniser's."""
+"""All sources, in the order of requests: captions by people before speech recognition."""
 
 
 def feed_client(settings: Settings) -> HttpClient:
-    """Return the client for feeds and what they link to, which reaches public addresses only."""
+    """Return the HTTP client for feeds and their links, which reaches only public addresses."""
     return HttpClient(
         guard=NetworkGuard(names=NameTable(settings.hosts)),
         limits=_FETCHING,
-        # A block that was written is not written again; a failed run is repeated as a whole.
+        # Written blocks are not rewritten, so only a whole run can be retried.
         retry=RetryPolicy(attempts=1),
     )
 
 
 async def fetch_feed(address: str, settings: Settings) -> podcast.Feed:
-    """Fetch and read a podcast feed. FactibleError: it cannot be fetched, or is none."""
+    """Fetch a podcast feed. Raises FactibleError: It cannot be fetched or parsed."""
     try:
         async with feed_client(settings) as http:
             response = await http.get(address, max_bytes=podcast.MAX_FEED_BYTES)
@@ -146,23 +139,22 @@ async def fetch_feed(address: str, settings: Settings) -> podcast.Feed:
 
 
 def speech_model(settings: Settings) -> Path | None:
-    """Return the folder of the model that recognises speech; None if none was pulled."""
+    """Return the folder of the speech recognition model; None if no model was pulled."""
     found = (model_path(settings.home, name) for name in MODELS)
     return next((each for each in found if each is not None), None)
 
 
 def source_of_file(path: Path) -> TranscriptSource:
-    """Return the source that reads a file that a person gives."""
     return next(source for source in SOURCES if source.takes_file(path))
 
 
 async def find_transcript(
     video: WantedVideo, settings: Callable[[], Settings]
 ) -> base.TranscriptAnswer:
-    """Ask the sources that suit a video, in order, until one has the transcript or fails.
+    """Ask the sources that suit a video, until one has the transcript or fails.
 
-    An outage ends the search, because the source may have a better transcript another time. If no
-    source has one, the reasons of all are returned.
+    An outage ends the search, because that source may have a better transcript later. If all
+    sources lack it, the answer has all their reasons.
     """
     reasons: list[str] = []
     for source in SOURCES:

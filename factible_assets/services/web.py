@@ -1,11 +1,8 @@
-"""Which web a run reads: who is searched, how pages are fetched, who knows how old domains are.
+"""Opens the web of a run: search, pages, archive, domain registries and caches.
 
-What belongs here: the choice of web, putting search, pages, archive, registries and caches
-together, and the YouTube client as the settings want it. What does not: the choice of search
-providers (search.py), the clients (resources/), what is read in a page (stages/).
-
-Services and pages have a client each. What the settings allow for a service, such as a SearXNG on
-this machine, is thereby never open to an address that stands in a page or in a search result.
+Services and pages have separate HTTP clients. The network guard lets the client of services reach
+private addresses of the settings, such as a local SearXNG; addresses in pages and search results
+never get that permission.
 """
 
 from __future__ import annotations
@@ -38,44 +35,43 @@ if TYPE_CHECKING:
     from resources.transcripts.youtube import YouTubeTranscripts
 
 _SLOW_PAGES = HttpLimits(read_seconds=30.0)
-"""A page may take this long for its first byte, and is then not asked again: one long wait finds
-more than three short ones, and costs two thirds of their time."""
+"""The first byte of a page may take this long, without a retry. One long wait finds more pages than
+three short ones, in two thirds of the time."""
 
 FETCHED_COLLECTION = "fetched"
-"""The archive collection of everything that runs fetched from the live web."""
+"""The archive collection of all pages from the live web."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenWeb:
-    """The doors to one web, open until their stack is closed."""
+    """The clients of one web, open until their stack closes."""
 
     searcher: SearchProvider
     fetcher: Fetcher
     ages: DomainAges
     fact_checks: FactCheckLane | None = None
-    """Only the live web has them: a stored or fictional one asks nobody outside."""
+    """None except on the live web."""
 
 
-def choose_web(*wishes: str | None, live_ready: bool) -> str:
-    """Return the first wish that is not auto; else live if it is set up, else the archive.
+def choose_web(*options: str | None, live_ready: bool) -> str:
+    """Return the first option that is not auto; else live if it is set up, else the archive.
 
-    Wishes come in order of precedence: the run's, the corpus's, the machine's.
+    Pass the options of the run, the corpus and the machine, in this order.
     """
-    for wish in wishes:
-        if wish and wish != "auto":
-            return wish
+    for option in options:
+        if option and option != "auto":
+            return option
     return "live" if live_ready else "archive"
 
 
 async def open_web(
     chosen: str, settings: Settings, stack: AsyncExitStack, cache: DiskCache
 ) -> OpenWeb:
-    """Open the web of a run: live, miniature, archive, or archive:NAME; the stack closes it.
+    """Open live, miniature, archive, or archive:NAME; the stack closes it.
 
-    Raises SetupError: The live web was asked for, and is not set up or not correctly, or a
-    collection that the archive does not have.
+    Raises SetupError: The live web is not set up, or the archive lacks the collection.
     """
-    # Reads the list of public suffixes, which takes .2 s, beside what the run does first.
+    # Load the list of public suffixes (.2 s) in the background.
     asyncio.get_running_loop().run_in_executor(None, registrable_domain, "host.example")
     if chosen == "live":
         return await _live(settings, stack, cache)
@@ -90,8 +86,8 @@ async def open_web(
     if collection and collection not in (there := await asyncio.to_thread(archive.collections)):
         known = f"It has {', '.join(sorted(there))}." if there else "It is empty."
         raise SetupError(
-            f"The archive has no collection {collection}. {known} Name one that is there, or bring "
-            f"pages in with: factible archive import FOLDER --collection {collection}"
+            f"The archive has no collection {collection}. {known} Name an existing one, or import "
+            f"pages: factible archive import FOLDER --collection {collection}"
         )
     collections = (collection,) if collection else None
     stored = ArchivedWeb(archive, collections)
@@ -101,7 +97,7 @@ async def open_web(
 async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> OpenWeb:
     names = search.search_names(settings)
     if not names:
-        raise SetupError(f"The live web was asked for, and {search.NO_LIVE_SEARCH}")
+        raise SetupError(f"The run needs the live web, but {search.NO_LIVE_SEARCH}")
     services = await stack.enter_async_context(search.service_client(settings))
     fetcher, identity = await _page_fetcher(settings, services, stack)
     ages: DomainAges = registries.RegistryAges(())
@@ -133,7 +129,7 @@ async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> O
 async def _page_fetcher(
     settings: Settings, services: HttpClient, stack: AsyncExitStack
 ) -> tuple[PageSource, str]:
-    """Return who fetches pages, and what the cache must know of it."""
+    """Return the fetcher, and its identity for the cache."""
     if settings.pages == "jina":
         reader = jina_reader(settings, services)
         return reader, f"jina {reader.base_url}"
@@ -156,37 +152,31 @@ async def _page_fetcher(
 
 
 def browser_executable(settings: Settings) -> str | None:
-    """Return the browser that draws pages, None if there is none or it is switched off."""
+    """Return the browser that renders pages; None if it is missing or switched off."""
     if settings.browser == "off" or find_spec("playwright") is None:
         return None
     return find_browser("" if settings.browser == "auto" else settings.browser)
 
 
 def jina_reader(settings: Settings, http: HttpClient) -> JinaReader:
-    """Return Jina's reader in the place of an own fetcher."""
     key = settings.secret("jina_api_key") or None
     address = settings.endpoints.get("jina", JINA_URL)
     return JinaReader(http, api_key=key, base_url=address)
 
 
 def wayback_machine(settings: Settings, http: HttpClient) -> Wayback:
-    """Return who has copies of pages that are gone."""
     return Wayback(http, settings.endpoints.get("wayback", "").rstrip("/"))
 
 
 def domain_registry(settings: Settings, http: HttpClient) -> registries.RdapRegistry:
-    """Return the registry that is asked first how old a domain is."""
     return registries.RdapRegistry(
         http, bootstrap_url=settings.endpoints.get("rdap", registries.BOOTSTRAP_URL)
     )
 
 
 def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
-    """Return a YouTube client; it holds nothing open.
-
-    Where YouTube refuses this address, a plain proxy is asked before Webshare's.
-    """
-    # Imported late: few runs ask YouTube, and its library takes a while to load.
+    """Return a YouTube client, which needs no closing. A plain proxy precedes Webshare's."""
+    # The library loads slowly, and few runs ask YouTube.
     from youtube_transcript_api.proxies import GenericProxyConfig, ProxyConfig, WebshareProxyConfig
 
     from resources.transcripts.youtube import ORIGIN, YouTubeTranscripts
@@ -198,7 +188,7 @@ def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
     if settings.youtube_proxy is not None:
         proxy = GenericProxyConfig(http_url=settings.secret("youtube_proxy"))
     elif name and password:
-        # The library's own ten retries are left out: one retry is what is recorded.
+        # Without the library's own ten retries: we record each try.
         proxy = WebshareProxyConfig(name, password, retries_when_blocked=0)
     return YouTubeTranscripts(
         languages=settings.languages,

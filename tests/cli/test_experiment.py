@@ -116,7 +116,7 @@ def test_a_service_that_is_not_set_up_is_a_matter_of_the_machine(factible: Run, 
     planned = factible("experiment", "run", "tiny", "--dry-run")
     assert planned.exit_code == 0
     assert (
-        "Not set up: The language model was asked for, and OPENAI_API_KEY is not set"
+        "Not set up: The run needs a language model, but OPENAI_API_KEY is not set"
         in planned.stderr
     )
     result = factible("experiment", "run", "tiny")

@@ -174,7 +174,7 @@ def test_a_description_dates_and_names_a_file_of_a_known_layout(tmp_path: Path) 
     snapshot = loaded(written(tmp_path, about, outlets, "outlets.json"))
     assert snapshot.ratings["a.example"].dataset == "quality-2023"
     assert snapshot.ratings["a.example"].as_of == date(2023, 9, 4)
-    with pytest.raises(SetupError, match="columns are for tables"):
+    with pytest.raises(SetupError, match="`columns` describes tables"):
         loaded(written(tmp_path, MAPPING, outlets, "outlets.json"))
 
 
