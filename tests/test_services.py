@@ -311,7 +311,7 @@ def test_a_model_that_nobody_lists_works_and_says_that_its_cost_is_unknown(tmp_p
     assert choice.asks_llm == frozenset(STAGES[:3])
     assert "gpt-4o-mimi" in (choice.remark or "")
     assert "did you mean 'gpt-4o-mini'?" in (choice.remark or "")
-    assert "recorded without a cost" in (choice.remark or "")
+    assert "its calls have no cost" in (choice.remark or "")
     with pytest.raises(SetupError, match="did you mean 'gpt-4o-mini'"):
         choose_reasoners(Reasoners(), settings(tmp_path, model="gpt-4o-mimi"))
 
@@ -381,7 +381,7 @@ def test_settings_env_file_and_doctor_know_a_search_provider_as_the_table_has_it
 
 def test_the_table_has_every_search_provider_in_the_order_of_the_settings() -> None:
     assert tuple(PROVIDERS) == get_args(SearchProvider)
-    sentence = re.search(r"Who is asked, together: ([^.]*)\.", EXAMPLE)
+    sentence = re.search(r"The search providers: ([^.]*)\.", EXAMPLE)
     assert sentence is not None
     assert sentence[1].split(", ") == list(PROVIDERS)
 

@@ -181,11 +181,7 @@ def test_the_next_tick_is_in_the_time_zone_of_the_settings(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("FACTIBLE_RECHECK_TIMEZONE", "Middle/Earth"),
-        ("FACTIBLE_RECHECK_CRON", "at night"),
-        ("FACTIBLE_NOTIFY_URL", "hooks.example"),
-    ],
+    [("FACTIBLE_RECHECK_TIMEZONE", "Middle/Earth"), ("FACTIBLE_NOTIFY_URL", "hooks.example")],
 )
 def test_a_setting_that_cannot_be_used_is_named_and_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
