@@ -1,8 +1,4 @@
-"""Days as people and search engines write them, in any language.
-
-What belongs here: turning a short text such as `3 days ago` or `5. März 2021` into a day. What does
-not: finding dates in pages (pages/extract.py).
-"""
+"""Dates in the words of people and search engines, in any language."""
 
 from __future__ import annotations
 
@@ -15,17 +11,17 @@ _NUMERIC = re.compile(r"\d{1,2}(?P<sign>[./-])\d{1,2}(?P=sign)\d{2,4}")
 _OLDEST = date(1605, 1, 1)
 """The year of the first newspaper. Earlier years are of other calendars."""
 _CLOCK_SKEW = timedelta(days=1)
-"""A page may be dated in a time zone that is a day ahead."""
+"""The time zone of a page may be a day ahead."""
 
 
 def read_day(words: str, now: datetime) -> date | None:
-    """Return the day that a text names, counted from `now` where it is relative; else None.
+    """Return the day that a text such as `3 days ago` or `5. März 2021` names, else None.
 
-    An absolute date that leaves the day open gets the last day that it allows, so that a limit such
-    as `published_before` never admits a page that may be younger: `March 2021` is 31 March, and
-    `05/03/2021` is 3 May. Numbers between points are day, month and year in every country. A day
-    after tomorrow is no day of publication. The first text that is no date takes about a second,
-    because it loads all languages.
+    Relative texts count from `now`. An open or ambiguous date gets its last possible day, so that a
+    limit such as `published_before` never admits a younger page: `March 2021` is 31 March, and
+    `05/03/2021` is 3 May. Numbers with points are day, month and year in every country. Days after
+    tomorrow do not count. The first text that is no ISO date takes about a second, because it loads
+    all languages.
     """
     words = words.strip()
     try:

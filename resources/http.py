@@ -1,14 +1,10 @@
-"""One pooled HTTP client for every resource: limits, retries, redirects, and typed failures.
+"""One pooled HTTP client for every resource: limits, retries, redirects and typed failures.
 
-What belongs here: how a request is sent, bounded, repeated and given up, and what its failure is
-called. What does not: which addresses may be reached (network_guard.py), how a body is read
-(scraping) or what a service's answer means (search, llm).
-
-A request ends in a `Response` (whatever its status, once retries are used up) or in one of two
-errors: `OutageError` (it failed and may succeed another time: DNS, connect, timeout, reset, TLS)
-or `UnavailableError` (asking again will not help: a forbidden target, too large, a redirect loop,
-a content type that is not wanted). `status_failure` sorts statuses into the same two. Reasons are
-sentences for a person; they never hold a query string, credentials or a header.
+A request ends in a `Response`, whatever its status, or in one of two errors: `OutageError` (it may
+succeed later: DNS, connection, timeout, TLS) or `UnavailableError` (a repetition will not help: a
+forbidden target, a body too large, a redirect loop, an unwanted content type). `status_failure`
+sorts statuses into the same two. Reasons are sentences for people; they contain no query string,
+credential or header.
 """
 
 from __future__ import annotations
@@ -48,7 +44,7 @@ _RANDOM = random.SystemRandom()
 
 
 class HttpFailureError(Exception):
-    """A request that has no usable answer. `reason` is a sentence without secrets."""
+    """A request without a usable answer. `reason` is a sentence without secrets."""
 
     outcome: ClassVar[Literal["outage", "unavailable"]]
 
@@ -68,21 +64,21 @@ class HttpFailureError(Exception):
 
 
 class OutageError(HttpFailureError):
-    """The request failed, and may succeed another time: after a `pause` in seconds, if known."""
+    """The request may succeed later: after a `pause` in seconds, if known."""
 
     outcome = "outage"
     pause: float | None = None
 
 
 class UnavailableError(HttpFailureError):
-    """The other side has nothing for us, or may not be asked; asking again will not help."""
+    """The server refuses, or the guard does; a repetition will not help."""
 
     outcome = "unavailable"
 
 
 @contextmanager
 def about(response: Response) -> Iterator[None]:
-    """Let the failures in a block name the answer that they belong to."""
+    """Add the status and the URL of a response to the failures in a block."""
     try:
         yield
     except HttpFailureError as failure:
@@ -91,7 +87,7 @@ def about(response: Response) -> Iterator[None]:
 
 
 class TooLargeError(UnavailableError):
-    """A body beyond the bound, of the declared `media_type`."""
+    """A body beyond the limit. `media_type` is the declared one."""
 
     media_type: str = ""
 
@@ -109,21 +105,21 @@ _FAILURES = (
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """Bounds on one client. Times in seconds, sizes in bytes."""
+    """Limits of one client. Times in seconds, sizes in bytes."""
 
     connect_seconds: float = 10.0
     read_seconds: float = 15.0
     write_seconds: float = 10.0
     attempt_seconds: float = 45.0
-    """One attempt with all its redirects and its whole body, against servers that drip."""
+    """One attempt with all its redirects and its whole body; stops servers that drip."""
     max_bytes: int = 10_000_000
-    """Of a body after decompression; a larger one is cut off and reported."""
+    """Of a body after decompression; a larger one is an error."""
     max_redirects: int = 8
     max_requests: int = 64
-    """At once, over all hosts."""
+    """Simultaneous requests to all hosts."""
     max_requests_per_host: int = 6
     at_once: Mapping[str, int] = field(default_factory=dict)
-    """In its place, for hosts that take more, as `host_of` writes them."""
+    """Overrides `max_requests_per_host`, by host as `host_of` writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +130,19 @@ class RetryPolicy:
     first_delay_seconds: float = 0.5
     max_delay_seconds: float = 8.0
     after_silence: bool = True
-    """Whether a server that fell silent is asked again, after as long a wait as it had."""
+    """Whether to repeat a request whose answer timed out."""
     max_retry_after_seconds: float = 15.0
-    """A server that asks for a longer wait is not asked again: that would be impolite."""
+    """A server that asks for a longer wait gets no repetition."""
 
     def delay(self, attempt: int) -> float:
-        """Return the seconds to pause after an attempt: doubling, with jitter above one half."""
+        """Return the pause after an attempt: it doubles, with jitter above one half."""
         ceiling = min(self.max_delay_seconds, self.first_delay_seconds * 2.0 ** (attempt - 1))
         return _RANDOM.uniform(ceiling / 2, ceiling)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server answered, read to its end."""
+    """A server's complete answer."""
 
     url: str
     """After redirects, without fragment."""
@@ -155,7 +151,7 @@ class Response:
     body: bytes = field(repr=False)
     attempts: int = 1
     framed: bool = True
-    """Whether the answer said where it ends. One that did not may have been cut off unnoticed."""
+    """Whether the answer stated its end. Otherwise it may be cut off without an error."""
 
     @property
     def media_type(self) -> str:
@@ -163,9 +159,9 @@ class Response:
         return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()[:100]
 
     def redirect(self) -> httpx.URL | None:
-        """Return where a redirect points, without fragment; None for any other answer.
+        """Return the target of a redirect, without fragment; None for any other answer.
 
-        Raises UnavailableError if that is no URL.
+        Raises UnavailableError: The target is no URL.
         """
         location = self.headers.get("location")
         if self.status not in _REDIRECTS or not location:
@@ -173,11 +169,11 @@ class Response:
         try:
             return httpx.URL(self.url).join(location).copy_with(fragment=None)
         except (httpx.InvalidURL, ValueError) as error:
-            raise UnavailableError(f"{shown(self.url)} redirects to what is not a URL") from error
+            raise UnavailableError(f"{shown(self.url)} redirects to an invalid URL") from error
 
 
 Sink = Callable[[Response, bytes], None]
-"""Takes a block of a body on its way; the answer that it belongs to has no body yet."""
+"""Receives a body block by block, with the answer, which has no body yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +190,12 @@ class _Ask:
 class HttpClient(AbstractAsyncContextManager["HttpClient"]):
     """A pooled client (HTTP/1.1 and HTTP/2) that reaches public addresses only.
 
-    It works on httpcore's pool: httpx's client would keep cookies between requests, log whole URLs,
-    and build the request to a redirect's target before that is checked. It belongs to one event
-    loop; open it with `async with`, or call `aclose`. Cookies live for one
-    request and its redirects. Proxies from the environment are not used: they would resolve names
-    behind the guard's back. A host that answers 429 or 503 with Retry-After is left alone for that
-    long: other requests to it wait, or fail at once if that is longer than the policy allows.
+    It uses httpcore's pool, because httpx's client would keep cookies between requests, log whole
+    URLs, and build the request to a redirect's target before the guard checks it. It belongs to one
+    event loop; open it with `async with`, or call `aclose`. Cookies live for one request and its
+    redirects. It ignores proxies in the environment, because they would resolve names without the
+    guard. If a host answers 429 or 503 with Retry-After, other requests to it wait that long, or
+    fail at once if the policy does not allow the wait.
     """
 
     def __init__(
@@ -226,7 +222,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close all connections. The client may be used again; it then opens new ones."""
+        """Close all connections. A later request opens new ones."""
         if pool := self.__dict__.pop("_pool", None):
             await pool.aclose()
 
@@ -239,19 +235,21 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         accepts: Callable[[str], bool] = lambda _: True,
         sink: Sink | None = None,
     ) -> Response:
-        """Get a URL, following redirects that pass the guard; OutageError or UnavailableError.
+        """Get a URL, and follow redirects that pass the guard.
 
-        `headers` are sent in addition, and no longer once a redirect leaves the origin. `max_bytes`
-        bounds the decompressed body; None: the client's own bound. `accepts` says by its media type
-        (lower case, may be empty) whether a success is read; `sink` is handed its body block by
-        block, in the place of keeping it, and what it raises ends the request.
+        Redirects to another origin do not get the additional `headers`. `max_bytes` limits the
+        decompressed body; None: the client's limit. `accepts` decides by the media type (lower
+        case, may be empty) whether to read a success. `sink` receives the body block by block
+        instead of the response; its exceptions end the request.
+
+        Raises OutageError, UnavailableError.
         """
         return await self._repeat(
             _Ask("GET", parse_url(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
         )
 
     async def head(self, url: str) -> Response:
-        """Ask for a URL's headers alone. Redirects are not followed but returned; see `get`."""
+        """Request only the headers. Redirects are returned, not followed; see `get`."""
         return await self._repeat(_Ask("HEAD", parse_url(url), {}))
 
     async def post(
@@ -262,7 +260,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         headers: Mapping[str, str] | None = None,
         max_bytes: int | None = None,
     ) -> Response:
-        """Post what may be posted twice. Redirects are not followed but returned; see `get`."""
+        """Post content that may arrive twice. Redirects are returned, not followed; see `get`."""
         return await self._repeat(
             _Ask("POST", parse_url(url), headers or {}, max_bytes, content=content)
         )
@@ -312,7 +310,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 at_once = self._limits.at_once.get(host, self._limits.max_requests_per_host)
                 slot = self._host_slots.setdefault(host, asyncio.Semaphore(at_once))
                 try:
-                    async with slot:  # its time is not the attempt's
+                    async with slot:  # waiting for it does not count as the attempt's time
                         started = time.perf_counter()
                         async with asyncio.timeout(left):
                             hop = replace(ask, url=url, headers=headers)
@@ -380,8 +378,8 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         ) as raw:
             answer = httpx.Response(raw.status, headers=raw.headers, request=request)
             cookies.extract_cookies(answer)
-            # An end can be told from a lost connection (RFC 9112, section 8) by a length, a last
-            # chunk, the end of a compressed stream, or HTTP/2.
+            # RFC 9112, section 8: a length, a last chunk, the end of a compressed stream or HTTP/2
+            # distinguish the end from a lost connection.
             framed = (
                 "content-length" in answer.headers
                 or "transfer-encoding" in answer.headers
@@ -407,16 +405,16 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
 
 
 _tls_context = cache(httpx.create_ssl_context)
-"""Loads the trusted authorities once; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
+"""Loads the trusted authorities once; respects SSL_CERT_FILE and SSL_CERT_DIR."""
 
 
 def is_passing(status: int) -> bool:
-    """Tell whether a status stands for a failure that may pass: 408, 425, 429 and 5xx."""
+    """Tell whether the failure of a status may pass: 408, 425, 429 and 5xx."""
     return status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def status_failure(response: Response) -> HttpFailureError | None:
-    """Name the failure that a status stands for: an outage if it may pass; None for 200-299."""
+    """Return the failure of a status: an outage if it may pass; None for 200-299."""
     status = response.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return None
@@ -433,10 +431,10 @@ def status_failure(response: Response) -> HttpFailureError | None:
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds a server wants to be left alone; None if it does not say.
+    """Return the wait that a server asks for, in seconds; None if it asks for none.
 
-    `retry-after-ms` (OpenAI, Azure) before `retry-after` (RFC 9110, section 10.2.3) in seconds,
-    fractions included, or as a date. `headers` are asked for by names in lower case.
+    `retry-after-ms` (OpenAI, Azure) precedes `retry-after` (RFC 9110, section 10.2.3), which has
+    seconds, with fractions, or a date. Names of `headers` are in lower case.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(ValueError):
@@ -453,7 +451,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def shown(url: httpx.URL | str) -> str:
-    """Return a URL as reasons show it: no user information, no query, no fragment, not endless."""
+    """Return a shortened URL for messages, without user information, query and fragment."""
     parsed = httpx.URL(url) if isinstance(url, str) else url
     text = str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
     text = text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
@@ -461,12 +459,12 @@ def shown(url: httpx.URL | str) -> str:
 
 
 def elapsed_since(started: float) -> float:
-    """Return the seconds since a reading of time.perf_counter."""
+    """Return the seconds since a value of time.perf_counter."""
     return time.perf_counter() - started
 
 
 def parse_url(url: str) -> httpx.URL:
-    """Return a URL without its fragment; UnavailableError for what is none."""
+    """Return a URL without its fragment. Raises UnavailableError if it is invalid."""
     try:
         return httpx.URL(url).copy_with(fragment=None)
     except (httpx.InvalidURL, ValueError) as error:
@@ -509,14 +507,14 @@ async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most: int) ->
 
 
 class _Inflater:
-    """Decompresses gzip no further than asked, so that a bomb stays small."""
+    """Decompresses gzip up to a limit, against decompression bombs."""
 
     def __init__(self) -> None:
         self.started = False
         self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
 
     def feed(self, data: bytes, limit: int) -> bytes:
-        """Return at most `limit` bytes; more than that is the caller's sign to stop."""
+        """Return at most `limit` bytes."""
         out = b""
         while data and len(out) < limit:
             if self.machine.eof:
@@ -528,9 +526,9 @@ class _Inflater:
 
 
 def failed_handshake(error: BaseException) -> str | None:
-    """Return why the TLS handshake failed among an error's causes, None if none did."""
+    """Return the reason of a failed TLS handshake among an error's causes, else None."""
     tls = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
-    if tls is None or isinstance(tls, ssl.SSLWantReadError):  # that one only waited for bytes
+    if tls is None or isinstance(tls, ssl.SSLWantReadError):  # it only waited for bytes
         return None
     return getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
 

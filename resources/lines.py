@@ -1,13 +1,8 @@
-"""Files of text: their encoding, YAML with the line of every value, how a problem is told.
+"""Text files: their encoding, YAML with line numbers, and sentences on problems in them.
 
-What belongs here: turning bytes into text whatever program wrote them, YAML into plain values and
-places, and the words for what a model refuses of them. What does not: the models, and HTML, which
-declares its own encoding (pages/extract.py).
-
-YAML is only parsed into events: no tag is followed, and every plain value stays the text that was
-written (the id `1e10` is no number, the title `No` no truth value); models give values their types.
-Not PyYAML's own trees: its C parser, forty times faster than the other, overflows the stack on
-deeply nested input. Here the depth is limited, and aliases are refused.
+The YAML reader works on parser events. It follows no tag, and every plain value stays text: the id
+`1e10` is no number, the title `No` no boolean; models convert values. It limits the depth and
+refuses aliases, because PyYAML's fast C parser overflows the stack on deeply nested input.
 """
 
 from __future__ import annotations
@@ -32,7 +27,7 @@ from pydantic_core import ErrorDetails
 from resources.errors import SetupError
 
 Place: TypeAlias = tuple[str | int, ...]
-"""The keys and positions that lead to a value."""
+"""The keys and positions on the way to a value."""
 Model = TypeVar("Model", bound=BaseModel)
 
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
@@ -46,22 +41,22 @@ _TWICE: Final = "The key {!r} is written twice here. Remove one of the two."
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """What is wrong where. `line` counts from 1; None if the whole file is meant."""
+    """A problem in a file. `line` counts from 1; None for the whole file."""
 
     file: Path
     line: int | None
     sentence: str
 
     def __str__(self) -> str:
-        """Render as compilers do, so that editors jump to the place."""
+        """Format like a compiler message, so that editors can jump to the place."""
         place = f"{self.file}:{self.line}" if self.line else str(self.file)
         return f"{place}: {self.sentence}"
 
 
 class PlacedError(Exception):
-    """A text that cannot be read. `line` counts from 1, None if the whole file is meant.
+    """A text cannot be read. `line` counts from 1; None for the whole file.
 
-    `may_pass`: the file is there, and the system does not let it be read now.
+    `may_pass`: the file exists, but the system refuses to read it now.
     """
 
     def __init__(self, line: int | None, sentence: str, *, may_pass: bool = False) -> None:
@@ -71,13 +66,12 @@ class PlacedError(Exception):
         self.may_pass = may_pass
 
     def at(self, file: Path) -> FileProblem:
-        """Return it as a problem of a file."""
         return FileProblem(file, self.line, self.sentence)
 
 
 @contextmanager
 def naming(file: Path, kind: type[Exception] = SetupError) -> Iterator[None]:
-    """Let what cannot be read of a file end work with its name and line: an error of a kind."""
+    """Turn PlacedError in a block into an error of some kind, with the file's name and line."""
     try:
         yield
     except PlacedError as error:
@@ -86,7 +80,7 @@ def naming(file: Path, kind: type[Exception] = SetupError) -> Iterator[None]:
 
 @contextmanager
 def legible() -> Iterator[None]:
-    """Turn what keeps a file from being read as text into PlacedError."""
+    """Turn errors of reading a text file in a block into PlacedError."""
     try:
         yield
     except FileNotFoundError as error:
@@ -101,7 +95,7 @@ def legible() -> Iterator[None]:
 
 
 def read_text(file: Path, most_bytes: int = MAX_BYTES) -> str:
-    """Read a file of UTF-8; raise PlacedError if it is missing, too large or unreadable."""
+    """Read a UTF-8 file. Raises PlacedError if it is missing, too large or unreadable."""
     with legible():
         if file.stat().st_size > most_bytes:
             raise PlacedError(None, f"The file is larger than {most_bytes >> 20} MB. Split it.")
@@ -109,7 +103,7 @@ def read_text(file: Path, most_bytes: int = MAX_BYTES) -> str:
 
 
 def read_json(text: str | bytes) -> Any:
-    """Return what a JSON text holds; raise PlacedError if it is none."""
+    """Parse JSON. Raises PlacedError if it is malformed."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -120,22 +114,22 @@ def read_json(text: str | bytes) -> Any:
 
 
 def shown(value: object) -> str:
-    """Show a hostile value in a sentence: quoted, on one line, not too long."""
+    """Return a hostile value for a sentence: quoted, on one line, shortened."""
     text = repr(value)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The values of a file: mappings, lists, texts and nulls, and where each stands."""
+    """The values of a file (mappings, lists, texts, nulls) with their lines."""
 
     data: Any
     lines: dict[Place, int]
     duplicates: Sequence[tuple[Place, str, int]]
-    """Keys that are written twice: the place of their mapping, the key, and the second line."""
+    """Duplicate keys: the place of the mapping, the key, and its second line."""
 
     def line(self, place: Place) -> int:
-        """Return the line of a value, or of the nearest value around it. Counts from 1."""
+        """Return the line of a value, or of the nearest value that contains it, from 1."""
         for length in range(len(place), 0, -1):
             if place[:length] in self.lines:
                 return self.lines[place[:length]]
@@ -144,7 +138,7 @@ class Document:
     def repeated_keys(
         self, file: Path, concerns: Callable[[Place], bool] = lambda _: True
     ) -> list[FileProblem]:
-        """Return a problem for every key that is written twice in a mapping of some place."""
+        """Return a problem for each duplicate key in the mappings that `concerns` accepts."""
         return [
             FileProblem(file, line, _TWICE.format(key))
             for place, key, line in self.duplicates
@@ -152,41 +146,34 @@ class Document:
         ]
 
     def at(self, place: Place) -> Any:
-        """Return the value at a place."""
         value = self.data
         for step in place:
             value = value[step]
         return value
 
     def read_as(self, model: type[Model]) -> Model:
-        """Return the file as a model.
-
-        Raises PlacedError: The first thing that does not fit, or a key that is written twice.
-        """
+        """Convert the file to a model. Raises PlacedError with the first problem."""
         for _, key, line in self.duplicates:
             raise PlacedError(line, _TWICE.format(key))
         try:
             return model.model_validate({} if self.data is None else self.data)
         except ValidationError as error:
-            # A misspelt key is missing, too; its own place says more.
+            # A misspelt key causes a missing one too; the misspelt one says more.
             detail = min(error.errors(), key=lambda each: each["type"] not in _MISSPELT)
             raise PlacedError(self.line(detail["loc"]), problem_words(detail, model)) from error
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML file, whose values are not to be changed (see parse_document).
+    """Read a YAML file; do not change the cached result.
 
-    Raises PlacedError if it is missing, too large, not UTF-8, or not YAML.
+    Raises PlacedError: The file is missing, too large, not UTF-8, or not YAML.
     """
     return parse_document(read_text(path))
 
 
 @lru_cache(maxsize=32)
 def parse_document(text: str) -> Document:
-    """Parse YAML text, the same text once: do not change what is returned.
-
-    Raises PlacedError if it is not YAML.
-    """
+    """Parse YAML; do not change the cached result. Raises PlacedError if it is malformed."""
     reader = _Reader(yaml.parse(text, Loader=_Loader))
     try:
         data = reader.document()
@@ -206,7 +193,7 @@ def parse_document(text: str) -> Document:
 
 @dataclass
 class _Reader:
-    """Builds values from events."""
+    """Builds values from parser events."""
 
     events: Iterator[yaml.Event]
     lines: dict[Place, int] = field(default_factory=dict)
@@ -264,14 +251,14 @@ def _line(event: yaml.Event) -> int:
 
 @dataclass(kw_only=True)
 class EntryReader:
-    """Reads the entries of one document, and collects every problem on the way."""
+    """Converts the entries of a document to models, and collects all problems."""
 
     file: Path
     document: Document
     problems: list[FileProblem] = field(default_factory=list)
 
     def entry(self, model: type[Model], data: object, place: Place) -> Model | None:
-        """Return an entry; None where there are problems, each at its line."""
+        """Return an entry as a model; None if it has problems."""
         try:
             return model.model_validate(data)
         except ValidationError as error:
@@ -280,12 +267,11 @@ class EntryReader:
             return None
 
     def report(self, place: Place, sentence: str) -> None:
-        """Report a problem at a place of the document."""
         self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
 
 
 def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> str:
-    """Say what is wrong with a value, whose `name` is its key if none is given, and what to do."""
+    """Return a sentence on a problem of pydantic, with the remedy. `name` defaults to the key."""
     place, given = [each for each in detail["loc"] if each != "[key]"], shown(detail["input"])
     key = place[-1] if place else None
     name = name or (key if isinstance(key, str) else "")
@@ -311,12 +297,12 @@ def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> 
         case "string_pattern_mismatch" if name in known and known[name].description:
             words = str(known[name].description)
     sentence = f"{words}{'' if words.endswith(('.', '?')) else '.'}"
-    # Without a key it is the entry as a whole.
+    # Without a key, the problem is of the whole entry.
     return f"{name} is {given}: {sentence}" if name else f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Ask whether the nearest of the known names is meant, in any case; else say `otherwise`."""
+    """Suggest the nearest known name, ignoring case; without any, return `otherwise`."""
     folded = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
     return f"Did you mean {folded[near[0]]!r}?" if near else otherwise
@@ -327,7 +313,7 @@ def _keys_of(model: Any) -> dict[str, FieldInfo]:
 
 
 def _entry_in(annotation: Any) -> Any:
-    """Return the model of the entries that a type holds, None if it holds none."""
+    """Return the model among the parameters of a type, or None."""
     if hasattr(annotation, "__pydantic_fields__"):
         return annotation
     return next(filter(None, map(_entry_in, get_args(annotation))), None)
@@ -356,17 +342,16 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x08")
 
 
 class NotTextError(ValueError):
-    """The bytes are no text in any encoding that is tried here."""
+    """The bytes are no text in any known encoding."""
 
 
 def decode_text(data: bytes, *, detect: bool = False) -> str:
     """Decode a text file: byte order mark, UTF-8, UTF-16 without a mark, then an older charset.
 
-    A UTF-8 file with a few damaged bytes stays UTF-8 (they become U+FFFD): one broken character
-    must not turn every other accent into two wrong ones. The older charset is Windows-1252, or with
-    `detect` the one that the bytes speak for.
+    In a UTF-8 file with a few damaged bytes, these become U+FFFD; another charset would damage
+    every accent. The older charset is Windows-1252, or with `detect` the most likely one.
 
-    Raises NotTextError: It is a binary file, or several charsets fit it equally well.
+    Raises NotTextError: The file is binary, or several charsets are equally likely.
     """
     for mark, encoding in BOMS:
         if data.startswith(mark):
@@ -399,17 +384,16 @@ _CHARSETS: Final = [
     "cp1252", "cp1251", "koi8_r", "cp866", "gb18030", "big5", "cp932", "euc_jp", "cp949", "cp1250",
     "iso8859_2", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874",
 ]  # fmt: skip
-"""The charsets in which text files were written before UTF-8. Of two names for one text, the first.
-"""
+"""Charsets of text files before UTF-8. If two give the same text, the first one counts."""
 _WIDE_CHARSETS = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949"})
 _FEW_FOREIGN_BYTES = 24
 
 
 def _charset_of(data: bytes) -> str:
-    """Return the charset that bytes speak for. NotTextError: too few bytes speak for one alone."""
+    """Return the most likely charset. Raises NotTextError if several are equally likely."""
     from charset_normalizer import from_bytes  # noqa: PLC0415 - loads tables that few files need
 
-    # Times and numbers look alike in every charset, so only lines with other characters tell.
+    # Times and numbers are the same in every charset, so only the other lines count.
     foreign = b"\n".join(line for line in data.splitlines() if not line.isascii())[:_SAMPLE_BYTES]
     matches = list(from_bytes(foreign, cp_isolation=_CHARSETS))
     if not matches:

@@ -1,20 +1,17 @@
-"""The demo's miniature web: pages under reserved names, served for real on loopback.
+"""The demo's miniature web: a folder of pages, served on loopback as many sites, with a search.
 
-What belongs here: serving a folder of pages as many sites by their host names, and a search
-endpoint over them in Serper's format. What does not: clients (the pages are fetched and searched
-by the same clients as the real web, through a table of names), and the pages themselves.
-
-The folder holds `<host>/<path>.html`: `www.healthagency.example/sugar.html` is served as
-`http://www.healthagency.example/sugar`, `index.html` as `/`. Its `web.yaml` lists the pages that
-answer otherwise:
+The clients of the real web fetch and search it, through a table of names. The folder has
+`<host>/<path>.html`: `www.healthagency.example/sugar.html` is served as
+`http://www.healthagency.example/sugar`, `index.html` as `/`. `web.yaml` lists the pages with
+another answer:
 
     responses:
       - url: http://news.example/paywalled
         status: 403
         headers: {Retry-After: "60"}
 
-All URLs are listed when the server starts and looked up as they are asked for. No path is ever
-built from a request, so none can leave the folder.
+The server lists all URLs when it starts. It never builds a path from a request, so no request can
+leave the folder.
 """
 
 from __future__ import annotations
@@ -56,7 +53,7 @@ _DATE_PATHS = (
     "//meta[@name='date' or @name='dc.date' or @itemprop='datePublished']/@content",
     "//time[@datetime]/@datetime",
 )
-# Words that say nothing about a page; without this list they fill up answers to long questions.
+# Without this list, stop words would fill the results of long queries.
 _STOP_TEXT = """
 a an and are as at be but by do does for from has have how if in into is it its no not of on or so
 than that the their there these they this to was were what when which who why will with you your
@@ -65,7 +62,7 @@ _STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 class _Resource(BaseModel):
-    """One URL of the miniature web, and how it answers; `web.yaml` may say all but its file."""
+    """One URL of the miniature web and its answer; `web.yaml` sets all fields but `file`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -86,16 +83,16 @@ _Resources: TypeAlias = Mapping[tuple[str, str], _Resource]  # By host and path.
 
 @contextmanager
 def miniature_web(root: Path) -> Iterator[NameTable]:
-    """Serve a folder of pages on an ephemeral loopback port, in a thread of its own, until closed.
+    """Serve a folder of pages on a free loopback port, in its own thread, for a block.
 
-    Yields the table that leads every `*.example` name there. Running answers end before the port is
-    free. Raises SetupError if the folder cannot be served.
+    Yields the table that maps every `*.example` name to the server. Raises SetupError if the folder
+    cannot be served.
     """
     import uvicorn  # noqa: PLC0415 - only the demo and the tests serve anything
 
     with ExitStack() as stack:
         resources = _list_resources(root)
-        # Of the server's thread alone, but for its end.
+        # Only the server's thread uses it; this thread closes it.
         index = stack.enter_context(closing(sqlite3.connect(":memory:", check_same_thread=False)))
         listening = stack.enter_context(socket.socket())
         listening.bind(("127.0.0.1", 0))
@@ -129,10 +126,9 @@ def miniature_web(root: Path) -> Iterator[NameTable]:
 
 
 def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> dict[str, object]:
-    """Answer a question of our own client in Serper's form; the best page by BM25 comes first.
+    """Answer a search request in Serper's format, ranked by BM25.
 
-    All HTML pages are read when the first is asked for. Under a date restriction, pages without a
-    date are left out.
+    The first request indexes all pages. A date restriction excludes pages without a date.
     """
     asked = json.loads(body)
     days = {
@@ -160,9 +156,9 @@ def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> di
 
 
 def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
-    """Read what a search engine keeps of a page: address, title, text and description, date."""
-    from resources.pages.extract import decode, page_title, parse_html, plain_text  # noqa: PLC0415 - see start
-    from resources.pages.hidden import drop_hidden  # noqa: PLC0415 - see start
+    """Return a page's row in the index: address, title, text with description, date."""
+    from resources.pages.extract import decode, page_title, parse_html, plain_text  # noqa: PLC0415 - only the demo and the tests
+    from resources.pages.hidden import drop_hidden  # noqa: PLC0415 - only the demo and the tests
 
     tree = parse_html(decode(file.read_bytes()))
     if tree is None:
@@ -177,7 +173,7 @@ def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
 
 
 def _build_app(resources: _Resources, index: sqlite3.Connection) -> ASGIApp:
-    from starlette.requests import ClientDisconnect, Request  # noqa: PLC0415 - see start
+    from starlette.requests import ClientDisconnect, Request  # noqa: PLC0415 - only the demo and the tests
     from starlette.responses import JSONResponse, Response  # noqa: PLC0415
 
     async def answer(request: Request) -> Response:
@@ -196,7 +192,7 @@ def _build_app(resources: _Resources, index: sqlite3.Connection) -> ASGIApp:
         return Response(content, resource.status, headers)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        with suppress(ClientDisconnect):  # of a check that is stopped
+        with suppress(ClientDisconnect):  # a stopped check
             response = await answer(Request(scope, receive))
             await response(scope, receive, send)
 

@@ -1,19 +1,15 @@
-"""Keeps every request out of private networks: which URLs, names and addresses may be reached.
+"""Keeps every request out of private networks.
 
-What belongs here: the policy on targets, the table of names that are served elsewhere on purpose,
-and the network backend that enforces both at the moment of connecting. What does not: retries,
-redirects and bodies (http.py).
+A page or a search result can name any URL, so two checks apply:
 
-A page or a search result can name any URL, so no URL is trusted. Two checks apply:
+1. `NetworkGuard.check_url` checks the URL before anything is sent: scheme, user information, port,
+   and a host that is or disguises an address.
+2. `GuardedBackend.connect_tcp` resolves the name, checks every address, and connects to a checked
+   address. Without a second look-up, a name server that changes its answer (DNS rebinding) gains
+   nothing. TLS still verifies the name in the URL.
 
-1. `NetworkGuard.check_url` looks at the URL alone, before anything is sent: its scheme, user
-   information, port, and a host that is or disguises an address.
-2. `GuardedBackend.connect_tcp` resolves the name, checks every address of the answer, and connects
-   to the very address that it checked. No second look-up happens in between, so a name server that
-   changes its answer (DNS rebinding) gains nothing. TLS still verifies the name in the URL.
-
-Ports: 80, 443, 8080 and 8443, where web pages are served. Other ports belong to other services, of
-which some obey what looks like HTTP.
+Allowed ports are 80, 443, 8080 and 8443, which serve web pages. Some services on other ports obey
+text that looks like HTTP.
 """
 
 from __future__ import annotations
@@ -33,9 +29,9 @@ ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # IANA's special-purpose address registries (RFC 6890) without their globally reachable entries,
-# multicast (RFC 5771), and one public address at which a cloud serves its hosts' secrets. Python's
-# own `is_global` is not used: its answer differs between patch releases.
-# Of IPv6, only 2000::/3 is global unicast (RFC 4291, section 2.4), less the parts named here.
+# multicast (RFC 5771), and a public address at which a cloud serves its hosts' secrets. Python's
+# `is_global` differs between patch releases. In IPv6, only 2000::/3 is global unicast (RFC 4291,
+# section 2.4), except the networks listed here.
 _CLOSED = tuple(
     (ipaddress.ip_network(network), name)
     for network, name in (
@@ -75,11 +71,11 @@ _LONGEST_NAME = 253  # RFC 1035, section 2.3.4
 _NUMBER_LABEL = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)")
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Resolves a host name and a port to addresses. Raises OSError if it cannot."""
+"""Resolves a host name and a port to addresses. Raises OSError if that fails."""
 
 
 class ForbiddenTargetError(Exception):
-    """A URL, name or address that is never fetched. `reason` is a sentence without secrets."""
+    """The guard refuses a URL, name or address. `reason` is a sentence without secrets."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -87,12 +83,12 @@ class ForbiddenTargetError(Exception):
 
 
 class NameTable:
-    """Names that are served by a stated address instead of the public name system.
+    """Names with a fixed address, which the guard allows instead of asking DNS.
 
-    The one explicit allowance: tests, the demo's miniature web, and services that a user configured
-    on an own network. Keys are a host (`search.example`), a host with the port of the
-    URL (`127.0.0.1:8888`), or all names under a suffix (`*.example`, which does not cover
-    `example` itself); the most exact key wins. Values are the address and port to connect to.
+    Used for tests, the demo's miniature web, and services that a user has configured on a private
+    network. Keys are a host (`search.example`), a host with the URL's port (`127.0.0.1:8888`), or
+    all names under a suffix (`*.example`, without `example` itself); the most exact key wins.
+    Values are the address and port to connect to.
     """
 
     def __init__(self, entries: Mapping[str, tuple[str, int]] | None = None) -> None:
@@ -100,9 +96,9 @@ class NameTable:
 
     @classmethod
     def for_service(cls, base_url: str) -> NameTable:
-        """Allow exactly the host and port of a service, such as `http://127.0.0.1:8888/search`.
+        """Allow the host and port of a service, such as `http://127.0.0.1:8888/search`.
 
-        Raises ValueError if the URL has no host, or is neither http nor https.
+        Raises ValueError: The URL has no host, or is neither http nor https.
         """
         parts = urlsplit(base_url)
         if parts.hostname is None or parts.scheme not in _DEFAULT_PORTS:
@@ -114,11 +110,11 @@ class NameTable:
         return cls({f"{parts.hostname}:{port}": (parts.hostname, port)})
 
     def __or__(self, other: NameTable) -> NameTable:
-        """Join two tables; the entries of the right one win."""
+        """Merge two tables; the right one's entries win."""
         return NameTable({**self._entries, **other._entries})
 
     def find(self, host: str, port: int) -> tuple[str, int] | None:
-        """Return where a name is served, or None if the public name system decides."""
+        """Return the fixed address and port of a name, or None if it has none."""
         for key in (f"{host}:{port}", host):
             if key in self._entries:
                 return self._entries[key]
@@ -131,13 +127,13 @@ class NameTable:
 
 
 async def resolve_with_system(host: str, port: int) -> Sequence[str]:
-    """Ask the operating system's resolver for all addresses of a name, in its order."""
+    """Return all addresses of a name from the operating system's resolver, in its order."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class NetworkGuard:
-    """Decides what may be reached, and finds the address to connect to."""
+    """Decides which targets are allowed, and resolves their addresses."""
 
     def __init__(
         self,
@@ -147,14 +143,14 @@ class NetworkGuard:
         allowed_ports: frozenset[int] = ALLOWED_PORTS,
         https_only: bool = False,
     ) -> None:
-        """Set the policy; with `https_only`, plain http leads only to names of the table."""
+        """Set the policy. With `https_only`, plain http is allowed only for names in the table."""
         self._names = names or NameTable()
         self._resolver = resolver
         self._allowed_ports = allowed_ports
         self._https_only = https_only
 
     def check_url(self, url: httpx.URL) -> None:
-        """Raise ForbiddenTargetError for a URL by its form alone; nothing is resolved."""
+        """Raise ForbiddenTargetError for a URL with a forbidden form. Resolves nothing."""
         if url.scheme not in _DEFAULT_PORTS:
             raise ForbiddenTargetError(
                 f"only http and https are fetched, not {url.scheme[:20] or 'a relative address'}"
@@ -175,10 +171,10 @@ class NetworkGuard:
             )
 
     async def targets(self, host: str, port: int) -> Sequence[tuple[str, int]]:
-        """Resolve a name and return the checked addresses to connect to, best first.
+        """Resolve a name and return its checked addresses and ports, best first.
 
-        One closed address among several refuses the whole name (ForbiddenTargetError): an honest
-        site has none. Raises OSError if the name could not be resolved.
+        Raises ForbiddenTargetError: One of the addresses is not public; an honest site has no such
+        address. Raises OSError: The name could not be resolved.
         """
         host = _normal(host)
         served = self._names.find(host, port)
@@ -192,7 +188,7 @@ class NetworkGuard:
 
 
 class GuardedBackend(httpcore.AnyIOBackend):
-    """Connects to checked addresses only; the rest of httpcore keeps the name for Host and SNI."""
+    """Connects to checked addresses only; httpcore keeps the name for Host and SNI."""
 
     def __init__(self, guard: NetworkGuard) -> None:
         self._guard = guard
@@ -205,9 +201,9 @@ class GuardedBackend(httpcore.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Resolve, check, and connect to the first checked address that answers in time.
+        """Connect to the first checked address that answers in time.
 
-        Raises ForbiddenTargetError beside httpcore's own errors.
+        Raises ForbiddenTargetError, and httpcore's own errors.
         """
         failure = httpcore.ConnectError(f"{host} has no address")
         try:
@@ -230,12 +226,12 @@ class GuardedBackend(httpcore.AnyIOBackend):
 
 
 def host_of(url: httpx.URL) -> str:
-    """Return the host exactly as it would be looked up: ASCII, lower case, no closing dot."""
+    """Return the host as DNS gets it: ASCII, lower case, no closing dot."""
     return _normal(url.raw_host.decode("ascii", "replace"))
 
 
 def check_address(address: str) -> None:
-    """Raise ForbiddenTargetError for what is not the address of a public unicast host."""
+    """Raise ForbiddenTargetError unless the address is of a public unicast host."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError as error:
@@ -270,8 +266,8 @@ def _check_host(host: str) -> None:
     if _HOST_NAME.fullmatch(host) is None or len(host) > _LONGEST_NAME:
         raise ForbiddenTargetError("the URL's host is not a host name")
     labels = host.split(".")
-    # WHATWG URL, section 3.5: a host whose last label is a number is an IPv4 address in some form.
-    # Only the plain form is accepted, since 0177.1, 0x7f000001 and 2130706433 serve to disguise.
+    # WHATWG URL, section 3.5: a host whose last label is a number is an IPv4 address. Only the
+    # dotted form is accepted, because 0177.1, 0x7f000001 and 2130706433 serve as disguises.
     if _NUMBER_LABEL.fullmatch(labels[-1]):
         check_address(host)
     if any(host == suffix or host.endswith(f".{suffix}") for suffix in _PRIVATE_SUFFIXES):

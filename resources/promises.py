@@ -1,12 +1,11 @@
-"""Tells whether a page is the one that the search had found.
+"""Tells whether a fetched page is the one that the search found.
 
-What belongs here: comparing a page with the title, the snippet and the address that led to it. What
-does not: fetching, and any list of the words that notices use. A site that is out of order, asks
-for consent, sells its domain or shows its front page says so in any language and wording; none of
-these has the words that the search engine read at this address.
+It compares the page with the title, the snippet and the address of the search hit. It needs no
+list of the words of notices: an error page, a consent form, a parked domain and a front page differ
+in every language from the words that the search engine read at the address.
 
-A word counts by its letters beyond three, because short words stand in every text. Writing without
-spaces is compared by pairs of characters.
+A word weighs its letters beyond three, because short words are in every text. Text without spaces
+is compared by pairs of characters.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from urllib.parse import unquote, urlsplit
 from resources.pages.base import FetchedPage
 
 _LEAST_WEIGHT, _LEAST_SHARE = 24, 0.2
-"""Weight of a title, a snippet and an address, and the share of it that a page has."""
+"""Least weight of title, snippet and address, and the least share of it that a page must have."""
 _LITTLE_WEIGHT, _LITTLE_SHARE = 12, 0.1
-"""The same of fewer words, such as a title alone, to which only a short page is held."""
+"""The same for fewer words, such as a title alone. Only short pages must have this share."""
 _KEPT_SHARE = 0.5
-"""The same share of a page whose text the site also gives at another address."""
+"""The same share for a page whose text the site also has at another address."""
 _LONG_PAGE, _LEAST_DENSITY = 100, 0.08
-"""Words of a long page, which may also show by its own words that it is the one: this share of them
-is promised. A snippet may be taken from a menu or a comment, which are no part of the text."""
+"""Words of a long page, and the share of its words that the hit must have. A long page needs only
+one of the two shares, because a snippet may come from a menu or a comment outside the text."""
 _OWN_SHARE, _TELLING_WEIGHT = 0.25, 15
-"""Share that a shorter page needs of the words that only the snippet has, if they have this weight:
-a notice often repeats the title, and never the rest of the snippet."""
+"""Share of the words that only the snippet has, for shorter pages, if these words have this weight.
+A notice often repeats the title, but never the rest of the snippet."""
 _LEAST_LENGTH = 1.5
-"""A page is longer than its snippet by this factor. A shorter one is a beginning."""
+"""A page is longer than its snippet by this factor; a shorter one was cut off."""
 _OWN_WAYS = frozenset({"archive", "snippet"})
-"""Ways of pages that need not be longer than their snippet: an archive's is taken from the text."""
+"""Origins of pages that may be as short as their snippet: an archive's snippet is the text."""
 _MOST_TITLE = 500
 _WORD = re.compile(
-    # Letters, digits, and the marks that belong to letters, which \w leaves out.
+    # Letters, digits, and combining marks, which \w does not include.
     "[\\w\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u064b-\u065f\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd"
     "\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]+"
 )
@@ -48,20 +47,20 @@ _BESIDE_SITE = re.compile(r"\s[|–—·•»:-]\s|:\s")
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The title and the snippet with which a search offered a page; either may be empty."""
+    """The title and the snippet of a search hit; either may be empty."""
 
     title: str
     snippet: str
 
 
 def held_to(promise: Promise | None, page: FetchedPage) -> FetchedPage:
-    """Return a page that keeps its promise, or has none; else the outage that it is."""
+    """Return the page if it keeps its promise or has none; else an outage."""
     problem = broken(promise, page) if promise is not None and page.outcome == "ok" else None
     return page if problem is None else replace(page, outcome="outage", reason=problem, text="")
 
 
 def broken(promise: Promise, page: FetchedPage) -> str | None:
-    """Say why a page is not the one that was promised; None if it is, or if nobody can tell."""
+    """Return why a page is not the promised one; None if it is, or if that is uncertain."""
     titles = [title[:_MOST_TITLE] for title in (promise.title, page.title or "")]
     snippet, titled = _words(promise.snippet), set(_words(titles[0]))
     if not snippet and (not titled or page.via in _OWN_WAYS):
@@ -93,10 +92,10 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
 
 
 def is_repeated(promise: Promise, page: FetchedPage, other: Promise) -> bool:
-    """Tell whether a page has the text of another page of its site and not what was promised.
+    """Tell whether a page with the same text as another page of its site is a notice.
 
-    `other` promised that page. A notice or a front page has less than half of the words that either
-    address promised. Two addresses of one article have one title.
+    `other` is the promise of the other page. A notice or a front page has less than half of the
+    words of each promise. Two addresses of one article have one title.
     """
     title, others = (set(_words(each.title[:_MOST_TITLE])) for each in (promise, other))
     if 2 * len(title & others) > min(len(title), len(others)):
@@ -128,7 +127,7 @@ def _share(words: set[str], there: set[str]) -> float:
 
 
 def _without(titles: Iterable[str], text: str) -> list[str]:
-    """Return the words of a text where they do not repeat a title, or its part beside the site."""
+    """Return the words of a text without repetitions of a title or of its part without the site."""
     said = f" {' '.join(_words(text))} "
     for title in titles:
         for part in (title, *_BESIDE_SITE.split(title)):

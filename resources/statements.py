@@ -1,8 +1,4 @@
-"""SQL that stands in `.sql` files beside the module that runs it, and SQLite files of many users.
-
-What belongs here: reading named statements, opening a file that several processes share. What does
-not: any statement, and what its tables mean.
-"""
+"""SQL in `.sql` files next to their module, and SQLite files that several processes share."""
 
 from __future__ import annotations
 
@@ -22,17 +18,17 @@ _WAL_PAUSE_SECONDS: Final = 0.05
 
 @cache
 def statements(package: str, file: str) -> Mapping[str, str]:
-    """Return the statements of a file by name; the line `-- name: NAME` stands above each."""
+    """Return the statements of a file by name. A line `-- name: NAME` precedes each."""
     text = (resources.files(package) / file).read_text(encoding="utf-8")
     _, *parts = _NAME.split(text)
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def connect(path: Path, *, wait_seconds: float) -> sqlite3.Connection:
-    """Open an SQLite file for any thread, without implicit transactions; rows have names.
+    """Open or create an SQLite file for any thread, without implicit transactions.
 
-    The file is created, but not its folder, and nothing is read; a statement waits `wait_seconds`
-    for the lock of another process. Raises sqlite3.Error if it cannot be opened.
+    Rows have column names. A statement waits `wait_seconds` for another process's lock. Raises
+    sqlite3.Error if the file cannot be opened.
     """
     connection = sqlite3.connect(
         path, timeout=wait_seconds, isolation_level=None, check_same_thread=False
@@ -42,9 +38,10 @@ def connect(path: Path, *, wait_seconds: float) -> sqlite3.Connection:
 
 
 def switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Let many processes read while one writes. SQLite does not wait for other openers here.
+    """Let several processes read while one writes.
 
-    Raises sqlite3.Error: the file is none of SQLite's, or is locked for more than five seconds.
+    SQLite does not wait for locks here, so this function repeats the statement for five seconds.
+    Raises sqlite3.Error: The file stayed locked, or is no SQLite file.
     """
     for attempt in range(1, _WAL_ATTEMPTS + 1):
         try:

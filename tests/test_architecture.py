@@ -29,7 +29,7 @@ FORBIDDEN = {
         "factible_assets.pipeline.assets",
     ),
 }
-VALUES = re.compile(r"resources\.(\w+\.base|lines|once|promises|statements)")
+VALUES = re.compile(r"resources\.(\w+\.base|lines|single_flight|promises|statements)")
 """The parts of resources that send nothing; every folder may import them."""
 ROOT_MODULES = {
     "__init__",

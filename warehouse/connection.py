@@ -5,7 +5,7 @@ Three properties of DuckDB shape this package:
 - DuckDB locks a file with fcntl, and a process loses that lock as soon as it closes *any* file
   descriptor of the file. So nothing in this process may open the file except through DuckDB: not to
   copy it, not to hash it.
-- A result that was not fetched to its end keeps a connection of DuckDB 2 busy: always `fetchall`.
+- An unfinished result keeps a connection of DuckDB 2 busy: always `fetchall`.
 - Within one process, connections to one file share a database and must have the same
   configuration. So connections of one process to one file take turns.
 """
@@ -46,8 +46,8 @@ CONNECTION_CONFIG: Mapping[str, Any] = {
 }
 
 LARGE_FILE_BYTES = 32_000_000
-"""Smaller files (some 30 to 100 videos) are not compressed, because choosing a compression takes
-half of a write; and each published copy is made anew, because an update would take longer."""
+"""Smaller files (some 30 to 100 videos) have no compression, because choosing one takes half of a
+write. Their published copies are always new, because an update would take longer."""
 
 _LOCK_MESSAGES = (
     "Could not set lock on file",
@@ -235,7 +235,7 @@ class FileConnector:
         )
         # DuckDB draws a progress bar on stdout if it takes the process for an interactive one.
         connection.execute("SET enable_progress_bar = false")
-        # Timestamps are read, and their days counted, in one zone on every machine.
+        # Timestamps and days are in one zone on every machine.
         connection.execute("SET TimeZone = 'UTC'")
         if read_only:
             # No SQL reads or writes another file, attaches a database or loads an extension.

@@ -273,7 +273,7 @@ class Lake:
         try:
             connection.execute(_SQL["attach"].format(**named))
         except duckdb.Error as failure:
-            # Nothing was written yet, or another process creates the lake right now.
+            # The lake is new, or another process creates it right now.
             if not any(words in str(failure) for words in ("does not exist", "already exists")):
                 raise
             self._open(read_only=False).close()
@@ -316,8 +316,7 @@ def _end(cursor: duckdb.DuckDBPyConnection) -> None:
     """Roll back, then close.
 
     If a dying server left the instance invalid, closing it would end the process, because DuckDB
-    cannot roll back. Such an instance is never closed or garbage-collected; the next connection
-    opens a new one.
+    cannot roll back. So such an instance stays open for good; the next connection opens a new one.
     """
     try:
         cursor.rollback()
@@ -410,7 +409,7 @@ def _store_of(data: str) -> tuple[str, str, dict[str, str]]:
 
 
 def _secret_of_store(data: str) -> str:
-    """Return SQL that creates a secret for one location from the usual variables, if they are set.
+    """Return SQL that creates a secret for one location from the usual variables, if there are any.
 
     DuckDB also keeps AWS's variables as settings, which a query could show; the SQL erases them.
     """

@@ -1,12 +1,12 @@
 """Publishing: a consistent, read-only copy of a DuckDB file, moved into place in one step.
 
-The copy is made under another name. So a reader finds the old copy or the new one, and a reader
+The copy begins under another name. So a reader finds the old copy or the new one, and a reader
 that has the old one open keeps it.
 
 DuckDB makes the first copies as a whole: tables, views, constraints and comments. From then on, the
-displaced copy becomes a spare, which the next publication brings up to date. The differences are
-read from the two files, so that writers need no log, and an interrupted spare shows what it lacks.
-If a reader still has the spare open, a whole copy is made instead. docs/performance.md compares the
+displaced copy becomes a spare, which the next publication brings up to date. It compares
+the two files, so that writers need no log, and an interrupted update needs no repair. If a reader
+still has the spare open, it makes a whole copy instead. docs/performance.md compares the
 alternatives. Copying the bytes of the live file is none: closing a second handle on it loses
 DuckDB's lock (connection.py).
 """
@@ -59,7 +59,7 @@ def publish_copy(
     spare = destination.with_name(f".{destination.name}.spare")
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        # A publication that was killed may have left these behind.
+        # A killed publication may have left these behind.
         remove_database(unfinished)
         previous.unlink(missing_ok=True)
         is_spare_to_be = destination.exists() and destination.stat().st_size >= LARGE_FILE_BYTES
@@ -94,7 +94,7 @@ def publish_copy(
 
 
 def entries_beyond(connection: duckdb.DuckDBPyConnection, copy: Path) -> int:
-    """Count the entries that a copy has and the database lacks; 0 if the copy cannot be read."""
+    """Count the entries that a copy has and the database lacks; 0 for an unreadable copy."""
     if not copy.exists():
         return 0
     ((source,),) = connection.execute(_SQL["source"]).fetchall()
@@ -118,7 +118,7 @@ def _is_free(copy: Path) -> bool:
         return False
     place = copy.stat()
     for each in _OPEN_FILES.iterdir() if _OPEN_FILES.is_dir() else ():
-        # The descriptor may have been closed since.
+        # Another thread may have closed the descriptor since.
         with suppress(OSError):
             if os.path.samestat(os.fstat(int(each.name)), place):
                 return False
@@ -128,7 +128,7 @@ def _is_free(copy: Path) -> bool:
 def _bring_up_to_date(
     connection: duckdb.DuckDBPyConnection, copy: Path, only_added_to: str | None = None
 ) -> bool:
-    """Apply all changes to an older copy; return false if a whole copy is needed instead."""
+    """Apply all changes to an older copy; return false if only a whole copy will do."""
     copy.chmod(0o644)
     ((source,),) = connection.execute(_SQL["source"]).fetchall()
 
@@ -162,7 +162,7 @@ def _bring_up_to_date(
             if table != PageText.table and ask("uneven", table):
                 ask("remove_uneven", table)
                 ask("add_missing", table)
-        # After texts were trimmed the counts differ, and a whole copy saves their room.
+        # Without trimmed texts the counts differ, and a whole copy saves their room.
         is_whole = not any(ask("uneven", table) for table in tables)
         if is_whole:
             connection.commit()
@@ -178,7 +178,7 @@ def _bring_up_to_date(
 
 
 def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
-    """Replace the warehouse by a published copy; return the path where the old file is kept.
+    """Replace the warehouse by a published copy; return the new path of the old file.
 
     Raises WarehouseError: The copy is damaged too, or the disk is full. Nothing was changed.
     """

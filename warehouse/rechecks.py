@@ -81,7 +81,7 @@ def read_plan(
 ) -> list[PlannedVideo]:
     """Return the plan for a moment: the night's videos first, then the others with the reason.
 
-    Videos in `held` have a run in flight and are not launched. `keep_limits` stores the limits, so
+    Videos in `held` have a run in flight and must wait. `keep_limits` stores the limits, so
     that the view `recheck_plan` shows the same plan.
     """
 
@@ -133,7 +133,7 @@ def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -
 
 
 def forget_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
-    """Delete a launch that was cancelled: it does not count as a failed attempt."""
+    """Delete a cancelled launch: it does not count as a failed attempt."""
     place = [planned.video_id, to_utc(at)]
     warehouse.write(lambda opened: opened.execute(_SQL["forget"], place), locks=[_TABLE])
 

@@ -1,4 +1,4 @@
-"""Writing rows: sets, which are checked and replaced as a whole, and rows that belong to no set.
+"""Writing rows: sets, whose rows belong together, and rows that belong to no set.
 
 A set is everything that one run found for one asset and one video.
 """
@@ -51,8 +51,8 @@ def enter(
 ) -> None:
     """Insert rows into a table without sets, in the caller's transaction.
 
-    `rows` are records, dataclasses or mappings whose fields are named like the columns; datetimes
-    are timezone-aware. If the table already has a row with the same key, `again` decides: refuse
+    `rows` are records, dataclasses or mappings with the names of the columns; datetimes are
+    timezone-aware. If the table already has a row with the same key, `again` decides: refuse
     all rows, keep the old row, or replace it.
 
     Raises WarehouseIntegrityError: A row breaks a rule of the table.
@@ -119,7 +119,7 @@ class AssetRows:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSet:
-    """A set that was checked as far as possible before the file is open, with its rows by table.
+    """A set after all checks that need no open file, with its rows by table.
 
     `texts` are the page texts in the set, by content hash. `hashes` are those that its pages and
     evidence refer to, and `quotes` its evidence with quotes.
@@ -148,7 +148,7 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
     of_class = {record: [row for row in given.rows if type(row) is record] for record in classes}
     for record, rows in of_class.items():
-        # The tables of records have no keys (versions.py). Equal texts are stored once.
+        # The tables of records have no keys (versions.py). `insert` stores equal texts once.
         keys = {tuple(getattr(row, each) for each in record.key) for row in rows}
         if record.key and record is not PageText and len(keys) < len(rows):
             why = f"duplicate key in {record.table} ({', '.join(record.key)})"

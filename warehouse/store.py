@@ -87,8 +87,8 @@ class Warehouse:
     ) -> list[Materialization]:
         """Write sets of several assets of one video, and the changes of `also`, in one transaction.
 
-        Each set replaces the one that the same run wrote before, so a step can be repeated. A set
-        without rows becomes current too.
+        Each set replaces the one that the same run wrote before, so steps are repeatable. A
+        set without rows becomes current too.
 
         Raises WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
         quotes words that are not in its page. Nothing was written.
@@ -114,8 +114,8 @@ class Warehouse:
         """Write page texts to a lake in a transaction of their own, before their sets.
 
         Videos share texts, and a lake has no keys, so writers of the same text must take turns.
-        In one transaction with the sets, they would wait for each other's sets too. If the sets are
-        refused, their texts stay until old texts are removed.
+        In one transaction with the sets, they would wait for each other's sets too. The texts of
+        refused sets stay until retention removes them.
         """
         texts = {each for one in prepared for each in one.texts}
         if texts:
@@ -136,7 +136,7 @@ class Warehouse:
     ) -> None:
         """Insert rows into tables without sets, by table, in one transaction; see `sets.enter`.
 
-        `replacing` is a column and a value: rows of these tables that have it are deleted first.
+        `replacing` is a column and a value: the transaction first deletes the rows that have it.
         """
         given = {table: list(rows) for table, rows in entries.items()}
 
@@ -338,8 +338,8 @@ class Warehouse:
             raise errors.WarehouseError(
                 f"The warehouse {self.path} cannot be published onto itself: give another path."
             )
-        # The lock is held until the copy is in place: of two simultaneous publications, the one
-        # with newer content comes last.
+        # This connection locks the file until the copy is in place: of two simultaneous
+        # publications, the one with newer content comes last.
         with self.connection() as connection:
             publish_copy(connection, self.path, copy, only_added_to=only_added_to)
             yield Snapshot(self.connector, connection)

@@ -1,7 +1,7 @@
 """The warehouse as a whole: removing unused texts, compacting, upgrading, moving into a lake.
 
 Retention removes the text of a page and nothing else. Quotes stay, with their offsets and the hash
-of their text; `trimmed_texts` records each removal, so that a missing text is explained.
+of their text; `trimmed_texts` records each removal, which explains a missing text.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def compact(warehouse: Warehouse) -> int:
     """Rewrite the file without the room of removed rows; return the bytes saved.
 
     DuckDB 1.5 reuses that room and never gives it back: neither VACUUM nor CHECKPOINT shortens a
-    file. So a copy replaces the file while the writer's lock is held. A lake is tidied in place.
+    file. So a copy replaces the file under the writer's lock. A lake is tidied in place.
 
     Raises WarehouseNotWritableError: The copy cannot be written or moved.
     """
@@ -78,7 +78,7 @@ def compact(warehouse: Warehouse) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MovedTable:
-    """A table that was copied: its rows and the sum of their hashes, the same on both sides."""
+    """A copied table: its rows and the sum of their hashes, the same on both sides."""
 
     table: str
     rows: int
@@ -115,7 +115,7 @@ def move_into(path: Path, lake: Lake, say: Callable[[MovedTable], None]) -> list
 def upgrade(warehouse: Warehouse, say: Callable[[MovedTable], None]) -> Path | None:
     """Copy the rows of a warehouse with an older schema into the current schema.
 
-    A new file replaces the old one; returns the path where the old file is kept. A lake replaces
+    A new file replaces the old one; returns the new path of the old file. A lake replaces
     its tables in one transaction. Returns None for a lake, and if the schema is current. Columns
     that the old schema lacks get their default.
 

@@ -1,7 +1,7 @@
 """The schema of this version: creating it in an empty store, and refusing a store with another one.
 
-Tables are in `schema/*.sql`, views in `views/*.sql`. Views are replaced whenever their definitions
-differ from those in the store. `factible upgrade` carries the rows of an older store over
+Tables are in `schema/*.sql`, views in `views/*.sql`. The store gets new views whenever their
+definitions differ. `factible upgrade` carries the rows of an older store over
 (upkeep.py).
 
 Tables that grow with every video have no primary key: at each checkpoint DuckDB 1.5 rewrites the

@@ -23,9 +23,9 @@ from factible_assets.stages.reliability import is_of_the_page
 from factible_assets.stages.search import Candidate, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
-from resources.once import Once
 from resources.pages.base import FetchedPage
 from resources.promises import Promise, held_to, is_repeated
+from resources.single_flight import SingleFlight
 
 MIXED_UP = "The model mixed up the pages of this call, so each was read again, alone."
 """The reason in the record of a call about several pages whose readings were not usable."""
@@ -145,7 +145,7 @@ class PageLibrary:
         self._pages: dict[str, records.Page] = {}
         self._given: dict[tuple[str, str], records.SearchHit] = {}
         """The first hit for each domain and text; digits in the text do not count."""
-        self._once: Once[records.Page] = Once()
+        self._once: SingleFlight[records.Page] = SingleFlight()
 
     async def get(self, hit: records.SearchHit) -> records.Page:
         """Return the page of a hit; the first hit with its canonical URL decides the address."""

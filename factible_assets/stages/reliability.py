@@ -34,8 +34,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
 from factible_assets.stages import urls
 from factible_assets.stages.ports import DomainAges, RatingDirectory
-from resources.once import Once
 from resources.ratings.base import DomainAge, ListedRating
+from resources.single_flight import SingleFlight
 
 LISTED_SCORES: Mapping[Rating, float] = {
     "high": 0.85, "medium": 0.60, "low": 0.30, "very_low": 0.15, "unknown": 0.50
@@ -298,7 +298,7 @@ class RatingBook:
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def __post_init__(self) -> None:
-        self._ages: Once[DomainAge] = Once()
+        self._ages: SingleFlight[DomainAge] = SingleFlight()
         self._ratings = {rating.domain: rating for rating in self.known}
         self._ageless: set[str] = set()
 

@@ -1,15 +1,12 @@
-"""Reads what is to be archived: JSONL of pages and recorded searches, and folders of saved pages.
+"""Reads pages and recorded searches for the archive: JSONL files, and folders of saved pages.
 
-What belongs here: file layouts, the text of saved HTML, and the archive's errors, which name the
-file and the remedy. What does not: storage (store.py).
-
-JSONL layouts, told apart line by line by their keys:
+A line of JSONL is one of:
 
 - a page: `{"url", "title", "text"}`, optionally `author`, `published_on`, `retrieved_at`,
   `final_url`;
 - a search: `{"query", "searched_on", "hits": [{"rank", "title", "url", "snippet"}]}`.
 
-Everything is streamed: memory holds one line, or one file of a folder, at a time.
+Memory holds one line, or one file of a folder, at a time.
 """
 
 from __future__ import annotations
@@ -38,14 +35,14 @@ from resources.pages.base import UNDATED, FetchedPage
 from resources.search.base import FoundHit
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
-"""Saved pages above this are left out: HTML of that size is data, not something to read."""
+"""The import skips larger pages: HTML of that size is data, not text."""
 
 HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 TEXT_SUFFIXES: Final = frozenset({".txt", ".md", ".markdown"})
 JSONL_SUFFIX: Final = ".jsonl"
 
 LOCAL_HOST: Final = "local-files.invalid"
-"""The host of pages that came from a folder and have no address of their own."""
+"""The host in the address of a page from a folder without a known address."""
 
 _SAVED_FROM = re.compile(
     r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s+url:\s*)(https?://[^\s<>\"]+)"
@@ -54,11 +51,11 @@ _NOTE_WINDOW = 2_048
 
 
 class ArchiveError(Exception):
-    """The archive cannot be used. The message names the file and the remedy."""
+    """The archive cannot be used."""
 
 
 class ArchiveImportError(ArchiveError):
-    """A file cannot be imported. The message names it, the line and the remedy."""
+    """A file cannot be imported."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(f"{sentence} Nothing was imported.")
@@ -66,34 +63,34 @@ class ArchiveImportError(ArchiveError):
 
 @dataclass(frozen=True, slots=True)
 class NewSearch:
-    """A query that was once asked, and what came back."""
+    """A recorded query with its hits."""
 
     query: str
     searched_on: date | None
     hits: tuple[FoundHit, ...]
     problems: tuple[str, ...] = ()
-    """A sentence for each hit that is left out."""
+    """A sentence for each hit without a usable address."""
 
 
 Entry: TypeAlias = FetchedPage | NewSearch | str
-"""What is to be stored; a sentence says why something cannot be."""
+"""A page or search to store, or a sentence on an unusable one."""
 
 
 class ImportedEntry(NamedTuple):
-    """One entry of a source, how far into the source it stands, and where the source ends."""
+    """One entry of a source, with the progress: `done` of `total` bytes or files."""
 
     entry: Entry
     done: int
     total: int
     place: str = ""
-    """The file of the entry, and its line if the file has several."""
+    """The file of the entry, with its line in JSONL."""
 
 
 # --- JSONL --------------------------------------------------------------------------------------
 
 
 def read_jsonl(path: Path) -> Iterator[ImportedEntry]:
-    """Yield the entries of a JSONL file, in bytes; ArchiveImportError at the first bad line."""
+    """Yield the entries of a JSONL file. Raises ArchiveImportError at the first bad line."""
     with naming(path, ArchiveImportError), legible(), path.open("rb") as file:
         total, done = path.stat().st_size, 0
         for number, line in enumerate(file, start=1):
@@ -111,7 +108,7 @@ def read_jsonl(path: Path) -> Iterator[ImportedEntry]:
 
 def _entry(content: bytes, place: str) -> Entry:
     try:
-        # Halves of surrogate pairs are replaced later, as those that JSON escapes are.
+        # `_text` replaces lone surrogates later, like those in JSON escapes.
         text = content.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         text = "\0"
@@ -172,7 +169,7 @@ def _hit(hit: Any, position: int, place: str) -> FoundHit | str:
 
 
 _LAST_RANK = 1_000_000
-_YEARS = range(1000, 9999)  # From one time zone into another, none leaves what a date can hold.
+_YEARS = range(1000, 9999)  # a change of time zone keeps these within the range of a date
 _ADDRESS = re.compile(r"(?:https?|file)://\S+", re.IGNORECASE)
 _SURROGATES = re.compile("[\ud800-\udfff\u0000]")
 
@@ -186,7 +183,7 @@ def _is_address(value: object) -> bool:
 
 
 def _text(value: object) -> str:
-    """Return a string without characters that no database holds, empty for anything else."""
+    """Replace the characters that no database holds; return "" for a value that is no string."""
     return _SURROGATES.sub("\ufffd", value).strip() if isinstance(value, str) else ""
 
 
@@ -208,18 +205,18 @@ def _moment(document: dict[str, Any], key: str) -> datetime | None:
 
 
 _DOCUMENTS = frozenset({".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".mhtml", ".mht"})
-"""What somebody may take for a page that is read."""
+"""Documents that a user may expect to be read; they get a remark."""
 
 
 def read_folder(folder: Path) -> Iterator[ImportedEntry]:
-    """Yield the saved pages of a folder and its subfolders; `done` and `total` count files.
+    """Yield the saved pages (HTML, text, Markdown, JSONL) of a folder and its subfolders.
 
-    Read are HTML, plain text, Markdown and JSONL. The address of a page is the one that the
-    browser noted when it saved the page ("saved from url", "Page saved with SingleFile url"). The
-    address that a page claims for itself is not believed, because anyone can write one: without a
-    browser's note, a page has an address under a host that cannot exist (RFC 2606, `.invalid`).
-    Hidden files are left out, links to folders and out of the folder are not followed. Raises
-    ArchiveImportError if the folder holds nothing of this kind, or a malformed JSONL file.
+    A page has the address that the browser noted when it saved the page ("saved from url", "Page
+    saved with SingleFile url"). Without such a note, it gets an address under a host that cannot
+    exist (RFC 2606, `.invalid`), because anyone can write an address into a page. Skips hidden
+    files, links to folders and links out of the folder.
+
+    Raises ArchiveImportError: The folder has no such file, or a malformed JSONL file.
     """
     wanted = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
     files: list[Path] = []
@@ -232,7 +229,7 @@ def read_folder(folder: Path) -> Iterator[ImportedEntry]:
     if not any(path.suffix.lower() in wanted for path in files):
         remedy = "Put .html, .txt, .md or .jsonl files into it."
         raise ArchiveImportError(f"{folder}: The folder holds no pages. {remedy}")
-    # Two folders of one name are two places.
+    # Two folders with the same name get different addresses.
     mark = hashlib.sha256(str(place).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     for done, path in enumerate(sorted(files), start=1):
         entry: Entry
@@ -244,7 +241,7 @@ def read_folder(folder: Path) -> Iterator[ImportedEntry]:
             words = "documents of this kind are not read from a folder; save it as .txt or .html."
             entry = f"{path}: {words}"
         elif not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises where a right lacks
-            # Whoever opens a pipe waits for somebody to write into it.
+            # To open a pipe would wait for a writer.
             entry = f"{path}: this is no file that can be read; put a copy of it there."
         elif path.suffix.lower() == JSONL_SUFFIX:
             for step in read_jsonl(path):
@@ -273,7 +270,7 @@ def _saved_page(path: Path, address: str) -> FetchedPage | str:
     title = _text(first.lstrip("#")) if first.startswith("# ") else ""
     author = published_on = None
     if is_html:
-        # Imported late: an archive of JSONL needs no HTML parser.
+        # Imported late: JSONL needs no HTML parser.
         from resources.pages.extract import decode, extract_html  # noqa: PLC0415
 
         html = decode(data)

@@ -1,17 +1,11 @@
-"""The archive: pages and recorded searches in one SQLite file, ranked by BM25.
+"""The archive: pages and recorded searches in one SQLite file, for checks without a network.
 
-What belongs here: what is stored, what is found, when two queries are the same, how the file is
-opened, and the archive as a web to search, to read and to feed. What does not: reading files
-(sources.py), SQL (statements.sql).
+Full-text search is SQLite's FTS5, which ranks by BM25 with k1 = 1.2 and b = 0.75 (Robertson and
+Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3). It counts word
+frequencies over all collections of the file, but finds only documents of the requested ones.
 
-Full-text search is SQLite's own FTS5, whose index lives in the file and ranks from disk. The file
-is in WAL mode: several processes read while one writes, and writers wait for each other (WAL needs
-a local disk, not a network share). A connection lives for one call, so an `Archive` may be shared
-by threads.
-
-BM25 is that of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
-2009, section 3, with FTS5's constants k1 = 1.2 and b = 0.75. Word frequencies are counted over all
-collections of the file; which documents are found is not.
+The file is in WAL mode: several processes read while one writes, and writers wait for each other.
+WAL needs a local disk. A connection lives for one call, so threads may share an `Archive`.
 """
 
 from __future__ import annotations
@@ -44,46 +38,43 @@ _log = logging.getLogger(__name__)
 
 
 class Fetch(Protocol):
-    """A function that fetches a page."""
-
-    async def __call__(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Fetch a page and hold it to the promise of the search that found it, if there is one."""
+    async def __call__(self, url: str, *, promise: Promise | None = None) -> FetchedPage: ...
 
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Told (done, total) while an import runs; the unit is the source's own."""
-_Met: TypeAlias = tuple[str, int]
-"""Where an import met a page, and the hash of its text."""
+"""Called with (done, total) during an import, in bytes or files."""
+_Seen: TypeAlias = tuple[str, int]
+"""The place of a page in an import, and the hash of its text."""
 
 _SQL = statements("resources.archive", "statements.sql")
 _SCHEMA_VERSION: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _MAX_REMARKS: Final = 20
 _COLLECTION_NAME = re.compile(r"[\w.-]{1,80}")
-_KEPT_AS_THEY_ARE: Final = (
+_SAME_COLUMNS: Final = (
     *("url", "final_url", "author", "http_status", "byte_count", "etag", "last_modified", "text"),
 )
+"""Fields of a page that are columns without conversion."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did. A second import finds `unchanged` what the files hold in one copy."""
+    """The result of an import, in numbers of pages, searches and hits."""
 
     added: int = 0
-    """Pages whose text is new."""
     updated: int = 0
-    """Pages whose text was replaced by a newer, longer or corrected one."""
+    """Pages with a newer, longer or corrected text."""
     unchanged: int = 0
     searches: int = 0
     hits: int = 0
     unusable: int = 0
-    """Entries without a usable address, files without text, second texts of one page."""
+    """Entries without a usable address, files without text, further texts of one page."""
     remarks: tuple[str, ...] = ()
-    """A sentence for each of the first unusable ones."""
+    """A sentence on each of the first unusable entries."""
 
 
 def is_fictional(url: str) -> bool:
-    """Tell whether a URL's host is under `.example`, where no real page can be (RFC 2606)."""
+    """Tell whether a URL's host is under `.example`, which has no real pages (RFC 2606)."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
@@ -92,18 +83,19 @@ def is_fictional(url: str) -> bool:
 
 
 class Archive:
-    """Pages and recorded searches, in named collections that keep worlds apart.
+    """Pages and recorded searches in named collections.
 
-    A search or a look-up names its collections. Without names it sees all of them, except pages
-    that are set apart (fictional ones): those are found only in a collection that is named.
+    Searches and look-ups name their collections. Without names they see all of them, but no
+    fictional pages: those need the name of their collection.
     """
 
     def __init__(self, path: Path, *, canonicalise: Callable[[str], str] = str) -> None:
-        """Open an archive, and create it if it is not there.
+        """Open an archive, or create it.
 
-        `canonicalise` gives every URL the form under which it is stored and looked up, and raises
-        ValueError for what is no address of a page. Raises ArchiveError if the file cannot be
-        created, is no archive, or is a newer one's.
+        `canonicalise` returns the stored form of a URL, for storing and look-ups, and raises
+        ValueError if the URL is not the address of a page.
+
+        Raises ArchiveError: The file cannot be created, is no archive, or a newer version made it.
         """
         self.path = path
         self._canonicalise = canonicalise
@@ -111,24 +103,27 @@ class Archive:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise sources.ArchiveError(
-                f"{path}: the archive's folder cannot be made ({error.strerror}). "
-                "Choose a place that can be written."
+                f"{path}: the archive's folder cannot be created ({error.strerror}). "
+                "Choose a folder that you may write to."
             ) from error
         self._prepare()
 
     # --- Storing --------------------------------------------------------------------------------
 
     def add_page(self, page: FetchedPage, collection: str) -> bool:
-        """Store a page if it is newer, or undated and longer; return whether anything changed."""
+        """Store a page if it is newer, or undated and longer; return true if so."""
         report = self.store([sources.ImportedEntry(page, 1, 1)], collection)
         return bool(report.added or report.updated)
 
     def import_from(
         self, source: Path, collection: str, *, progress: Progress | None = None
     ) -> ImportReport:
-        """Import a folder or JSONL, all or nothing; ArchiveImportError: a bad line, or no pages."""
+        """Import a folder or a JSONL file, all or nothing.
+
+        Raises ArchiveImportError: A line is malformed, or the folder has no pages.
+        """
         steps = sources.read_folder(source) if source.is_dir() else sources.read_jsonl(source)
-        return self.store(steps, collection, progress, met={})
+        return self.store(steps, collection, progress, seen={})
 
     def store(
         self,
@@ -136,9 +131,9 @@ class Archive:
         collection: str,
         progress: Progress | None = None,
         *,
-        met: dict[str, _Met] | None = None,
+        seen: dict[str, _Seen] | None = None,
     ) -> ImportReport:
-        """Store entries, all or nothing; of an import `met` holds the pages that it has met."""
+        """Store entries, all or nothing. `seen` collects the pages of an import."""
         if _COLLECTION_NAME.fullmatch(collection) is None:
             raise sources.ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
@@ -151,7 +146,7 @@ class Archive:
                 match entry:
                     case FetchedPage():
                         problems = self._store_page(
-                            connection, entry, collection, tally, met, place
+                            connection, entry, collection, tally, seen, place
                         )
                     case sources.NewSearch():
                         problems = self._store_search(connection, entry, collection)
@@ -172,22 +167,22 @@ class Archive:
         page: FetchedPage,
         collection: str,
         tally: Counter[str],
-        met: dict[str, _Met] | None,
+        seen: dict[str, _Seen] | None,
         place: str,
     ) -> list[str]:
-        """Store a page and count it; return which text is left out and why, if one is."""
+        """Store and count a page; return a sentence on the loser of two texts."""
         canonical = self._key(page.url)
         if canonical is None or not page.text.strip():
             return [f"{page.url[:200]!r} is no address, or its page has no text."]
-        other = (met or {}).get(canonical)
-        is_anew = met is not None and other is None
+        other = (seen or {}).get(canonical)
+        is_first = seen is not None and other is None
         values = {"collection": collection, "canonical_url": canonical}
         known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
-        replaces = known is None or _replaces(page, known, is_anew=is_anew)
+        replaces = known is None or _replaces(page, known, is_first=is_first)
         is_kept = replaces or known["text"] == page.text
         this = place, hash(page.text)
-        if met is not None and (is_anew or is_kept):
-            met[canonical] = this
+        if seen is not None and (is_first or is_kept):
+            seen[canonical] = this
         problems = []
         if other is not None and other[1] != this[1]:
             kept, lost = (place, other[0]) if is_kept else (other[0], place)
@@ -204,7 +199,7 @@ class Archive:
             "stored_at": _stamp(datetime.now(UTC)),
             "title": page.title or "",
         }
-        same = {name: getattr(page, name) for name in _KEPT_AS_THEY_ARE}
+        same = {name: getattr(page, name) for name in _SAME_COLUMNS}
         connection.execute(_SQL["upsert_page"], values | same | more)
         if not problems:
             tally["updated" if known is not None and known["has_text"] else "added"] += 1
@@ -213,7 +208,7 @@ class Archive:
     def _store_search(
         self, connection: sqlite3.Connection, search: sources.NewSearch, collection: str
     ) -> list[str]:
-        """Store a search; return what is wrong with the hits that have no address."""
+        """Store a search; return a sentence on each hit without an address."""
         problems = []
         for hit in search.hits:
             canonical = self._key(hit.url)
@@ -241,13 +236,13 @@ class Archive:
     def search(
         self, request: SearchRequest, collections: Sequence[str] | None = None
     ) -> tuple[FoundHit, ...]:
-        """Return one page of results.
+        """Return one page of results, without duplicates.
 
-        If this very query was recorded, its hits come first: newest recording first, in recorded
-        order. Then everything that shares words with the query, by BM25. A page is listed once.
-        None of the query is read as query syntax; language and country are ignored, because stored
-        pages do not say theirs. Without collections: everywhere but in what is set apart. Raises
-        ArchiveError if the file cannot be read.
+        Recorded hits of this very query come first: newest recording first, in recorded order. Then
+        all documents that share words with the query, by BM25. The query has no syntax. Language
+        and country do not count, because stored pages do not state theirs.
+
+        Raises ArchiveError: The file cannot be read.
         """
         values = {
             "query_key": query_key(request.query),
@@ -259,7 +254,6 @@ class Archive:
         wanted = request.offset + request.limit
         found: dict[str, tuple[int, str]] = {}
         with self._transaction("BEGIN") as connection:
-            # The ids of distinct results, with the snippets of recorded ones, which come first.
             for row in connection.execute(_SQL["find_recorded"], values):
                 if request.admits_url(row["url"]):
                     found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
@@ -289,13 +283,11 @@ class Archive:
         )
 
     def page(self, url: str, collections: Sequence[str] | None = None) -> FetchedPage | None:
-        """Return the page of a URL, or the page that was found at this URL after a redirect.
+        """Return the page of a URL, or the page to which this URL once redirected.
 
-        None if it is not held; absent if only a search hit of it is. Its time is that of its
-        retrieval or, where that is unknown, of its storing.
-
-        Among collections, a page with text goes before one without, then the newest. Collections
-        are named, and errors raised, as in `search`.
+        None if the archive has neither; absent if it has only a search hit. Among collections, a
+        page with text precedes one without, then the newest precedes. Its time is that of its
+        retrieval, else of its storing. Raises like `search`.
         """
         canonical = self._key(url)
         if canonical is None:
@@ -309,29 +301,29 @@ class Archive:
         if row is None:
             return None
         has_text = bool(row["text"])
-        same = {name: row[name] for name in _KEPT_AS_THEY_ARE}
+        same = {name: row[name] for name in _SAME_COLUMNS}
         return FetchedPage(
             **same,
             outcome="ok" if has_text else "absent",
             retrieved_at=datetime.fromisoformat(row["retrieved_at"] or row["stored_at"]),
             reason=None
             if has_text
-            else "The archive holds a search hit for this page, and not its text.",
+            else "The archive has a search hit for this page, but not its text.",
             via="archive" if has_text else None,
             title=row["title"] or None,
             published_on=_day(row["published_on"]),
         )
 
     def collections(self) -> dict[str, int]:
-        """Return every collection with the number of its pages that have text."""
+        """Return the number of pages with text, by collection."""
         with self._transaction("BEGIN") as connection:
             rows = connection.execute(_SQL["count_pages"]).fetchall()
         return {str(name): int(count) for name, count in rows}
 
     def remove(self, urls: Iterable[str], collection: str, *, dry_run: bool = False) -> int:
-        """Remove pages from a collection, their room included; return how many there were.
+        """Delete pages from a collection and compact the file; return the number of pages.
 
-        With `dry_run` they are counted and stay.
+        With `dry_run`, only count.
         """
         asked = {"urls": json.dumps(sorted(set(urls))), "collection": collection}
         with self._connected() as connection:
@@ -371,7 +363,7 @@ class Archive:
                 switch_to_wal(connection)
                 schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
                 connection.executescript(f"BEGIN IMMEDIATE;\n{schema}\nCOMMIT;")
-            # Version 0 with tables: an archive gets both in one transaction.
+            # An archive gets its tables and its version in one transaction.
             elif connection.execute("PRAGMA user_version").fetchone()[0] == 0:
                 raise sources.ArchiveError(
                     f"{self.path}: this SQLite file belongs to something else. "
@@ -380,7 +372,7 @@ class Archive:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        """What is written is stored whole or not at all; what is read is of one moment."""
+        """Write all or nothing; read from one moment."""
         with self._connected() as connection, connection:
             connection.execute(begin)
             yield connection
@@ -395,8 +387,8 @@ class Archive:
         except sqlite3.Error as error:
             raise sources.ArchiveError(
                 f"{self.path}: the archive cannot be used ({error}). Check that it can be written "
-                "and the disk is not full. A damaged one: move it away, and a new one begins; what "
-                "--pages or `factible archive import` put there, give again."
+                "and the disk is not full. If it is damaged, move it away, and import its pages "
+                "again with --pages or `factible archive import`."
             ) from error
         finally:
             if connection is not None:
@@ -406,20 +398,20 @@ class Archive:
 # --- Rows ---------------------------------------------------------------------------------------
 
 
-def _replaces(page: FetchedPage, known: sqlite3.Row, *, is_anew: bool) -> bool:
+def _replaces(page: FetchedPage, known: sqlite3.Row, *, is_first: bool) -> bool:
     if not known["has_text"]:
         return True
     if known["text"] == page.text:
         return False
     if page.retrieved_at != UNDATED:
         return known["retrieved_at"] is None or _stamp(page.retrieved_at) > known["retrieved_at"]
-    # What somebody imports anew corrects what was there. Of two undated copies of one import one
-    # was cut off, so the longer one is the page.
-    return known["retrieved_at"] is None and (is_anew or len(page.text) > len(known["text"]))
+    # A new import corrects stored pages. If one import has two undated copies of a page, the
+    # shorter one was cut off.
+    return known["retrieved_at"] is None and (is_first or len(page.text) > len(known["text"]))
 
 
 def _stamp(moment: datetime) -> str | None:
-    # One fixed form in UTC, so that the texts sort as the times do.
+    # One form in UTC, so that the strings sort like the times.
     written = moment.astimezone(UTC).isoformat(timespec="microseconds")
     return None if moment == UNDATED else written
 
@@ -430,7 +422,7 @@ def _day(value: str | None) -> date | None:
 
 # --- Queries -----------------------------------------------------------------------------------
 
-_MAX_QUERY_WORDS: Final = 64  # A longer query is cut: its first words say what is asked.
+_MAX_QUERY_WORDS: Final = 64
 
 _FUNCTION_WORDS: Final = """
 a about above after again against all also am an and any are as at be because been before being
@@ -446,7 +438,7 @@ _QUOTES = re.compile("[\"'\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
 
 
 def query_key(query: str) -> str:
-    """Fold a query to what makes it the same query: Unicode form, case, white space, quotes."""
+    """Normalise a query: Unicode form, case, white space, quotes and its last mark."""
     folded = unicodedata.normalize("NFKC", query).casefold()
     folded = _QUOTES.sub("", folded)
     return re.sub(r"\s+", " ", folded).strip().rstrip(".?!").rstrip()
@@ -455,9 +447,9 @@ def query_key(query: str) -> str:
 def match_expression(query: str) -> str:
     """Return an FTS5 expression that matches any word of a query; empty if it has none.
 
-    Every word becomes a quoted string, in which FTS5 knows no syntax. A word with inner marks
-    ("U.S.", "COVID-19", "1.5") becomes a phrase of its parts. Words that stand in every text are
-    left out, unless there are no others.
+    Each word becomes a quoted string, which has no syntax in FTS5. A word with inner marks ("U.S.",
+    "COVID-19", "1.5") becomes a phrase of its parts. Stop words count only if there are no
+    others.
     """
     words: dict[str, None] = {}
     for chunk in unicodedata.normalize("NFKC", query).casefold().split():
@@ -468,22 +460,22 @@ def match_expression(query: str) -> str:
     return " OR ".join(f'"{word}"' for word in telling[:_MAX_QUERY_WORDS])
 
 
-# --- As a web to search and to read -------------------------------------------------------------
+# --- Search and fetch in the archive -------------------------------------------------------------
 #
-# SQLite blocks, so every call runs in a thread, off the event loop.
+# SQLite blocks, so every call runs in a thread.
 
 PROVIDER: Final = "archive"
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedWeb:
-    """Searches an archive and hands out its pages. `collections` as in `Archive.search`."""
+    """Searches an archive and fetches its pages. `collections` as in `Archive.search`."""
 
     archive: Archive
     collections: Sequence[str] | None = None
 
     async def search(self, request: SearchRequest) -> tuple[SearchAnswer, ...]:
-        """Return one page of results; an archive that cannot be read is an outage."""
+        """Return one page of results; an unreadable archive is an outage."""
         began = time.perf_counter()
         try:
             hits = await asyncio.to_thread(self.archive.search, request, self.collections)
@@ -492,7 +484,7 @@ class ArchivedWeb:
         return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=elapsed_since(began)),)
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Return a stored page as it is; one that is not held is absent."""
+        """Return a stored page; a missing page is absent."""
         del promise
         began, now = time.perf_counter(), datetime.now(UTC)
         try:
@@ -500,16 +492,16 @@ class ArchivedWeb:
         except sources.ArchiveError as error:
             return FetchedPage(url=url, outcome="outage", retrieved_at=now, reason=str(error))
         if page is None:
-            reason = "The archive does not hold this page."
+            reason = "The archive does not have this page."
             return FetchedPage(url, "absent", now, reason=reason)
         return replace(page, url=url, latency_seconds=elapsed_since(began))
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivingFetcher:
-    """Stores in an archive what another fetcher fetches, so that it can be read again without.
+    """Stores the pages of another fetcher in an archive, for later checks without a network.
 
-    `leave_out` is told a URL; true for pages that must not be kept, such as fictional ones.
+    `leave_out` returns true for URLs that must not be stored, such as fictional ones.
     """
 
     inner: Fetch
@@ -518,7 +510,7 @@ class ArchivingFetcher:
     leave_out: Callable[[str], bool]
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Fetch a page and store its text; one that cannot be stored is handed over too."""
+        """Fetch a page and store its text. A failure to store it does not raise."""
         page = await self.inner(url, promise=promise)
         is_left_out = any(map(self.leave_out, (page.url, page.final_url or page.url)))
         if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:

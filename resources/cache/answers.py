@@ -1,11 +1,7 @@
-"""Clients that are asked the same only once: of searches, pages, domain ages, and of models.
+"""Clients that cache their answers: searches, pages, domain ages, fact-checks and models.
 
-What belongs here: which answers of each client are kept, for how long, and as what they are given
-out again; of a model also what was paid on the way to them. What does not: asking the clients,
-where answers are kept (store.py).
-
-The identity of a client is everything about it that changes its answers, such as its address.
-Never a key. The same question asked several times at once is asked once.
+A client's identity is everything that changes its answers, such as its address; never a key. If
+several callers ask the same question at once, the client gets it once.
 """
 
 from __future__ import annotations
@@ -21,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, to_json
 from resources.llm import base
 from resources.llm.limits import Budget
-from resources.once import Once
 from resources.pages.base import FetchedPage
 from resources.promises import Promise, broken
 from resources.ratings.base import DomainAge
@@ -32,17 +27,18 @@ from resources.search.base import (
     SearchProvider,
     SearchRequest,
 )
+from resources.single_flight import SingleFlight
 
-if TYPE_CHECKING:  # it loads clients, which who gives it has loaded
+if TYPE_CHECKING:  # loads clients that the callers have loaded
     from resources.llm.structured import StructuredModel
 
-# Raise one of them whenever the same question would now get another answer.
+# Raise a version if the same question would now get another answer.
 _SEARCH_VERSION = 3
 _PAGES_VERSION = 4
 _AGES_VERSION = 2
 _MODELS_VERSION = 2
 _READERS = ("trafilatura", "htmldate", "pypdf")
-"""Libraries whose versions decide what text a page has."""
+"""Libraries whose versions change the text of a page."""
 _YEAR = timedelta(days=365.25)
 
 Value = TypeVar("Value")
@@ -51,22 +47,22 @@ _Calls = tuple[base.ModelCall, ...]
 
 @dataclass
 class _Answers(Generic[Value]):
-    """Answers of one client, shared by all who ask the same at once."""
+    """The cached answers of one client."""
 
     cache: DiskCache
     kind: Kind
     shape: type[Value]
     identity: Sequence[Json]
     """The version, and everything about the client that changes its answers."""
-    counts_for: Callable[[Value], timedelta | None]
-    """How long an answer is given out; None for one that is not kept."""
-    recalled: Callable[[Value, timedelta], Value] = lambda value, _: _at_once(value)
-    """Makes of an answer that was kept so long what is given out."""
-    stays_for: Callable[[Value], timedelta] = lambda _: timedelta(0)
-    """How long it stays to be asked after, if longer."""
-    once: Once[Value] = field(default_factory=lambda: Once(kept=False))
-    untaken: set[str] = field(default_factory=set)
-    """Keys of answers that nobody has taken yet."""
+    fresh_for: Callable[[Value], timedelta | None]
+    """How long the cache returns an answer; None: it does not store the answer."""
+    after: Callable[[Value, timedelta], Value] = lambda value, _: _at_once(value)
+    """Returns a stored answer as it is after some time."""
+    kept_for: Callable[[Value], timedelta] = lambda _: timedelta(0)
+    """How long an answer stays for a conditional request, if longer."""
+    flight: SingleFlight[Value] = field(default_factory=lambda: SingleFlight(kept=False))
+    unclaimed: set[str] = field(default_factory=set)
+    """Keys of answers that no caller has received yet."""
 
     async def ask(
         self,
@@ -75,42 +71,42 @@ class _Answers(Generic[Value]):
         *,
         suits: Callable[[Value], bool] = lambda _: True,
     ) -> tuple[Value, bool]:
-        """Return the answer to a question, and whether this is the first who takes it.
+        """Return the answer to a question, and whether this caller is the first to receive it.
 
-        `work` asks the client. It is given the kept answer, if there is one that is too old, or
-        that does not suit.
+        `work` asks the client. It gets the stored answer, if there is one that is too old or does
+        not suit.
         """
         key = cache_key(self.kind, *self.identity, question)
 
         async def answer() -> Value:
-            self.untaken.add(key)
+            self.unclaimed.add(key)
             old = await self.cache.get(self.kind, key)
             known = from_json(self.shape, old.value) if old is not None else None
             if old is not None and known is not None:
-                limit = self.counts_for(known) or timedelta(0)
-                # The age of a domain tells nothing new.
+                limit = self.fresh_for(known) or timedelta(0)
+                # Renewing a run does not ask for the ages of domains again.
                 is_new = self.kind == "ages" or old.stored_at >= self.cache.renewed_at
                 if is_new and self.cache.is_fresh(old, limit) and suits(known):
-                    return self.recalled(known, self.cache.age(old))
+                    return self.after(known, self.cache.age(old))
             found = await work(known)
-            counts = self.counts_for(found)
-            written = to_json(self.shape, found) if counts else None
-            if counts and written is not None:
-                keep = max(counts, self.stays_for(found))
+            fresh = self.fresh_for(found)
+            written = to_json(self.shape, found) if fresh else None
+            if fresh and written is not None:
+                keep = max(fresh, self.kept_for(found))
                 await self.cache.put(self.kind, key, written, keep=keep)
             return found
 
-        found = await self.once.get(key, answer)
-        first = key in self.untaken
-        self.untaken.discard(key)
+        found = await self.flight.get(key, answer)
+        first = key in self.unclaimed
+        self.unclaimed.discard(key)
         return found, first
 
 
 class CachingSearch:
-    """Keeps whole answers; what is an outage, or lacks something, is asked for again.
+    """Caches complete answers, but neither outages nor partial answers.
 
-    Wrap each provider on its own, inside a merged search: one provider's outage then costs the
-    others nothing.
+    Wrap each provider of a merged search separately, so that one provider's outage does not renew
+    the others.
     """
 
     def __init__(self, provider: SearchProvider, cache: DiskCache, *, identity: str) -> None:
@@ -125,22 +121,22 @@ class CachingSearch:
             "search",
             tuple[SearchAnswer, ...],
             [_SEARCH_VERSION, identity],
-            counts_for=lambda answers: cache.policy.search if is_whole(answers) else None,
+            fresh_for=lambda answers: cache.policy.search if is_whole(answers) else None,
         )
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        """Ask for one page of results; see SearchProvider.search. A kept answer took 0 seconds."""
+        """Request one page of results; see SearchProvider.search. A cached answer takes no time."""
 
         async def work(_: object) -> tuple[SearchAnswer, ...]:
             return tuple(await self._provider.search(request))
 
         answers, first = await self._answers.ask(_written(request), work)
-        # Whoever waits for another's question has sent none: nothing is counted twice.
+        # Only one caller sent the request, and only that one counts it.
         return answers if first else tuple(map(_at_once, answers))
 
 
 class CachingFactChecks:
-    """Keeps whole answers of a lane of prior fact checks; an outage is asked again."""
+    """Caches the answers of a lane of prior fact-checks, without outages."""
 
     def __init__(self, lane: FactCheckLane, cache: DiskCache, *, identity: str) -> None:
         self._lane = lane
@@ -149,24 +145,24 @@ class CachingFactChecks:
             "search",
             FactCheckAnswer,
             [_SEARCH_VERSION, "fact checks", identity],
-            counts_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
+            fresh_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
         )
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
-        """Look a claim up; see FactCheckLane.prior_checks. A kept answer took 0 seconds."""
+        """Look a claim up; see FactCheckLane.prior_checks. A cached answer takes 0 seconds."""
         asked = _written(request)
         return (await self._answers.ask(asked, lambda _: self._lane.prior_checks(request)))[0]
 
 
 def _at_once(answer: Any) -> Any:
-    """Return an answer, or several, as one that was not waited for."""
+    """Return an answer, or several, with a latency of 0."""
     if isinstance(answer, tuple):
         return tuple(map(_at_once, answer))
     return replace(answer, latency_seconds=0.0)
 
 
 def _written(request: SearchRequest) -> Json:
-    """Return a request as JSON; the order of what is excluded means nothing."""
+    """Return a request as JSON; the order of exclusions does not count."""
     domains, kinds = sorted(request.exclude_domains), sorted(request.exclude_file_types)
     asked = replace(request, exclude_domains=domains, exclude_file_types=kinds)
     return to_json(SearchRequest, asked)
@@ -182,12 +178,11 @@ class ConditionalFetch(Protocol):
 
 
 class CachingFetcher:
-    """Keeps pages with their text, and for a shorter time that a page is not given out.
+    """Caches pages with their text, and refusals for a shorter time, but no outages.
 
-    A kept page has the time at which it was retrieved, and took 0 seconds. One that is no longer
-    fresh is asked after with its validators; if the site says that nothing changed, the kept text
-    stands and the time is the new one. An outage is handed on, whatever is kept. A kept page that
-    breaks the promise of the search is fetched again.
+    A cached page has its time of retrieval and a latency of 0. A request for an old page carries
+    its validators; if the site answers "not modified", the text stays and the time is the new one.
+    A cached page that breaks the promise of the search counts as missing.
     """
 
     def __init__(self, fetch: ConditionalFetch, cache: DiskCache, *, identity: str) -> None:
@@ -200,12 +195,12 @@ class CachingFetcher:
             "pages",
             FetchedPage,
             [_PAGES_VERSION, identity, [[name, version(name)] for name in _READERS]],
-            counts_for=lambda page: limits.get(page.outcome),
-            stays_for=lambda page: policy.kept_pages if page.outcome == "ok" else timedelta(0),
+            fresh_for=lambda page: limits.get(page.outcome),
+            kept_for=lambda page: policy.kept_pages if page.outcome == "ok" else timedelta(0),
         )
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Fetch one page. Never raises for a page that fails: it answers so."""
+        """Fetch one page. A failure is an outcome of the page and does not raise."""
 
         def suits(page: FetchedPage) -> bool:
             return promise is None or page.outcome != "ok" or broken(promise, page) is None
@@ -222,9 +217,9 @@ class CachingFetcher:
 
 
 class CachingAges:
-    """Keeps ages, and for a shorter time that an age is unknown. A kept age has grown meanwhile.
+    """Caches the ages of domains, and unknown ages for a shorter time. Cached ages grow.
 
-    `find` says how old a domain is, and never raises.
+    `find` returns a domain's age, and never raises.
     """
 
     def __init__(
@@ -237,27 +232,27 @@ class CachingAges:
             "ages",
             DomainAge,
             [_AGES_VERSION, identity],
-            counts_for=lambda found: limits.get(found.outcome),
-            recalled=lambda found, age: (
+            fresh_for=lambda found: limits.get(found.outcome),
+            after=lambda found, age: (
                 found if found.years is None else replace(found, years=found.years + age / _YEAR)
             ),
         )
 
     async def age(self, domain: str) -> DomainAge:
-        """Return a domain's age in years. Never raises: it answers."""
+        """Return a domain's age in years. Never raises."""
         name = domain.lower().rstrip(".")
         return (await self._answers.ask(name, lambda _: self._find(domain)))[0]
 
 
 class CachingModel:
-    """A `LanguageModel` that keeps what another one answered; errors are never kept.
+    """A `LanguageModel` that caches the answers of another one, and no errors.
 
-    A kept answer has all calls that led to it with their tokens and what they once cost, marked as
-    cache hits: a run that was killed before it recorded them is made good by the next one. So are
-    calls that led to no answer, and, with an estimate of what was read, those that were on their
-    way when the run was killed. Whoever waits for a question that another one is asking already
-    gets the answer without its calls: each is paid, and reported, once. `budget` bounds what is
-    asked anew; who `renews` takes no kept answer. The owner of the cache closes it.
+    A cached answer includes the calls that led to it, with their tokens and cost, marked as cache
+    hits. So if a run is killed before it records its calls, the next run records them. This holds
+    for calls without an answer too, and, with estimated tokens, for calls in flight. If several
+    callers ask the same question at once, only one gets the calls: each call is paid and reported
+    once. `budget` limits new questions; with `renews`, no cached answer is used. The owner of the
+    cache closes it.
     """
 
     def __init__(
@@ -272,24 +267,24 @@ class CachingModel:
         self._cache = cache
         self._budget = budget
         self._renews = renews
-        self._once: Once[base.ModelAnswer[Any]] = Once(kept=False)
-        self._untold: dict[str, _Calls] = {}
-        """The calls of answers and errors that nobody was told of yet, by the question's key."""
+        self._flight: SingleFlight[base.ModelAnswer[Any]] = SingleFlight(kept=False)
+        self._unreported: dict[str, _Calls] = {}
+        """Unreported calls of answers and errors, by the question's key."""
 
     async def complete(
         self, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
-        """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
+        """Return the cached answer, or ask the model. Raises like `LanguageModel.complete`."""
         key = self._key(request)
         try:
-            answer = await self._once.get(key, partial(self._answer, key, request))
+            answer = await self._flight.get(key, partial(self._answer, key, request))
         except base.ModelError as error:
-            told = self._untold.pop(key, ())
-            raise type(error)(error.reason, told, lasting=error.lasting) from error
-        return replace(answer, calls=self._untold.pop(key, ()))
+            calls = self._unreported.pop(key, ())
+            raise type(error)(error.reason, calls, lasting=error.lasting) from error
+        return replace(answer, calls=self._unreported.pop(key, ()))
 
     async def recall(self, request: base.ModelRequest[base.Answer]) -> base.Answer | None:
-        """Return the kept answer to a question, None if there is none or old ones do not count."""
+        """Return the cached answer to a question, None if there is none or with `renews`."""
         if self._renews:
             return None
         kept = await self._cache.get("models", self._key(request))
@@ -299,8 +294,8 @@ class CachingModel:
         return from_json(request.output_type, known.get("answer"))
 
     async def remember(self, request: base.ModelRequest[base.Answer], value: base.Answer) -> None:
-        """Keep an answer that came as a part of the answer to another question."""
-        await self._keep(self._key(request), to_json(request.output_type, value), ())
+        """Cache an answer that was a part of the answer to another question."""
+        await self._store(self._key(request), to_json(request.output_type, value), ())
 
     def _key(self, request: base.ModelRequest[Any]) -> str:
         return cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
@@ -317,30 +312,31 @@ class CachingModel:
         if known.get("answer") is not None and not self._renews:
             value = from_json(request.output_type, known["answer"])
             if value is not None:
-                self._untold[key] = restored
+                self._unreported[key] = restored
                 return base.ModelAnswer(value)
         made: dict[str | None, base.ModelCall] = {}
 
         async def on_call(call: base.ModelCall) -> None:
             made[call.request_id] = call
             if not (call.input_tokens or call.output_tokens):
-                del made[call.request_id]  # it was turned away, and cost nothing
-            await self._keep(key, None, (*calls, *made.values()))
+                del made[call.request_id]  # the provider refused it, and it cost nothing
+            await self._store(key, None, (*calls, *made.values()))
 
         try:
             answer = await self._model.complete(request, budget=self._budget, on_call=on_call)
         except base.ModelError as error:
             restored = _beside(error.calls, restored)
             if restored and not isinstance(error, base.BudgetExhaustedError):
-                # Whoever is told of this error records them; what is new is told of once more.
-                await self._keep(key, None, tuple(made.values()))
-            self._untold[key] = (*restored, *error.calls)
+                # The caller records the restored calls with this error. The new ones stay here, in
+                # case the run is killed first.
+                await self._store(key, None, tuple(made.values()))
+            self._unreported[key] = (*restored, *error.calls)
             raise
-        self._untold[key] = (*_beside(answer.calls, restored), *answer.calls)
-        await self._keep(key, to_json(request.output_type, answer.value), self._untold[key])
+        self._unreported[key] = (*_beside(answer.calls, restored), *answer.calls)
+        await self._store(key, to_json(request.output_type, answer.value), self._unreported[key])
         return answer
 
-    async def _keep(self, key: str, value: Any, calls: _Calls) -> None:
+    async def _store(self, key: str, value: Any, calls: _Calls) -> None:
         written = to_json(_Calls, calls)
         if written is not None:
             keep = self._cache.policy.models
@@ -348,9 +344,9 @@ class CachingModel:
 
 
 def _beside(new: _Calls, restored: _Calls) -> _Calls:
-    """Leave out what is told of anew: a request that was on its way, and of which this is the end.
+    """Return the restored calls without those that the new calls report again.
 
-    So it is with batches, for which whoever comes next goes on waiting.
+    The next run goes on waiting for a batch that was in flight, and reports its end.
     """
-    told = {call.request_id for call in new}
-    return tuple(call for call in restored if call.request_id not in told)
+    reported = {call.request_id for call in new}
+    return tuple(call for call in restored if call.request_id not in reported)

@@ -1,4 +1,4 @@
--- One file of answers (store.py). Times are in seconds since 1970.
+-- One file of cached answers. Times are in seconds since 1970.
 
 -- name: schema
 CREATE TABLE IF NOT EXISTS answers (

@@ -44,12 +44,12 @@ from resources.http import (
     status_failure,
 )
 from resources.network_guard import ForbiddenTargetError, NetworkGuard
-from resources.once import Once
 from resources.pages.base import FetchedPage, Via
 from resources.pages.browser import Browser
 from resources.pages.extract import Extract, clean, storable
 from resources.pages.reading import MARKUP, PageReader, ScriptedPageError, obstacle_error
 from resources.promises import Promise, held_to
+from resources.single_flight import SingleFlight
 
 _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
 _GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
@@ -278,7 +278,7 @@ class Robots:
     """The rules of all sites, each fetched once per check (RFC 9309, section 2.4, allows a day)."""
 
     http: HttpClient
-    _once: Once[_Rules] = field(default_factory=Once)
+    _once: SingleFlight[_Rules] = field(default_factory=SingleFlight)
 
     async def check(self, url: str) -> None:
         """Raise UnavailableError if a site forbids robots to read a page.

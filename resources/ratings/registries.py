@@ -24,8 +24,8 @@ from whois.whois import NICClient
 from resources import http
 from resources.http import HttpClient
 from resources.network_guard import ForbiddenTargetError, GuardedBackend, NameTable, NetworkGuard
-from resources.once import Once
 from resources.ratings.base import DomainAge
+from resources.single_flight import SingleFlight
 
 Registry: TypeAlias = Callable[[str], Awaitable[datetime | None]]
 """Returns when a registrable domain (ASCII, lower case, no closing dot) was registered, with a time
@@ -117,7 +117,7 @@ class RdapRegistry:
     def __init__(self, http: HttpClient, *, bootstrap_url: str = BOOTSTRAP_URL) -> None:
         self._http = http
         self._bootstrap_url = bootstrap_url
-        self._once: Once[Mapping[str, str]] = Once()
+        self._once: SingleFlight[Mapping[str, str]] = SingleFlight()
 
     async def registered_at(self, domain: str) -> datetime | None:
         services = await self._once.get(self._bootstrap_url, self._bootstrap)

@@ -55,7 +55,7 @@ def recorded() -> list[tuple[Promise, FetchedPage]]:
     ]
 
 
-def test_of_the_recorded_pages_hardly_one_breaks_its_promise() -> None:
+def test_hardly_any_recorded_page_breaks_its_promise() -> None:
     pairs = recorded()
     due = [held.url for promise, held in pairs if broken(promise, held)]
     assert len(pairs) > 300
@@ -63,7 +63,7 @@ def test_of_the_recorded_pages_hardly_one_breaks_its_promise() -> None:
 
 
 @pytest.mark.parametrize("kind", ["known", "unseen"])
-def test_of_the_forms_of_failure_none_passes_for_a_recorded_page(kind: str) -> None:
+def test_no_notice_passes_for_a_recorded_page(kind: str) -> None:
     """Each form stands in the place of 24 pages, alone and below the title that was found."""
     offers = cycle((promise, held.url) for promise, held in recorded())
     passed = [
@@ -116,7 +116,7 @@ def test_a_beginning_that_is_hardly_longer_than_its_snippet_is_a_part() -> None:
     assert broken(OFFER, page(began, title=TITLE, via="archive")) is None
 
 
-def test_a_long_page_on_the_matter_is_no_other_though_its_snippet_is_from_a_menu() -> None:
+def test_a_long_page_keeps_its_promise_if_its_snippet_is_from_a_menu() -> None:
     menu = "Ten soups for winter Subscribe Which mattress is best? Our most popular recipes ..."
     text = "The Great Wall cannot be seen. A wall as wide as a road is not visible so far. " * 9
     assert broken(Promise(TITLE, menu), page(text, title=TITLE)) is None
@@ -124,7 +124,7 @@ def test_a_long_page_on_the_matter_is_no_other_though_its_snippet_is_from_a_menu
     assert broken(Promise(TITLE, menu), page(other, title=TITLE)) is not None
 
 
-def test_where_nothing_is_promised_every_page_is_read() -> None:
+def test_without_a_promise_every_page_is_accepted() -> None:
     notice = "Be back in a bit."
     for promise in (Promise("", ""), Promise("Found", ""), Promise("", "A word.")):
         assert broken(promise, page(notice, url="https://a.example/x")) is None

@@ -48,7 +48,7 @@ def in_memory(held: Warehouse) -> Warehouse:
 
 @pytest.fixture(scope="session")
 def processes() -> ForkServerContext:
-    """Other processes, which need not load again what they all need."""
+    """Other processes with the shared modules loaded once."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.warehouse.workers"])
     return context

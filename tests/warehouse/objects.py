@@ -34,7 +34,7 @@ _OF_A_BLOB = {
 
 @dataclass
 class ObjectStore:
-    """What is in it, by bucket and name; `is_shut` refuses whoever comes."""
+    """The objects by bucket and name; `is_shut` refuses every request."""
 
     address: str = ""
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class ObjectStore:
         return Response(f"<ListBucketResult>{found}</ListBucketResult>")
 
     def names(self, bucket: str, prefix: str) -> list[str]:
-        """Return what begins so in a bucket, without its name."""
+        """Return the names with a prefix in a bucket, without the bucket."""
         names = [each.removeprefix(f"{bucket.strip('/')}/") for each in sorted(self.objects)]
         return [each for each in names if each.startswith(prefix)]
 

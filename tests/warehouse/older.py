@@ -1,4 +1,4 @@
-"""A warehouse of an older schema, and what an upgrade makes of it."""
+"""A warehouse of an older schema, and assertions on its upgrade."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One small fact-check, written out: what a run would hand to the warehouse."""
+"""The rows of one small fact-check, as a run writes them."""
 
 from __future__ import annotations
 

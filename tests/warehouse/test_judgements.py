@@ -66,7 +66,7 @@ def store(in_memory: Warehouse) -> Warehouse:
     return in_memory
 
 
-def test_what_was_judged_is_read_back(store: Warehouse) -> None:
+def test_judgements_are_read_back(store: Warehouse) -> None:
     store.write_rows({"judgements": [ROW], "judge_calls": [CALL]})
     assert read_judgements(store, ["j1", "j2"]) == {"j1": ROW}
     assert store.query("SELECT input_tokens FROM judge_calls").rows() == [(10,)]
@@ -103,7 +103,7 @@ def test_a_row_that_is_half_a_score_is_refused_as_a_whole(
     assert store.query("FROM judgements").is_empty()
 
 
-def test_only_what_stands_now_is_in_the_scores(store: Warehouse) -> None:
+def test_scores_count_only_current_rows(store: Warehouse) -> None:
     write_asset(store, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     gone = changed(ROW, judgement_id="j2", subject_id="claim-v-9", claim_id="claim-v-9")
     store.write_rows({"judgements": [ROW, gone], "judge_calls": []})

@@ -1,4 +1,4 @@
-"""A lake on a real PostgreSQL server holds what a file holds, also where several write at once."""
+"""A lake on a real PostgreSQL server has the same rows as a file, also with several writers."""
 
 from __future__ import annotations
 
@@ -235,9 +235,7 @@ def test_an_older_lake_is_upgraded_with_its_rows(postgres: Server, tmp_path: Pat
     assert_is_upgraded(store)
 
 
-def test_a_server_that_dies_and_returns_loses_nothing_and_costs_the_writer_a_wait(
-    postgres: Server, lake: Lake
-) -> None:
+def test_a_write_survives_a_restart_of_the_server(postgres: Server, lake: Lake) -> None:
     store = Warehouse(lake)
     store.write_assets("before", fact_check("before"), stamp=stamp(1))
     times: list[int] = []
@@ -294,7 +292,7 @@ def test_no_message_question_or_configuration_shows_the_password(
         ("ducklake:postgres:postgresql://u:p%2F@h:1/l", "host=h port=1 user=u dbname=l", "p/"),
     ],
 )
-def test_where_a_lake_is_may_be_said_in_both_forms_of_libpq(
+def test_a_lake_accepts_both_forms_of_libpq(
     location: str, catalogue: str, password: str | None
 ) -> None:
     found = Lake.of(location, "s3://bucket/folder")
@@ -305,7 +303,7 @@ def test_where_a_lake_is_may_be_said_in_both_forms_of_libpq(
     )
 
 
-def test_a_place_that_is_no_lake_is_refused_without_being_repeated(
+def test_an_invalid_location_is_refused_and_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in (
@@ -323,7 +321,7 @@ def test_a_place_that_is_no_lake_is_refused_without_being_repeated(
 
 
 class Invalid:
-    """What is open of an instance that DuckDB calls invalid: to close it would end the process."""
+    """A connection of an invalid instance: closing it would end the process."""
 
     def rollback(self) -> None:
         raise duckdb.FatalException("database has been invalidated")
@@ -335,9 +333,7 @@ class Invalid:
         os._exit(70)
 
 
-def test_what_a_dying_server_left_invalid_is_neither_closed_nor_collected_nor_used_again(
-    lake: Lake,
-) -> None:
+def test_an_invalid_instance_is_never_closed_collected_or_used(lake: Lake) -> None:
     store = Warehouse(lake)
     store.query("SELECT 1")
     _end(cast("duckdb.DuckDBPyConnection", Invalid()))
@@ -346,7 +342,7 @@ def test_what_a_dying_server_left_invalid_is_neither_closed_nor_collected_nor_us
     assert store.query("SELECT 1 AS one").item() == 1
 
 
-def test_a_server_that_is_not_there_is_said_at_once_and_one_that_went_is_waited_for(
+def test_a_missing_server_is_reported_and_a_restarting_one_awaited(
     postgres: Server, lake: Lake, tmp_path: Path
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -366,7 +362,7 @@ def test_a_server_that_is_not_there_is_said_at_once_and_one_that_went_is_waited_
         back.join()
 
 
-def test_who_writes_a_shared_text_waits_for_the_text_of_another_and_not_for_its_rows(
+def test_writers_of_a_shared_text_do_not_wait_for_each_others_rows(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One writer stands still between its texts and its rows, and another one passes it."""

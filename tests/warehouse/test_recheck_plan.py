@@ -39,7 +39,7 @@ def store(in_memory: Warehouse) -> Iterator[Warehouse]:
 
 @dataclass
 class Past:
-    """What is known of one video: when each check was, how it ended, what it cost."""
+    """The history of one video: the time, the outcome and the cost of each check."""
 
     video_id: str
     checks: list[tuple[datetime, str, float]] = field(default_factory=list)
@@ -187,7 +187,7 @@ def test_an_unknown_cost_is_expected_to_be_that_of_others(store: Warehouse) -> N
     assert costs == {"known": 0.5, "new": 0.5}
 
 
-def test_a_tick_that_is_repeated_launches_what_it_launched_before(store: Warehouse) -> None:
+def test_a_repeated_tick_has_the_same_launches(store: Warehouse) -> None:
     for number in range(4):
         Past(f"v{number}", [(FIRST_CHECK + timedelta(hours=number), "high", 0.0)]).write(store)
     limits = RecheckLimits(videos=2, cost_usd=None)

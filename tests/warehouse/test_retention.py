@@ -69,7 +69,7 @@ def test_the_text_goes_and_the_quote_stays_with_its_offsets_and_hash(warehouse: 
     )
 
 
-def test_what_is_young_or_current_stays(warehouse: Warehouse) -> None:
+def test_young_and_current_texts_stay(warehouse: Warehouse) -> None:
     assert trim_texts(warehouse, before=FIRST_CHECK, now=LATER)[0] == 0
     assert trim_texts(warehouse, before=LATER, now=LATER, dry_run=True)[0] == 1
     assert warehouse.query("SELECT count(*) FROM page_texts").item() == 2

@@ -42,7 +42,7 @@ def test_actions_are_added_all_or_none_and_never_replaced(in_memory: Warehouse) 
 
 
 @pytest.mark.parametrize("count", range(len(HISTORY) + 1))
-def test_the_view_says_what_the_flow_keeps_to(in_memory: Warehouse, count: int) -> None:
+def test_the_view_agrees_with_the_domain_code(in_memory: Warehouse, count: int) -> None:
     actions: tuple[ReviewAction, ...] = HISTORY[:count]
     in_memory.write_rows({"review_actions": actions})
     rows = in_memory.query("SELECT kind, subject, effect FROM standing_reviews").rows()
@@ -62,9 +62,7 @@ def test_the_view_says_what_the_flow_keeps_to(in_memory: Warehouse, count: int) 
     assert len(rows) == len(expected)
 
 
-def test_a_withdrawn_ruling_stands_no_longer_and_its_withdrawal_is_none(
-    in_memory: Warehouse,
-) -> None:
+def test_a_withdrawn_ruling_is_not_in_force(in_memory: Warehouse) -> None:
     signed = act(1, "sign", value="Refuted", stance="refutes", target="factible", reason="No.")
     rulings = "SELECT ruling, stands FROM signed_rulings"
     in_memory.write_rows({"review_actions": [signed]})
@@ -73,9 +71,7 @@ def test_a_withdrawn_ruling_stands_no_longer_and_its_withdrawal_is_none(
     assert in_memory.query(rulings).rows() == [("Refuted", False)]
 
 
-def test_the_first_run_that_kept_to_an_act_is_remembered_and_with_its_sets(
-    in_memory: Warehouse,
-) -> None:
+def test_the_first_run_that_applies_an_action_is_recorded(in_memory: Warehouse) -> None:
     in_memory.write_rows({"review_actions": HISTORY})
     video_id = HISTORY[0].video_id
     held = CarriedClaim("claim-v-2", "run-1", datetime(2026, 1, 1, tzinfo=UTC))
@@ -93,7 +89,7 @@ def test_the_first_run_that_kept_to_an_act_is_remembered_and_with_its_sets(
     assert read_carried(in_memory, video_id, "run-2") == {"claim-v-2": held}
 
 
-def test_a_run_for_one_claim_leaves_the_video_as_old_as_it_was(in_memory: Warehouse) -> None:
+def test_a_run_for_one_claim_does_not_renew_the_video(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
     before = in_memory.query("SELECT last_checked_at FROM recheck_plan").item()
     held = CarriedClaim("claim-v-1", "run-1", stamp(1).checked_at)
@@ -109,9 +105,7 @@ def test_a_run_for_one_claim_leaves_the_video_as_old_as_it_was(in_memory: Wareho
     assert in_memory.query("SELECT count(*) FROM verdict_changes").item() == 0
 
 
-def test_words_on_a_query_that_wait_are_seen_to_by_the_next_nightly_run(
-    in_memory: Warehouse,
-) -> None:
+def test_the_next_night_applies_waiting_actions_on_queries(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
     plan = "SELECT with_queries FROM recheck_plan"
     assert in_memory.query(plan).item() is False

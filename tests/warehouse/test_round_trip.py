@@ -1,4 +1,4 @@
-"""What goes into the warehouse comes out of it, whatever it is."""
+"""Any record comes back from the warehouse unchanged."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def videos() -> Iterator[str]:
 
 
 def _sets(record: type[Record], rows: list[Record], video_id: str) -> dict[str, AssetRows]:
-    """Rows as one set, with what makes them current: claims for verdicts, pages for texts."""
+    """Rows as one set, with claims for verdicts and pages for texts, which make them current."""
     asset = next(asset for asset, classes in ASSET_RECORDS.items() if record in classes)
     claims = [
         claim(video_id).model_copy(update={"claim_id": row.claim_id})

@@ -1,4 +1,4 @@
-"""The tables say what the record classes say, so that the two cannot drift apart."""
+"""The tables agree with the record classes."""
 
 from __future__ import annotations
 

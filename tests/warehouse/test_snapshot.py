@@ -1,4 +1,4 @@
-"""What is read together is of one moment, whatever other runs write meanwhile."""
+"""Joint reads are from one moment, also while other runs write."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_report_and_the_index_beside_it_are_of_one_moment(
     assert "not judged yet" not in (tmp_path / "index.html").read_text("utf-8")
 
 
-def test_what_a_check_shows_at_its_end_is_of_one_moment(
+def test_the_result_of_a_check_is_of_one_moment(
     warehouse: Warehouse, openings: Openings, tmp_path: Path
 ) -> None:
     shown = stored_result("v", settings=Settings(home=tmp_path))

@@ -1,4 +1,4 @@
-"""A copy for readers is brought up to date by what changed, and is the same as a whole new one."""
+"""A spare copy with all changes applied is the same as a whole new copy."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def warehouse(published_twice: Path, tmp_path: Path) -> Warehouse:
     return Warehouse(tmp_path / "warehouse.duckdb")
 
 
-def test_what_changed_since_is_all_that_is_written(
+def test_only_changes_are_written_to_a_spare(
     warehouse: Warehouse, tmp_path: Path, whole_copies: list[Path]
 ) -> None:
     copy = tmp_path / "copy.duckdb"
@@ -163,7 +163,7 @@ READERS = {"this process": reading_here, "another process": reading_elsewhere}
 
 
 @pytest.mark.parametrize("reader", ["this process", "another process"])
-def test_a_spare_that_somebody_reads_is_left_to_them(
+def test_a_spare_in_use_is_not_changed(
     warehouse: Warehouse, tmp_path: Path, whole_copies: list[Path], reader: str
 ) -> None:
     copy = tmp_path / "copy.duckdb"
@@ -181,7 +181,7 @@ def test_a_spare_that_somebody_reads_is_left_to_them(
 @pytest.mark.parametrize(
     "step", ["add_texts", "checkpoint_copy", "detach_copy", ".publishing", "/copy.duckdb", ".spare"]
 )
-def test_who_is_killed_at_any_moment_leaves_a_good_copy(
+def test_a_kill_at_any_moment_leaves_a_good_copy(
     warehouse: Warehouse, tmp_path: Path, processes: ForkServerContext, step: str
 ) -> None:
     copy = tmp_path / "copy.duckdb"
@@ -200,7 +200,7 @@ def test_who_is_killed_at_any_moment_leaves_a_good_copy(
     assert left == {"copy.duckdb", ".copy.duckdb.spare"}
 
 
-def test_a_damaged_spare_is_no_hindrance(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_a_damaged_spare_is_replaced(warehouse: Warehouse, tmp_path: Path) -> None:
     copy = tmp_path / "copy.duckdb"
     spare = tmp_path / ".copy.duckdb.spare"
     spare.chmod(0o644)
@@ -209,7 +209,7 @@ def test_a_damaged_spare_is_no_hindrance(warehouse: Warehouse, tmp_path: Path) -
     assert differences(warehouse, copy) == []
 
 
-def test_a_spare_is_never_a_way_around_a_copy_that_holds_more(
+def test_a_spare_does_not_bypass_the_check_of_the_copy(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
     copy = tmp_path / "copy.duckdb"

@@ -1,4 +1,4 @@
-"""The views that saved queries rely on: their names, and that every column says what it is."""
+"""The stable views: their names, and a comment on every column."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_model_usage_tells_paid_tokens_from_kept_answers(in_memory: Warehouse) -
     assert (row["runs"], row["videos"], row["price_known"]) == (1, 1, paid.price_known)
 
 
-def test_a_run_says_what_it_reached_and_what_it_cost(in_memory: Warehouse) -> None:
+def test_a_run_has_its_verdicts_and_costs(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(1))
     (row,) = in_memory.query("SELECT * FROM runs").iter_rows(named=True)
     assert row["run_id"] == stamp(1).run_id

@@ -61,7 +61,7 @@ def test_a_whole_fact_check_is_read_back_in_natural_order(in_memory: Warehouse) 
     assert in_memory.read_current(Claim, "another") == []
 
 
-def test_what_is_known_of_a_set_is_written_with_it(in_memory: Warehouse) -> None:
+def test_a_set_is_written_with_its_materialization(in_memory: Warehouse) -> None:
     rows = [claim("v"), llm_call("v", "claims")]
     written = write_asset(
         in_memory, "claims", "v", rows, stamp=stamp(1), code_version="7", duration_seconds=2.5
@@ -118,7 +118,7 @@ def test_a_set_without_rows_is_current_and_shows_no_old_rows(in_memory: Warehous
     assert in_memory.read_current(Verdict, "v") == []
 
 
-def test_sets_of_different_assets_age_apart(in_memory: Warehouse) -> None:
+def test_sets_of_different_assets_are_independent(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
     write_asset(in_memory, "queries", "v", [], stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Query, "v") == []
@@ -181,7 +181,7 @@ def test_a_failed_recheck_leaves_the_last_good_verdict_in_place(in_memory: Wareh
     second = stamp(2).checked_at
     reason = incomplete_verdict("v").reason
     assert shown == [("complete", "run-1", "incomplete", reason, "run-2", second)]
-    # The evidence shown beside a verdict is what it rests on, not what failed since.
+    # A verdict is shown with its own evidence, not with that of a later failure.
     standing = in_memory.read_judged("v")
     assert list(standing.evidence) == [evidence("v", 1), evidence("v", 2)]
     assert list(standing.hits) == found != in_memory.read_current(SearchHit, "v") == []
@@ -202,13 +202,13 @@ def test_a_claim_without_a_good_verdict_shows_its_newest_incomplete_one(
     assert [row.missing for row in in_memory.read_current(Verdict, "v")] == [2]
 
 
-def test_a_claim_that_is_no_longer_made_has_no_current_verdict(in_memory: Warehouse) -> None:
+def test_a_removed_claim_has_no_current_verdict(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(1))
     write_asset(in_memory, "claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Verdict, "v") == [verdict("v", 2)]
 
 
-def test_verdicts_reached_later_rest_on_the_evidence_of_their_time(in_memory: Warehouse) -> None:
+def test_later_verdicts_rest_on_the_evidence_of_their_time(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v", claims=1), stamp=stamp(1))
     write_asset(in_memory, "verdicts", "v", [verdict("v")], stamp=stamp(2), code_version="2")
     rows = [failed_evidence("v")]
@@ -227,12 +227,12 @@ def test_an_asset_is_read_as_a_whole(in_memory: Warehouse) -> None:
     assert current.claims == ()
 
 
-def test_reading_what_was_never_materialized_says_what_to_do(in_memory: Warehouse) -> None:
+def test_reading_an_unmaterialized_asset_names_the_remedy(in_memory: Warehouse) -> None:
     with pytest.raises(NotMaterializedError, match="materialize `claims` for it first"):
         in_memory.read_asset("claims", "v")
 
 
-# --- What is refused ----------------------------------------------------------------------------
+# --- Refusals -----------------------------------------------------------------------------------
 
 
 EXPECTED = {
@@ -289,7 +289,7 @@ def test_rows_that_break_a_rule_are_refused_and_change_nothing(
     assert counts(checked) == EXPECTED
 
 
-def test_a_refusal_does_not_repeat_what_the_row_says(in_memory: Warehouse) -> None:
+def test_a_refusal_does_not_quote_the_row(in_memory: Warehouse) -> None:
     secret = "correct horse battery staple"
     rows = [claim("v").model_copy(update={"text": secret, "importance": 2.0})]
     with pytest.raises(WarehouseIntegrityError) as refusal:
@@ -307,7 +307,7 @@ def test_a_stamp_needs_a_run_and_a_time_zone() -> None:
         Stamp(run_id="", checked_at=datetime(2024, 1, 1, tzinfo=UTC))
 
 
-# --- What fails half-way ------------------------------------------------------------------------
+# --- Failures half-way --------------------------------------------------------------------------
 
 
 class InjectedError(Exception):
@@ -357,7 +357,7 @@ class FailingConnector(FileConnector):
             yield cast("duckdb.DuckDBPyConnection", self.opened[-1])
 
 
-def test_a_write_that_fails_at_any_statement_leaves_all_as_it_was(warehouse: Warehouse) -> None:
+def test_a_write_that_fails_at_any_statement_changes_nothing(warehouse: Warehouse) -> None:
     warehouse.write_assets("v", fact_check("v", claims=1), stamp=stamp(1))
     uninterrupted = FailingConnector(warehouse.path)
     sets = fact_check("v", claims=2)
@@ -407,7 +407,7 @@ def test_a_location_that_is_no_file_is_refused(location: str) -> None:
         Warehouse(location)
 
 
-def test_what_an_answer_once_cost_is_counted_once_whoever_records_it(in_memory: Warehouse) -> None:
+def test_the_cost_of_a_cached_answer_counts_once(in_memory: Warehouse) -> None:
     """The first run was killed before it could say so; the second makes it good."""
 
     def call(number: int, request: str, *, kept: bool) -> LlmCall:

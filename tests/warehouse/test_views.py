@@ -1,4 +1,4 @@
-"""What analysts ask of a small warehouse."""
+"""Queries of analysts on a small warehouse."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_timeline_is_in_the_order_of_the_video(in_memory: Warehouse) -> None
     assert timeline.rows() == [(2, 98.0, None), (1, 99.0, "supports"), (3, None, None)]
 
 
-def test_claims_are_counted_by_what_their_corpus_says_of_the_video(in_memory: Warehouse) -> None:
+def test_claims_are_counted_by_attributes_of_their_video(in_memory: Warehouse) -> None:
     about = {"category": "health", "tags": ("misinformation",), "corpus": "talks"}
     listed = video("v").model_copy(update=about)
     sets = {"transcripts": asset_rows(listed), "claims": asset_rows(claim("v"))}
@@ -84,7 +84,7 @@ def test_claims_are_counted_by_what_their_corpus_says_of_the_video(in_memory: Wa
     assert in_memory.query(asked).rows() == [("talks", "health", ["misinformation"], 1)]
 
 
-def test_the_scoreboard_counts_who_agrees_with_the_verdict(in_memory: Warehouse) -> None:
+def test_the_scoreboard_counts_agreement_with_the_verdict(in_memory: Warehouse) -> None:
     against = evidence("v", 2).model_copy(update={"stance": "refutes"})
     sets = fact_check("v", claims=3) | {
         "evidence": asset_rows(
@@ -152,7 +152,7 @@ def test_a_change_of_stance_is_reported_once(in_memory: Warehouse) -> None:
     assert changes.rows() == [("Claim 1", "supports", "refutes", "run-1", "run-3")]
 
 
-def test_stability_compares_what_was_found_with_what_was_found_before(in_memory: Warehouse) -> None:
+def test_stability_compares_sources_with_the_previous_check(in_memory: Warehouse) -> None:
     def hits(*paths: str) -> AssetRows:
         return asset_rows(
             search("v"),
@@ -177,7 +177,7 @@ def test_stability_compares_what_was_found_with_what_was_found_before(in_memory:
     assert found.rows() == [("run-2", "run-1", 1.0, 3, 2, 0.5), ("run-9", "run-2", 7.0, 3, 3, 1.0)]
 
 
-def test_claims_are_counted_by_who_says_them(in_memory: Warehouse) -> None:
+def test_claims_are_counted_by_speaker(in_memory: Warehouse) -> None:
     for name, who in (("v", "Ann"), ("w", "Ann"), ("x", None)):
         rows = fact_check(name, claims=2)
         first, second = (rows["claims"].rows[n].model_copy(update={"speaker": who}) for n in (0, 1))

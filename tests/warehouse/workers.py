@@ -1,4 +1,4 @@
-"""What other processes do to a warehouse while a test looks on. Run by way of multiprocessing."""
+"""Work of other processes on a warehouse, run by multiprocessing."""
 
 from __future__ import annotations
 

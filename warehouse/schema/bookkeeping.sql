@@ -1,4 +1,4 @@
--- What the warehouse knows of itself: its schema, and the sets of rows that it holds.
+-- The version of the schema, and the sets of rows in the warehouse.
 
 CREATE TABLE schema_version (
     version INTEGER NOT NULL,
@@ -27,7 +27,7 @@ COMMENT ON COLUMN materializations.video_id IS 'The video, which is also the par
 COMMENT ON COLUMN materializations.run_id IS 'The run that wrote the set.';
 COMMENT ON COLUMN materializations.checked_at IS 'When the run checked the video (UTC); the newest set is the current one.';
 COMMENT ON COLUMN materializations.code_version IS 'Version of the code that made the set.';
-COMMENT ON COLUMN materializations.data_version IS 'Hash of the content of the set, without what may differ between equal outcomes.';
+COMMENT ON COLUMN materializations.data_version IS 'Hash of the content of the set. Order and volatile fields do not count.';
 COMMENT ON COLUMN materializations.row_count IS 'Rows of the set over all of its tables; page_texts, which sets share, are not counted.';
 COMMENT ON COLUMN materializations.duration_seconds IS 'How long it took to make the set, in seconds.';
 COMMENT ON COLUMN materializations.first_result_seconds IS 'How long it took until the first piece of the set was there, in seconds from the beginning of the step''s work; for verdicts, the first verdict. NULL where nobody measured it.';

@@ -39,8 +39,8 @@ COMMENT ON COLUMN claims.char_end IS 'Offset behind the claim in the transcript'
 COMMENT ON COLUMN claims.match_score IS 'Similarity of the claim to the transcript between the two offsets, from 0 to 1.';
 COMMENT ON COLUMN claims.start_seconds IS 'When the claim begins, in seconds from the start of the video; null if the transcript has no times.';
 COMMENT ON COLUMN claims.end_seconds IS 'When the claim ends, in seconds from the start of the video.';
-COMMENT ON COLUMN claims.speaker IS 'Who says it, as the transcript or the corpus names or labels them; null if neither does.';
-COMMENT ON COLUMN claims.basis IS 'Who worded it: embedded (the embedded engine), llm (a language model), given (nobody: the corpus states it) or reviewer (a person; review_history says who).';
+COMMENT ON COLUMN claims.speaker IS 'The speaker, as the transcript or the corpus names or labels them; null if neither does.';
+COMMENT ON COLUMN claims.basis IS 'The author of the wording: embedded (the embedded engine), llm (a language model), given (the corpus) or reviewer (a person; review_history names them).';
 COMMENT ON COLUMN claims.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN claims.checked_at IS 'When that run checked the video (UTC).';
 
@@ -64,11 +64,11 @@ COMMENT ON COLUMN queries.query_id IS 'Identifier derived from the claim and the
 COMMENT ON COLUMN queries.claim_id IS 'The claim.';
 COMMENT ON COLUMN queries.video_id IS 'The video that makes the claim.';
 COMMENT ON COLUMN queries.rank IS 'Order in which the claim''s queries are tried, from 1.';
-COMMENT ON COLUMN queries.text IS 'What is asked; empty where no query could be written.';
+COMMENT ON COLUMN queries.text IS 'The query; empty if no query could be written.';
 COMMENT ON COLUMN queries.query_type IS 'The search strategy: direct, alternative, source or context.';
 COMMENT ON COLUMN queries.priority IS '1 is always asked, 5 only for completeness.';
 COMMENT ON COLUMN queries.seeks_opposite IS 'Whether the query looks for the contrary of the claim.';
-COMMENT ON COLUMN queries.basis IS 'Who worded it: embedded (the embedded engine), llm (a language model) or reviewer (a person; review_history says who).';
+COMMENT ON COLUMN queries.basis IS 'The author of the wording: embedded (the embedded engine), llm (a language model) or reviewer (a person; review_history names them).';
 COMMENT ON COLUMN queries.status IS 'ok, or infra_error where a service failed and no query could be written.';
 COMMENT ON COLUMN queries.reason IS 'Why the status is not ok.';
 COMMENT ON COLUMN queries.run_id IS 'The run that wrote the row.';

@@ -29,12 +29,12 @@ CREATE TABLE llm_calls (
     checked_at TIMESTAMPTZ NOT NULL
 );
 COMMENT ON TABLE llm_calls IS 'The calls of language models, with the usage that their API reported. Each asset owns the rows of its stage.';
-COMMENT ON COLUMN llm_calls.provider IS 'Who serves the model.';
+COMMENT ON COLUMN llm_calls.provider IS 'The provider of the model.';
 COMMENT ON COLUMN llm_calls.model IS 'The model.';
 COMMENT ON COLUMN llm_calls.attempt IS '1 for the first attempt, more for repetitions.';
 COMMENT ON COLUMN llm_calls.input_tokens IS 'Tokens read, as the API reported them.';
 COMMENT ON COLUMN llm_calls.output_tokens IS 'Tokens written, as the API reported them.';
-COMMENT ON COLUMN llm_calls.cost_usd IS 'What the call cost, in US dollars. Of an answer from the cache: what it once cost if no earlier row has that, else 0, so that the sum over all rows is what was paid.';
+COMMENT ON COLUMN llm_calls.cost_usd IS 'Cost of the call in US dollars. A cached answer has its original cost if no earlier row has it, else 0. So the sum over all rows is the amount paid.';
 COMMENT ON COLUMN llm_calls.latency_seconds IS 'How long the answer took, in seconds.';
 COMMENT ON COLUMN llm_calls.outcome IS 'ok; invalid: not of the form asked for; truncated; refused; infra_error: the service failed.';
 COMMENT ON COLUMN llm_calls.reason IS 'Why the outcome is not ok.';
@@ -66,11 +66,11 @@ CREATE TABLE service_uses (
     checked_at TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (video_id, run_id, stage, service)
 );
-COMMENT ON TABLE service_uses IS 'What each run asked of services that are paid by the request, at the price that was listed then. Answers from the cache are none.';
+COMMENT ON TABLE service_uses IS 'Requests of each run to services that charge per request, at the price listed then. Cached answers do not count.';
 COMMENT ON COLUMN service_uses.video_id IS 'The video.';
 COMMENT ON COLUMN service_uses.run_id IS 'The run.';
 COMMENT ON COLUMN service_uses.stage IS 'search_hits for searches, evidence for pages that a reader read.';
 COMMENT ON COLUMN service_uses.service IS 'The search provider or reader.';
 COMMENT ON COLUMN service_uses.requests IS 'Requests that were answered.';
-COMMENT ON COLUMN service_uses.cost_usd IS 'What they cost at the listed price, in US dollars; null where none is listed.';
+COMMENT ON COLUMN service_uses.cost_usd IS 'Cost at the listed price, in US dollars; null without a listed price.';
 COMMENT ON COLUMN service_uses.checked_at IS 'When the run checked the video (UTC).';

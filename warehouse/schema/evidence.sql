@@ -1,4 +1,4 @@
--- The pages that were read, and what they say on each claim.
+-- The pages that were read, and their stance on each claim.
 
 CREATE TABLE page_texts (
     content_hash VARCHAR NOT NULL,
@@ -6,7 +6,7 @@ CREATE TABLE page_texts (
     run_id VARCHAR NOT NULL,
     checked_at TIMESTAMPTZ NOT NULL
 );
-COMMENT ON TABLE page_texts IS 'The texts of pages, each stored once, however often and for whichever claim it is read.';
+COMMENT ON TABLE page_texts IS 'The texts of pages. Each text is stored once, for all claims and videos.';
 COMMENT ON COLUMN page_texts.content_hash IS 'SHA-256 of the text, hexadecimal.';
 COMMENT ON COLUMN page_texts.text IS 'The text, exactly as it was read. Text from outside.';
 COMMENT ON COLUMN page_texts.run_id IS 'The run that read the text first.';
@@ -112,7 +112,7 @@ CREATE TABLE evidence (
     CHECK ((quote IS NULL) = (quote_start IS NULL)),
     CHECK ((quote IS NULL) = (quote_end IS NULL))
 );
-COMMENT ON TABLE evidence IS 'What a page says about a claim, or why it could not be asked. A quote stands in the text of its page, between its offsets, character by character.';
+COMMENT ON TABLE evidence IS 'The stance of a page on a claim, or the reason why it has none. A quote stands in the text of its page, between its offsets, character by character.';
 COMMENT ON COLUMN evidence.evidence_id IS 'Identifier derived from the claim and the canonical URL; the same in every run.';
 COMMENT ON COLUMN evidence.claim_id IS 'The claim.';
 COMMENT ON COLUMN evidence.video_id IS 'The video that makes the claim.';
@@ -129,7 +129,7 @@ COMMENT ON COLUMN evidence.relevance IS 'How much the page speaks of the claim, 
 COMMENT ON COLUMN evidence.quote IS 'Words of the page that carry the stance, verbatim. Text from outside.';
 COMMENT ON COLUMN evidence.quote_start IS 'Offset of the quote in the page''s text, in code points from 0.';
 COMMENT ON COLUMN evidence.quote_end IS 'Offset behind the quote in the page''s text.';
-COMMENT ON COLUMN evidence.summary IS 'What the page says about the claim, in one or two sentences.';
+COMMENT ON COLUMN evidence.summary IS 'Statement of the page on the claim, in one or two sentences.';
 COMMENT ON COLUMN evidence.page_id IS 'The page that was read.';
 COMMENT ON COLUMN evidence.content_hash IS 'The text that was read: key into page_texts.';
 COMMENT ON COLUMN evidence.via IS 'By which way the text was obtained: scraped, browser, pdf, archive or snippet.';
@@ -137,11 +137,11 @@ COMMENT ON COLUMN evidence.published_on IS 'Day of publication of the page.';
 COMMENT ON COLUMN evidence.rating IS 'How reliable the source is held to be: high, medium, low, very_low or unknown.';
 COMMENT ON COLUMN evidence.rating_score IS 'The rating as a number, from 0 to 1.';
 COMMENT ON COLUMN evidence.bias IS 'Political leaning of the source, in the words of the dataset that states one.';
-COMMENT ON COLUMN evidence.source_class IS 'What kind of publisher the source is.';
+COMMENT ON COLUMN evidence.source_class IS 'The class of the publisher.';
 COMMENT ON COLUMN evidence.origin IS 'Sources with the same origin tell one and the same story, and count once.';
 COMMENT ON COLUMN evidence.rejected_quotes IS 'Quotes that were offered and stand nowhere in the page.';
-COMMENT ON COLUMN evidence.basis IS 'Who read the page: embedded (rules or an entailment model), labels (label probabilities of a small language model) or llm (a large language model).';
-COMMENT ON COLUMN evidence.page_due IS 'Whether the page itself could not be fetched because a service failed: what was read is its search snippet, and the next re-check asks for the page.';
+COMMENT ON COLUMN evidence.basis IS 'The reader of the page: embedded (rules or an entailment model), labels (label probabilities of a small language model) or llm (a large language model).';
+COMMENT ON COLUMN evidence.page_due IS 'Whether a service failed to fetch the page: only its search snippet was read, and the next re-check fetches the page.';
 COMMENT ON COLUMN evidence.machine_stance IS 'The stance as it was read, where a reviewer overruled it: then stance is theirs, and reason says whose and why.';
 COMMENT ON COLUMN evidence.machine_rating IS 'The rating as it was, where a reviewer overruled it: then rating is theirs, and reason says whose and why.';
 COMMENT ON COLUMN evidence.ground IS 'Why the page takes its side: it states the claim (assertion), denies it (denial), gives another figure (number) or name (name), answers the claim as a question (answer) or rates it (rating); or a model says so: inference (an entailment model) or label (a small language model).';

@@ -14,7 +14,7 @@ CREATE TABLE experiments (
 );
 COMMENT ON TABLE experiments IS 'The experiments that were run to their end: one row each, of the last time.';
 COMMENT ON COLUMN experiments.experiment IS 'Its name.';
-COMMENT ON COLUMN experiments.description IS 'What it is to find out.';
+COMMENT ON COLUMN experiments.description IS 'The question of the experiment.';
 COMMENT ON COLUMN experiments.file IS 'The file that describes it.';
 COMMENT ON COLUMN experiments.warehouse IS 'The file that holds the rows of its variants, beside the warehouse: tables as here, run_id is the variant.';
 COMMENT ON COLUMN experiments.baseline IS 'The variant that others are compared with.';
@@ -42,7 +42,7 @@ COMMENT ON COLUMN experiment_variants.variant IS 'Name of the variant; the run_i
 COMMENT ON COLUMN experiment_variants.position IS 'Order in which the experiment lists them, from 1.';
 COMMENT ON COLUMN experiment_variants.is_baseline IS 'Whether the others are compared with it.';
 COMMENT ON COLUMN experiment_variants.settings IS 'The knobs that the experiment sets, as a JSON object; the rest has its defaults.';
-COMMENT ON COLUMN experiment_variants.reasoner IS 'Who judged: embedded or llm.';
+COMMENT ON COLUMN experiment_variants.reasoner IS 'The reasoner: embedded or llm.';
 COMMENT ON COLUMN experiment_variants.models IS 'The model of each stage, as a JSON object; empty for the embedded engine.';
 COMMENT ON COLUMN experiment_variants.videos IS 'Videos that were checked.';
 COMMENT ON COLUMN experiment_variants.failed_videos IS 'Videos that could not be checked; they are in no figure.';
@@ -61,7 +61,7 @@ CREATE TABLE experiment_sets (
     PRIMARY KEY (experiment, variant, video_id, asset),
     CHECK (status = 'ok' OR reason IS NOT NULL)
 );
-COMMENT ON TABLE experiment_sets IS 'What was computed for each variant and video, stage by stage, and by whom: equal keys are the same work, done once.';
+COMMENT ON TABLE experiment_sets IS 'The computation of each variant, video and stage. Sets with equal keys are one computation.';
 COMMENT ON COLUMN experiment_sets.experiment IS 'The experiment.';
 COMMENT ON COLUMN experiment_sets.variant IS 'The variant.';
 COMMENT ON COLUMN experiment_sets.video_id IS 'The video.';
@@ -70,7 +70,7 @@ COMMENT ON COLUMN experiment_sets.stage_key IS 'Digest of everything that change
 COMMENT ON COLUMN experiment_sets.source IS 'The variant that computed it; another one''s name means that it is shared.';
 COMMENT ON COLUMN experiment_sets.status IS 'ok; incomplete: services failed for a part of it; failed: there are no rows.';
 COMMENT ON COLUMN experiment_sets.reason IS 'Why the status is not ok.';
-COMMENT ON COLUMN experiment_sets.duration_seconds IS 'How long it took whoever computed it, in seconds.';
+COMMENT ON COLUMN experiment_sets.duration_seconds IS 'Time of the computation in seconds.';
 COMMENT ON COLUMN experiment_sets.first_verdict_seconds IS 'For verdicts: seconds from the beginning of the work to the first verdict; null where a part was shared.';
 
 CREATE TABLE experiment_results (
@@ -95,11 +95,11 @@ COMMENT ON COLUMN experiment_results.metric IS 'Name of the metric.';
 COMMENT ON COLUMN experiment_results.averaging IS 'macro: mean over videos; micro: over the items of all videos.';
 COMMENT ON COLUMN experiment_results.value IS 'The value; null where the metric is undefined, which is not 0.';
 COMMENT ON COLUMN experiment_results.n IS 'How many items of the unit the value rests on.';
-COMMENT ON COLUMN experiment_results.unit IS 'What n counts.';
+COMMENT ON COLUMN experiment_results.unit IS 'The items that n counts.';
 COMMENT ON COLUMN experiment_results.interval_low IS 'Lower end of the bootstrap interval over videos; null with fewer than two.';
 COMMENT ON COLUMN experiment_results.interval_high IS 'Upper end of the interval.';
 COMMENT ON COLUMN experiment_results.interval_level IS 'Coverage of the interval, such as 0.95.';
-COMMENT ON COLUMN experiment_results.trivial IS 'What the trivial answer scores on the same items, such as the majority class.';
+COMMENT ON COLUMN experiment_results.trivial IS 'Score of the trivial answer on the same items, such as the majority class.';
 COMMENT ON COLUMN experiment_results.matcher IS 'By which rule claims were matched: assignment, similarity, threshold.';
 
 CREATE TABLE experiment_video_results (
@@ -112,11 +112,11 @@ CREATE TABLE experiment_video_results (
     unit VARCHAR NOT NULL,
     PRIMARY KEY (experiment, variant, video_id, metric)
 );
-COMMENT ON TABLE experiment_video_results IS 'Every metric of every variant and video: what paired tests compare.';
+COMMENT ON TABLE experiment_video_results IS 'Every metric of every variant and video, for paired tests.';
 COMMENT ON COLUMN experiment_video_results.experiment IS 'The experiment.';
 COMMENT ON COLUMN experiment_video_results.variant IS 'The variant.';
 COMMENT ON COLUMN experiment_video_results.video_id IS 'The video.';
 COMMENT ON COLUMN experiment_video_results.metric IS 'Name of the metric.';
 COMMENT ON COLUMN experiment_video_results.value IS 'The value; null where the metric is undefined for the video, which is not 0.';
 COMMENT ON COLUMN experiment_video_results.n IS 'How many items of the unit the value rests on.';
-COMMENT ON COLUMN experiment_video_results.unit IS 'What n counts.';
+COMMENT ON COLUMN experiment_video_results.unit IS 'The items that n counts.';

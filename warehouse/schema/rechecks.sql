@@ -28,7 +28,7 @@ COMMENT ON COLUMN recheck_launches.planned_at IS 'The tick of the schedule, or t
 COMMENT ON COLUMN recheck_launches.position IS 'Place in that night''s list, from 1.';
 COMMENT ON COLUMN recheck_launches.reason IS 'Why the video was on the list.';
 COMMENT ON COLUMN recheck_launches.with_queries IS 'Whether queries that could not be written were to be written anew.';
-COMMENT ON COLUMN recheck_launches.estimated_cost_usd IS 'What it was expected to cost, in US dollars.';
+COMMENT ON COLUMN recheck_launches.estimated_cost_usd IS 'Expected cost in US dollars.';
 
 CREATE TABLE carried_claims (
     video_id VARCHAR NOT NULL,

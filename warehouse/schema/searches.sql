@@ -1,4 +1,4 @@
--- What the searches found, how reliable the sources are, and earlier fact-checks.
+-- Search results, ratings of the sources, and published fact-checks.
 
 CREATE TABLE searches (
     query_id VARCHAR NOT NULL,
@@ -85,11 +85,11 @@ COMMENT ON COLUMN reliability_ratings.video_id IS 'The video whose searches foun
 COMMENT ON COLUMN reliability_ratings.domain IS 'Registrable domain.';
 COMMENT ON COLUMN reliability_ratings.rating IS 'high, medium, low, very_low or unknown.';
 COMMENT ON COLUMN reliability_ratings.score IS 'The rating as a number, from 0 to 1.';
-COMMENT ON COLUMN reliability_ratings.source_class IS 'What kind of publisher stands behind the domain.';
+COMMENT ON COLUMN reliability_ratings.source_class IS 'The class of the publisher of the domain.';
 COMMENT ON COLUMN reliability_ratings.bias IS 'Political leaning, in the words of the dataset that states one.';
 COMMENT ON COLUMN reliability_ratings.datasets IS 'The rating datasets that list the domain.';
 COMMENT ON COLUMN reliability_ratings.listed_as IS 'The listed domain that decided, if it is a parent.';
-COMMENT ON COLUMN reliability_ratings.reasons IS 'Why the rating is what it is.';
+COMMENT ON COLUMN reliability_ratings.reasons IS 'The reasons for the rating.';
 COMMENT ON COLUMN reliability_ratings.domain_age_years IS 'Years since the domain was registered.';
 COMMENT ON COLUMN reliability_ratings.status IS 'ok, or infra_error where the domain''s age could not be had because a service failed.';
 COMMENT ON COLUMN reliability_ratings.run_id IS 'The run that wrote the row.';
@@ -123,21 +123,21 @@ CREATE TABLE prior_fact_checks (
     CHECK ((similarity IS NOT NULL) = (status IN ('ok', 'skipped'))),
     CHECK (reason IS NOT NULL OR status IN ('ok', 'no_evidence'))
 );
-COMMENT ON TABLE prior_fact_checks IS 'What fact-checkers have already published on something like each claim. Pointers for a reader: no verdict reads them. A claim that was looked up has at least one row; without a row it was not asked about.';
+COMMENT ON TABLE prior_fact_checks IS 'Published fact-checks of statements like each claim. They are pointers for readers: no verdict uses them. A claim that was looked up has at least one row.';
 COMMENT ON COLUMN prior_fact_checks.prior_fact_check_id IS 'Identifies the row by its claim and the review''s canonical URL.';
 COMMENT ON COLUMN prior_fact_checks.claim_id IS 'The claim that was looked up.';
 COMMENT ON COLUMN prior_fact_checks.video_id IS 'The video that makes the claim.';
-COMMENT ON COLUMN prior_fact_checks.provider IS 'Who was asked.';
+COMMENT ON COLUMN prior_fact_checks.provider IS 'The service that was asked.';
 COMMENT ON COLUMN prior_fact_checks.rank IS 'The most similar review of the claim is 1; those that were left out come last.';
 COMMENT ON COLUMN prior_fact_checks.status IS 'ok: a review that belongs to the claim; skipped: one that was left out by a rule; no_evidence: nothing was found; infra_error: the service failed.';
 COMMENT ON COLUMN prior_fact_checks.reason IS 'Why it was left out, or how the service failed.';
-COMMENT ON COLUMN prior_fact_checks.publisher IS 'Who reviewed, as it calls itself.';
+COMMENT ON COLUMN prior_fact_checks.publisher IS 'The reviewing organisation, by its own name.';
 COMMENT ON COLUMN prior_fact_checks.domain IS 'The registrable domain of the review.';
 COMMENT ON COLUMN prior_fact_checks.url IS 'The review, as the provider gave it.';
 COMMENT ON COLUMN prior_fact_checks.canonical_url IS 'The identity of the review''s page.';
 COMMENT ON COLUMN prior_fact_checks.title IS 'The title of the review.';
 COMMENT ON COLUMN prior_fact_checks.claim_reviewed IS 'The claim that was reviewed, in the words of the review.';
-COMMENT ON COLUMN prior_fact_checks.claimant IS 'Who is said to have made that claim.';
+COMMENT ON COLUMN prior_fact_checks.claimant IS 'The reported author of that claim.';
 COMMENT ON COLUMN prior_fact_checks.textual_rating IS 'The publisher''s rating in its own words; scales differ.';
 COMMENT ON COLUMN prior_fact_checks.reviewed_on IS 'The day of the review.';
 COMMENT ON COLUMN prior_fact_checks.claimed_on IS 'The day on which the reviewed claim was made.';

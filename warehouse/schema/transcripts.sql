@@ -1,4 +1,4 @@
--- What was said: videos, transcripts, and when each part was said.
+-- Videos, and their transcripts with the time of each part.
 
 CREATE TABLE videos (
     video_id VARCHAR NOT NULL CHECK (length(video_id) BETWEEN 1 AND 128),
@@ -19,7 +19,7 @@ COMMENT ON TABLE videos IS 'The videos of the corpus, as each run found them des
 COMMENT ON COLUMN videos.video_id IS 'Identifier of the video, which is also its partition key.';
 COMMENT ON COLUMN videos.title IS 'Title of the video.';
 COMMENT ON COLUMN videos.url IS 'Where the video can be watched.';
-COMMENT ON COLUMN videos.channel IS 'Who published the video.';
+COMMENT ON COLUMN videos.channel IS 'The publisher of the video.';
 COMMENT ON COLUMN videos.duration_seconds IS 'Length of the video in seconds.';
 COMMENT ON COLUMN videos.published_on IS 'Day on which the video was published.';
 COMMENT ON COLUMN videos.language IS 'Language of the video, as its description states it.';
@@ -69,6 +69,6 @@ COMMENT ON COLUMN transcript_segments.start_seconds IS 'When the segment is said
 COMMENT ON COLUMN transcript_segments.duration_seconds IS 'How long the segment is shown, in seconds.';
 COMMENT ON COLUMN transcript_segments.char_start IS 'Offset of its first character in the transcript''s text, in code points from 0.';
 COMMENT ON COLUMN transcript_segments.char_end IS 'Offset behind its last character in the transcript''s text.';
-COMMENT ON COLUMN transcript_segments.speaker IS 'Who speaks, as the source names or labels them, such as Ann or SPEAKER_01; null if it does not.';
+COMMENT ON COLUMN transcript_segments.speaker IS 'The speaker, as the source names or labels them, such as Ann or SPEAKER_01; null if it does not.';
 COMMENT ON COLUMN transcript_segments.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN transcript_segments.checked_at IS 'When that run checked the video (UTC).';

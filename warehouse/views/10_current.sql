@@ -1,9 +1,8 @@
 -- The newest complete set of every asset and video, table by table.
 --
--- A set belongs to one asset and one video: whoever re-materializes the claims of a video does not
--- thereby make its evidence old. What counts is `materializations`, not the rows: a set without
--- rows is as current as any other. Columns that are those of a table are commented there.
--- A moment that is still to come was stamped by a clock that was wrong, and comes last.
+-- A set belongs to one asset and one video: new claims do not make old evidence outdated. The rows of
+-- `materializations` decide, so a set without rows can be current. Columns from a table have the
+-- table's comments. A time in the future comes from a wrong clock, and sorts last.
 
 CREATE OR REPLACE VIEW current_materializations AS
 SELECT materializations.*
@@ -84,7 +83,7 @@ SEMI JOIN current_materializations AS newest
     ON newest.asset = 'search_hits'
     AND newest.video_id = prior_fact_checks.video_id
     AND newest.run_id = prior_fact_checks.run_id;
-COMMENT ON VIEW current_prior_fact_checks IS 'What fact-checkers had already published when each video was last searched for. No verdict reads it.';
+COMMENT ON VIEW current_prior_fact_checks IS 'Published fact-checks at the last search for each video. No verdict uses them.';
 
 CREATE OR REPLACE VIEW current_reliability_ratings AS
 SELECT reliability_ratings.*
@@ -111,7 +110,7 @@ SEMI JOIN current_materializations AS newest
     ON newest.asset = 'evidence'
     AND newest.video_id = evidence.video_id
     AND newest.run_id = evidence.run_id;
-COMMENT ON VIEW current_evidence IS 'The newest evidence of each video. What a verdict rests on that outlived a failed re-check stands in verdict_evidence.';
+COMMENT ON VIEW current_evidence IS 'The newest evidence of each video. verdict_evidence has the evidence of verdicts that outlived a failed re-check.';
 
 CREATE OR REPLACE VIEW latest_verdicts AS
 SELECT verdicts.*

@@ -1,4 +1,4 @@
--- What is found out about pictures.
+-- Findings about pictures.
 
 CREATE OR REPLACE VIEW current_media AS
 SELECT media.*

@@ -1,6 +1,6 @@
--- What analysts ask: names and columns here are stable, so that saved queries go on working.
+-- Views for analysts. Names and columns are stable, so that saved queries keep working.
 
--- A verdict rests on the evidence of its own run, or on what was newest when it was reached.
+-- A verdict rests on the evidence of its own run, else on the newest evidence at that time.
 CREATE OR REPLACE VIEW evidence_of_runs AS
 SELECT
     judged.video_id,
@@ -106,7 +106,7 @@ LEFT JOIN pages
 LEFT JOIN current_reliability_ratings AS ratings
     ON ratings.domain = evidence.domain AND ratings.video_id = evidence.video_id
 UNION ALL BY NAME
--- What a picture of the video was once shown with is of the class image: no verdict rests on it.
+-- Earlier appearances of pictures in the video have the class image. No verdict uses them.
 SELECT
     claims.video_id,
     videos.title AS video_title,
@@ -134,7 +134,7 @@ LEFT JOIN current_videos AS videos
 COMMENT ON VIEW evidence_chain IS 'From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on, and one per finding on a picture of the video that concerns the claim, of the class image, on which none rests.';
 COMMENT ON COLUMN evidence_chain.video_id IS 'The video.';
 COMMENT ON COLUMN evidence_chain.video_title IS 'Title of the video.';
-COMMENT ON COLUMN evidence_chain.channel IS 'Who published the video.';
+COMMENT ON COLUMN evidence_chain.channel IS 'The publisher of the video.';
 COMMENT ON COLUMN evidence_chain.claim_id IS 'The claim.';
 COMMENT ON COLUMN evidence_chain.claim IS 'Wording of the claim.';
 COMMENT ON COLUMN evidence_chain.start_seconds IS 'When the claim begins, in seconds from the start of the video.';
@@ -142,7 +142,7 @@ COMMENT ON COLUMN evidence_chain.importance IS 'How much the video''s thesis res
 COMMENT ON COLUMN evidence_chain.verdict_status IS 'Whether the verdict is complete or incomplete.';
 COMMENT ON COLUMN evidence_chain.verdict_stance IS 'How the evidence as a whole stands to the claim.';
 COMMENT ON COLUMN evidence_chain.verdict_confidence IS 'How sure the verdict is: low, medium or high.';
-COMMENT ON COLUMN evidence_chain.verdict_basis IS 'Who read the pages: embedded or labels (an automatic leaning), or llm.';
+COMMENT ON COLUMN evidence_chain.verdict_basis IS 'The reader of the pages: embedded or labels (an automatic leaning), or llm.';
 COMMENT ON COLUMN evidence_chain.strategy IS 'How the claim was checked.';
 COMMENT ON COLUMN evidence_chain.query IS 'The search that found the page.';
 COMMENT ON COLUMN evidence_chain.evidence_id IS 'The piece of evidence.';
@@ -154,7 +154,7 @@ COMMENT ON COLUMN evidence_chain.relevance IS 'How much the page speaks of the c
 COMMENT ON COLUMN evidence_chain.quote IS 'Words of the page, verbatim. Text from outside.';
 COMMENT ON COLUMN evidence_chain.quote_start IS 'Offset of the quote in the page''s text, in code points from 0.';
 COMMENT ON COLUMN evidence_chain.quote_end IS 'Offset behind the quote in the page''s text.';
-COMMENT ON COLUMN evidence_chain.summary IS 'What the page says about the claim.';
+COMMENT ON COLUMN evidence_chain.summary IS 'Statement of the page on the claim.';
 COMMENT ON COLUMN evidence_chain.page_title IS 'Title of the page. Text from outside.';
 COMMENT ON COLUMN evidence_chain.url IS 'URL of the page, in its canonical form.';
 COMMENT ON COLUMN evidence_chain.final_url IS 'URL that answered, after redirects.';
@@ -166,7 +166,7 @@ COMMENT ON COLUMN evidence_chain.retrieved_at IS 'When the page was retrieved (U
 COMMENT ON COLUMN evidence_chain.content_hash IS 'The text that was read: key into page_texts.';
 COMMENT ON COLUMN evidence_chain.rating IS 'The rating that counted: high, medium, low, very_low or unknown.';
 COMMENT ON COLUMN evidence_chain.rating_score IS 'The rating that counted, from 0 to 1.';
-COMMENT ON COLUMN evidence_chain.source_class IS 'What kind of publisher the source is; image: a picture of the video, shown elsewhere before.';
+COMMENT ON COLUMN evidence_chain.source_class IS 'The class of the publisher; image: an earlier appearance of a picture in the video.';
 COMMENT ON COLUMN evidence_chain.bias IS 'Political leaning of the source, in the words of the dataset that states one.';
 COMMENT ON COLUMN evidence_chain.origin IS 'Sources with the same origin tell one and the same story.';
 COMMENT ON COLUMN evidence_chain.rating_reasons IS 'Why the domain is rated as it is now.';
@@ -210,7 +210,7 @@ ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.rank;
 COMMENT ON VIEW claims_timeline IS 'The current claims in the order in which a video makes them, each with its current verdict, if it has one.';
 COMMENT ON COLUMN claims_timeline.video_id IS 'The video.';
 COMMENT ON COLUMN claims_timeline.video_title IS 'Title of the video.';
-COMMENT ON COLUMN claims_timeline.channel IS 'Who published the video.';
+COMMENT ON COLUMN claims_timeline.channel IS 'The publisher of the video.';
 COMMENT ON COLUMN claims_timeline.video_url IS 'Where the video can be watched.';
 COMMENT ON COLUMN claims_timeline.start_seconds IS 'When the claim begins, in seconds from the start of the video; null if it is not known.';
 COMMENT ON COLUMN claims_timeline.end_seconds IS 'When the claim ends, in seconds from the start of the video.';
@@ -223,7 +223,7 @@ COMMENT ON COLUMN claims_timeline.stance IS 'How the evidence stands to the clai
 COMMENT ON COLUMN claims_timeline.confidence IS 'How sure the verdict is: low, medium or high.';
 COMMENT ON COLUMN claims_timeline.confidence_score IS 'How sure the verdict is, from 0 to 1.';
 COMMENT ON COLUMN claims_timeline.evidence_quality IS 'Quality of the evidence, from 0 to 1.';
-COMMENT ON COLUMN claims_timeline.basis IS 'Who read the pages: embedded or labels (an automatic leaning), or llm.';
+COMMENT ON COLUMN claims_timeline.basis IS 'The reader of the pages: embedded or labels (an automatic leaning), or llm.';
 COMMENT ON COLUMN claims_timeline.summary IS 'The verdict in words.';
 COMMENT ON COLUMN claims_timeline.checked_at IS 'When the verdict''s run checked the video (UTC).';
 COMMENT ON COLUMN claims_timeline.latest_status IS 'Status of the newest attempt at a verdict.';
@@ -231,7 +231,7 @@ COMMENT ON COLUMN claims_timeline.latest_checked_at IS 'When the newest attempt 
 COMMENT ON COLUMN claims_timeline.corpus IS 'The corpus that lists the video.';
 COMMENT ON COLUMN claims_timeline.category IS 'Category that the corpus gives the video.';
 COMMENT ON COLUMN claims_timeline.tags IS 'Tags that the corpus gives the video.';
-COMMENT ON COLUMN claims_timeline.speaker IS 'Who says it, as the transcript or the corpus names or labels them; null if neither does.';
+COMMENT ON COLUMN claims_timeline.speaker IS 'The speaker, as the transcript or the corpus names or labels them; null if neither does.';
 
 CREATE OR REPLACE VIEW claims_by_speaker AS
 SELECT
@@ -248,7 +248,7 @@ WHERE speaker IS NOT NULL
 GROUP BY speaker
 ORDER BY claims DESC, speaker;
 COMMENT ON VIEW claims_by_speaker IS 'The current claims of all videos, counted by the speaker that a transcript or a corpus names. A label such as SPEAKER_01 is another person in every video: claims_timeline has the speaker by video.';
-COMMENT ON COLUMN claims_by_speaker.speaker IS 'Who says it, as named or labelled.';
+COMMENT ON COLUMN claims_by_speaker.speaker IS 'The speaker, as named or labelled.';
 COMMENT ON COLUMN claims_by_speaker.claims IS 'How many claims.';
 COMMENT ON COLUMN claims_by_speaker.videos IS 'In how many videos.';
 COMMENT ON COLUMN claims_by_speaker.supported IS 'Claims that the evidence supports.';
@@ -258,7 +258,7 @@ COMMENT ON COLUMN claims_by_speaker.unclear IS 'Claims on which the evidence tak
 COMMENT ON COLUMN claims_by_speaker.open IS 'Claims without a complete verdict.';
 
 CREATE OR REPLACE VIEW source_scoreboard AS
--- The rows of current_verdicts, without what that view adds to them: a sort and a join of all less.
+-- The rows of current_verdicts without its additions, which saves a sort and a join of all rows.
 WITH reached AS (
     SELECT video_id, claim_id, unnest(arg_max(
         {'run_id': run_id, 'stance': stance},
@@ -275,8 +275,8 @@ judged AS (
         ON used.video_id = reached.video_id
         AND used.verdict_run_id = reached.run_id
 )
--- Evidence has a stance where its status is ok, and nowhere else. What follows from other counts is
--- not counted, and nothing takes a selection of its own by FILTER: a tenth of the time of all.
+-- Only evidence with the status ok has a stance. Counts are derived from each other, without FILTER,
+-- which would take a tenth more time.
 SELECT
     evidence.domain,
     arg_max(evidence.rating, evidence.checked_at) AS rating,
@@ -311,10 +311,10 @@ COMMENT ON VIEW source_scoreboard IS 'Which sources decide: one row per domain, 
 COMMENT ON COLUMN source_scoreboard.domain IS 'Registrable domain.';
 COMMENT ON COLUMN source_scoreboard.rating IS 'Newest rating: high, medium, low, very_low or unknown.';
 COMMENT ON COLUMN source_scoreboard.rating_score IS 'Newest rating, from 0 to 1.';
-COMMENT ON COLUMN source_scoreboard.source_class IS 'What kind of publisher stands behind the domain.';
+COMMENT ON COLUMN source_scoreboard.source_class IS 'The class of the publisher of the domain.';
 COMMENT ON COLUMN source_scoreboard.videos IS 'Videos in whose fact-check the domain appears.';
 COMMENT ON COLUMN source_scoreboard.claims IS 'Claims on which a page of the domain was sought or read.';
-COMMENT ON COLUMN source_scoreboard.sources IS 'Pieces of evidence, whatever became of them.';
+COMMENT ON COLUMN source_scoreboard.sources IS 'Pieces of evidence, with any status.';
 COMMENT ON COLUMN source_scoreboard.read IS 'Pages that were read and speak of the claim.';
 COMMENT ON COLUMN source_scoreboard.supporting IS 'Pages that support their claim.';
 COMMENT ON COLUMN source_scoreboard.refuting IS 'Pages that refute their claim.';
@@ -333,7 +333,7 @@ SELECT video_id, 'queries' AS asset, claim_id, query_id AS subject, status AS ou
 FROM current_queries WHERE status = 'infra_error'
 UNION ALL
 SELECT video_id, 'search_hits', claim_id, provider || ' ' || query_id, status, reason, run_id, checked_at
--- An answer with a reason is partial: the reason says what is missing from it.
+-- An answer with a reason is partial: the reason names the missing part.
 FROM current_searches WHERE status = 'infra_error' OR reason IS NOT NULL
 UNION ALL
 SELECT video_id, 'reliability_ratings', NULL, domain, status, array_to_string(reasons, '; '), run_id, checked_at
@@ -347,11 +347,11 @@ FROM latest_verdicts WHERE status = 'incomplete'
 UNION ALL
 SELECT video_id, stage, claim_id, provider || ' ' || model, outcome, reason, run_id, checked_at
 FROM current_llm_calls WHERE outcome <> 'ok' AND NOT cache_hit;
-COMMENT ON VIEW failures IS 'What broke in each video''s newest check: everything that services, not the world, kept from being known. Model calls that failed and were repeated with success are among them.';
+COMMENT ON VIEW failures IS 'Failures in each video''s newest check: questions that stayed open because a service failed. Failed model calls count even if a repetition succeeded.';
 COMMENT ON COLUMN failures.video_id IS 'The video.';
 COMMENT ON COLUMN failures.asset IS 'The asset in which it broke.';
 COMMENT ON COLUMN failures.claim_id IS 'The claim, if it concerns one.';
-COMMENT ON COLUMN failures.subject IS 'What was asked: a query, a provider, a domain, a URL, a claim or a model.';
+COMMENT ON COLUMN failures.subject IS 'The object of the request: a query, a provider, a domain, a URL, a claim or a model.';
 COMMENT ON COLUMN failures.outcome IS 'infra_error; ok where only a part is missing; incomplete for verdicts; for model calls also invalid, truncated or refused.';
 COMMENT ON COLUMN failures.reason IS 'Which service failed, and how.';
 COMMENT ON COLUMN failures.run_id IS 'The run.';
@@ -374,12 +374,12 @@ SELECT
     sum(latency_seconds) AS latency_seconds
 FROM llm_calls
 GROUP BY video_id, run_id, stage, provider, model;
-COMMENT ON VIEW costs_by_stage IS 'What language models cost: one row per video, run, stage and model, over all runs, for each of them was paid.';
+COMMENT ON VIEW costs_by_stage IS 'Costs of language models: one row per video, run, stage and model, over all runs.';
 COMMENT ON COLUMN costs_by_stage.video_id IS 'The video.';
 COMMENT ON COLUMN costs_by_stage.run_id IS 'The run.';
 COMMENT ON COLUMN costs_by_stage.checked_at IS 'When that run checked the video (UTC).';
 COMMENT ON COLUMN costs_by_stage.stage IS 'The stage: claims, queries, evidence or verdicts.';
-COMMENT ON COLUMN costs_by_stage.provider IS 'Who serves the model.';
+COMMENT ON COLUMN costs_by_stage.provider IS 'The provider of the model.';
 COMMENT ON COLUMN costs_by_stage.model IS 'The model.';
 COMMENT ON COLUMN costs_by_stage.calls IS 'Calls, repeated ones included.';
 COMMENT ON COLUMN costs_by_stage.failed_calls IS 'Calls whose outcome was not ok.';
@@ -457,7 +457,7 @@ COMMENT ON COLUMN verdict_changes.change IS 'flip: the stance is another one. co
 COMMENT ON COLUMN verdict_changes.previous_confidence_score IS 'The confidence before, from 0 to 1.';
 COMMENT ON COLUMN verdict_changes.confidence_score IS 'The confidence after, from 0 to 1.';
 COMMENT ON COLUMN verdict_changes.confidence_move IS 'The confidence after less the confidence before, from -1 to 1.';
-COMMENT ON COLUMN verdict_changes.previous_basis IS 'Who judged before: embedded or llm. Another judge is a reason of its own for another verdict.';
-COMMENT ON COLUMN verdict_changes.basis IS 'Who judged after.';
+COMMENT ON COLUMN verdict_changes.previous_basis IS 'The earlier reader: embedded or llm. Another reader alone may cause another verdict.';
+COMMENT ON COLUMN verdict_changes.basis IS 'The later reader.';
 COMMENT ON COLUMN verdict_changes.video_title IS 'Title of the video.';
-COMMENT ON COLUMN verdict_changes.channel IS 'Who published the video.';
+COMMENT ON COLUMN verdict_changes.channel IS 'The publisher of the video.';

@@ -90,7 +90,7 @@ SELECT
 FROM compared
 LEFT JOIN current_videos AS videos ON videos.video_id = compared.video_id
 WHERE compared.previous_run_id IS NOT NULL;
-COMMENT ON VIEW retrieval_stability IS 'How much of what was found for a claim is found again: each check of a claim against the check before, by the Jaccard index of the two sets of addresses (Chen et al. 2023, arXiv:2305.11859, appendix B). Over a corpus: avg(jaccard) by corpus. A check of some claims alone carries the others over, whose index is then 1.';
+COMMENT ON VIEW retrieval_stability IS 'The share of a claim''s sources that are found again: each check of a claim against its previous check, by the Jaccard index of the two sets of addresses (Chen et al. 2023, arXiv:2305.11859, appendix B). Over a corpus: avg(jaccard) by corpus. If a check covers only some claims, the others are taken over with an index of 1.';
 COMMENT ON COLUMN retrieval_stability.corpus IS 'The corpus that lists the video.';
 COMMENT ON COLUMN retrieval_stability.video_id IS 'The video.';
 COMMENT ON COLUMN retrieval_stability.claim_id IS 'The claim.';

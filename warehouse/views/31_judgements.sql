@@ -1,4 +1,4 @@
--- What a language model as judge thinks of the current rows. Names and columns are stable.
+-- Judgements of a language model on the current rows. Names and columns are stable.
 
 CREATE OR REPLACE VIEW current_judgements AS
 WITH subjects AS (
@@ -13,7 +13,7 @@ WITH subjects AS (
 SELECT judgements.*
 FROM judgements
 SEMI JOIN subjects USING (subject_kind, subject_id, video_id)
--- A judge that could not be asked does not displace what it said before.
+-- An outage of the judge does not replace its earlier judgement.
 QUALIFY row_number() OVER (
     PARTITION BY judgements.video_id, subject_kind, subject_id, criterion, provider, model
     ORDER BY outcome = 'ok' DESC, judged_at DESC, judging_id DESC, judgement_id
@@ -45,7 +45,7 @@ COMMENT ON VIEW judge_scores IS 'Mean scores of a language model as judge, by cr
 COMMENT ON COLUMN judge_scores.corpus IS 'The corpus file that lists the video; NULL if none does.';
 COMMENT ON COLUMN judge_scores.video_id IS 'The video; NULL in the row of the whole corpus.';
 COMMENT ON COLUMN judge_scores.criterion IS 'By which criterion.';
-COMMENT ON COLUMN judge_scores.provider IS 'Who serves the judge.';
+COMMENT ON COLUMN judge_scores.provider IS 'The provider of the judge.';
 COMMENT ON COLUMN judge_scores.model IS 'The judge.';
 COMMENT ON COLUMN judge_scores.prompt_version IS 'Version of the prompt; scores of different versions do not compare.';
 COMMENT ON COLUMN judge_scores.n IS 'Subjects that have a score.';

@@ -64,8 +64,8 @@ COMMENT ON COLUMN experiment_comparison.value IS 'The variant''s value; null whe
 COMMENT ON COLUMN experiment_comparison.interval_low IS 'Lower end of its bootstrap interval.';
 COMMENT ON COLUMN experiment_comparison.interval_high IS 'Upper end of its bootstrap interval.';
 COMMENT ON COLUMN experiment_comparison.n IS 'How many items of the unit the value rests on.';
-COMMENT ON COLUMN experiment_comparison.unit IS 'What n counts.';
-COMMENT ON COLUMN experiment_comparison.trivial IS 'What the trivial answer scores on the same items.';
+COMMENT ON COLUMN experiment_comparison.unit IS 'The items that n counts.';
+COMMENT ON COLUMN experiment_comparison.trivial IS 'Score of the trivial answer on the same items.';
 COMMENT ON COLUMN experiment_comparison.baseline IS 'The variant that is compared with.';
 COMMENT ON COLUMN experiment_comparison.baseline_value IS 'Its value.';
 COMMENT ON COLUMN experiment_comparison.difference IS 'The variant''s value minus the baseline''s.';

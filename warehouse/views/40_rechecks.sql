@@ -1,8 +1,7 @@
--- What is checked again, when and why; what changed between checks; and which texts are kept.
+-- The plan of re-checks, the changes between checks, and the state of page texts.
 --
--- The rule of the plan stands here and nowhere else: the schedule, the command line and whoever asks
--- in SQL read the same rows. It is a macro, because a plan is made for a moment; the view shows it for
--- the next night.
+-- Only this file has the rule of the plan: the schedule, the command line and SQL queries read the same
+-- rows. It is a macro, because a plan is for one moment; the view shows it for the next night.
 
 CREATE OR REPLACE MACRO recheck_plan_at(as_of, held) AS TABLE
 WITH limits AS (
@@ -66,7 +65,7 @@ tried AS (
     FROM attempts
     GROUP BY video_id
 ),
--- What a reviewer said of a query and no run has kept to yet.
+-- Actions of reviewers on queries that no run has applied yet.
 open_words AS (
     SELECT DISTINCT video_id, claim_id
     FROM review_actions
@@ -252,13 +251,13 @@ COMMENT ON COLUMN recheck_plan.last_checked_at IS 'When the newest check that le
 COMMENT ON COLUMN recheck_plan.age_days IS 'How long ago that will be, in days.';
 COMMENT ON COLUMN recheck_plan.failed_attempts IS 'Checks in a row that failed or stayed incomplete. From the second on the next one waits: 1 day, then 2, 4, 8, at most 16.';
 COMMENT ON COLUMN recheck_plan.with_queries IS 'Whether queries are missing that a service failed to write, or wait that a reviewer corrected; they are then seen to too.';
-COMMENT ON COLUMN recheck_plan.estimated_cost_usd IS 'Expected cost in US dollars: the most of the video''s last three checks, else what a claim costs elsewhere.';
+COMMENT ON COLUMN recheck_plan.estimated_cost_usd IS 'Expected cost in US dollars: the maximum of the video''s last three checks, else the cost of a claim elsewhere.';
 COMMENT ON COLUMN recheck_plan.cost_so_far_usd IS 'The same, summed up to this place in the list.';
 COMMENT ON COLUMN recheck_plan.corpus IS 'The corpus file that lists the video.';
 COMMENT ON COLUMN recheck_plan.planned_for IS 'The moment that the plan is for (UTC): the next tick of the schedule, or now if none is known.';
 
--- The checks of a claim's evidence, and whether a failed search left its sources unknown: what such
--- a check did not find has not vanished.
+-- The checks of a claim's evidence, and whether a search failed. After a failed search, a missing source
+-- may not have vanished.
 CREATE OR REPLACE VIEW evidence_checks AS
 WITH sought AS (
     SELECT gathered.video_id, gathered.run_id, gathered.checked_at, found.run_id AS search_run_id
@@ -299,7 +298,7 @@ COMMENT ON COLUMN evidence_checks.video_id IS 'The video.';
 COMMENT ON COLUMN evidence_checks.claim_id IS 'The claim.';
 COMMENT ON COLUMN evidence_checks.run_id IS 'The run that gathered the evidence.';
 COMMENT ON COLUMN evidence_checks.checked_at IS 'When that run checked the video (UTC).';
-COMMENT ON COLUMN evidence_checks.searches_complete IS 'Whether all searches for the claim were answered. What others did not find is not known to have vanished.';
+COMMENT ON COLUMN evidence_checks.searches_complete IS 'Whether all searches for the claim were answered. Otherwise a missing source may not have vanished.';
 COMMENT ON COLUMN evidence_checks.check_number IS 'Number of the check of this claim, from 1.';
 
 CREATE OR REPLACE VIEW evidence_overlap AS
@@ -361,8 +360,8 @@ COMMENT ON COLUMN evidence_overlap.run_id IS 'The run after.';
 
 CREATE OR REPLACE VIEW source_changes AS
 WITH
--- What each check came to know of each source. A failed fetch says nothing about its page, and a
--- failed search nothing about what else there is.
+-- Observations of each check about each source. A failed fetch says nothing about its page, and a
+-- failed search nothing about other sources.
 sightings AS (
     SELECT
         evidence.video_id,
@@ -427,7 +426,7 @@ vanished AS (
         AND now.run_id = checks.run_id
         AND now.canonical_url = earlier.canonical_url
 ),
--- What is known of a page is held against what was last known of it, however long ago.
+-- Each observation of a page is compared with the previous one, however old.
 known AS (
     SELECT
         *,
@@ -477,13 +476,13 @@ SELECT
     changes.run_id
 FROM changes
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id);
-COMMENT ON VIEW source_changes IS 'What became of the sources of each claim between its checks: one row per source and change. Outages are no changes: a page that could not be fetched is held against its next answer.';
+COMMENT ON VIEW source_changes IS 'Changes of the sources of each claim between its checks: one row per source and change. Outages are no changes: a page that could not be fetched is compared with its next answer.';
 COMMENT ON COLUMN source_changes.video_id IS 'The video.';
 COMMENT ON COLUMN source_changes.claim_id IS 'The claim.';
 COMMENT ON COLUMN source_changes.claim IS 'Wording of the claim.';
 COMMENT ON COLUMN source_changes.url IS 'URL of the source, in its canonical form.';
 COMMENT ON COLUMN source_changes.domain IS 'Registrable domain.';
-COMMENT ON COLUMN source_changes.change IS 'appeared or vanished among what the searches find; text_changed; gone (404 or 410), withheld (the site answers and offers nothing to read), or back.';
+COMMENT ON COLUMN source_changes.change IS 'appeared or vanished in the search results; text_changed; gone (404 or 410), withheld (the site answers without text), or back.';
 COMMENT ON COLUMN source_changes.previous_content_hash IS 'The text before: key into page_texts, or trimmed_texts.';
 COMMENT ON COLUMN source_changes.content_hash IS 'The text after.';
 COMMENT ON COLUMN source_changes.http_status IS 'Status code of the site''s newest answer.';

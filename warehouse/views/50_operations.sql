@@ -1,4 +1,4 @@
--- How long it takes and which models it takes: for whoever runs the pipeline.
+-- Latency and models, for operators of the pipeline.
 
 CREATE OR REPLACE VIEW latency_by_stage AS
 WITH answers AS (
@@ -6,7 +6,7 @@ WITH answers AS (
     UNION ALL
     SELECT 'evidence', latency_seconds FROM pages
     UNION ALL
-    -- What came from the cache took the time of the call that it repeats, not of this one.
+    -- The latency of a cached answer is that of the original call.
     SELECT stage, latency_seconds FROM llm_calls WHERE NOT cache_hit
 ),
 services AS (
@@ -91,7 +91,7 @@ SELECT
 FROM llm_calls
 GROUP BY provider, model, stage, prompt_version;
 COMMENT ON VIEW model_usage IS 'How each language model was used and how it did: one row per model, stage and version of the prompt, over all runs.';
-COMMENT ON COLUMN model_usage.provider IS 'Who serves the model.';
+COMMENT ON COLUMN model_usage.provider IS 'The provider of the model.';
 COMMENT ON COLUMN model_usage.model IS 'The model.';
 COMMENT ON COLUMN model_usage.stage IS 'The stage that asked it: claims, queries, evidence or verdicts.';
 COMMENT ON COLUMN model_usage.prompt_version IS 'Version of the prompt.';

@@ -1,4 +1,4 @@
--- What a check costs, whoever is paid: models, judges, search, readers. Names and columns are stable.
+-- The cost of a check: models, judges, search, readers. Names and columns are stable.
 
 CREATE OR REPLACE VIEW costs AS
 WITH asked AS (
@@ -68,7 +68,7 @@ GROUP BY video_id, run_id
 SELECT paid.*, current_videos.title AS video_title
 FROM paid
 LEFT JOIN current_videos USING (video_id);
-COMMENT ON VIEW costs IS 'What each check cost: one row per video, run, stage and service, models beside search and readers. A check that asked no such service has one row of kind none and 0 dollars. Summed over all rows it is what was paid, as far as it is known.';
+COMMENT ON VIEW costs IS 'The cost of each check: one row per video, run, stage and service (models, search, readers). A check without such a service has one row of kind none and 0 dollars. The sum over all rows is the amount paid, as far as known.';
 COMMENT ON COLUMN costs.video_id IS 'The video.';
 COMMENT ON COLUMN costs.run_id IS 'The run; for judges the judging.';
 COMMENT ON COLUMN costs.checked_at IS 'When that was (UTC).';

@@ -1,4 +1,4 @@
--- What reviewers did, and what of it is in force.
+-- The actions of reviewers, and those in force.
 --
 -- The same rule is kept in factible_assets/stages/reviews.py, which a test holds against this view:
 -- of all that was said about one query or one source of a claim, the latest counts.
@@ -46,22 +46,22 @@ LEFT JOIN (
     AND previous.claim_id = acts.claim_id
     AND previous.run_id = applied.run_id
 ORDER BY acts.video_id, acts.claim_id, acts.acted_at, acts.position;
-COMMENT ON VIEW review_history IS 'Who changed what, and which run applied it: one row per act of a reviewer, in order.';
+COMMENT ON VIEW review_history IS 'The actions of reviewers in order, with the run that applied each.';
 COMMENT ON COLUMN review_history.video_id IS 'The video.';
 COMMENT ON COLUMN review_history.claim_id IS 'The claim, in the words that it had then.';
 COMMENT ON COLUMN review_history.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN review_history.reviewer IS 'Who did it, as they call themselves. Text from outside.';
+COMMENT ON COLUMN review_history.reviewer IS 'The reviewer, by the name they gave. Text from outside.';
 COMMENT ON COLUMN review_history.acted_at IS 'When (UTC).';
-COMMENT ON COLUMN review_history.position IS 'Order among what was entered at once, from 1.';
-COMMENT ON COLUMN review_history.action IS 'What was done; see review_actions.action.';
-COMMENT ON COLUMN review_history.target IS 'What it concerns: a query_id, the canonical URL of a source, or a domain; of an added claim what was said in the transcript; of a ruling its scale.';
+COMMENT ON COLUMN review_history.position IS 'Order among actions that were entered together, from 1.';
+COMMENT ON COLUMN review_history.action IS 'The action; see review_actions.action.';
+COMMENT ON COLUMN review_history.target IS 'The object of the action: a query_id, the canonical URL of a source, or a domain; for an added claim, the words in the transcript; for a ruling, its scale.';
 COMMENT ON COLUMN review_history.target_words IS 'The words of the query, or the source.';
 COMMENT ON COLUMN review_history.value IS 'Words of a query, a note or a claim, the URL of a source, a stance, a rating, a person, or the label of a ruling (null: withdrawn). Text from outside.';
 COMMENT ON COLUMN review_history.reason IS 'Why, in the reviewer''s words; of a ruling, the ruling in prose. Text from outside.';
 COMMENT ON COLUMN review_history.query_id IS 'The query that an added or edited wording makes.';
 COMMENT ON COLUMN review_history.query_type IS 'Search strategy of that query.';
 COMMENT ON COLUMN review_history.seeks_opposite IS 'Whether that query looks for the contrary of the claim.';
-COMMENT ON COLUMN review_history.stance IS 'What the label of a ruling says: supports, refutes, mixed or unclear.';
+COMMENT ON COLUMN review_history.stance IS 'The stance of a ruling''s label: supports, refutes, mixed or unclear.';
 COMMENT ON COLUMN review_history.organisation IS 'For whom a ruling was signed. Text from outside.';
 COMMENT ON COLUMN review_history.action_id IS 'Identifier of the act.';
 COMMENT ON COLUMN review_history.run_id IS 'The first run that kept to it; null: none yet, or an opinion.';
@@ -124,7 +124,7 @@ LEFT JOIN review_applications AS applied USING (action_id)
 LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
     ON asked.query_id = latest.subject
 WHERE latest.effect IS NOT NULL;
-COMMENT ON VIEW standing_reviews IS 'What of the reviewers'' corrections and opinions is in force: one row per claim and query, source (and overruled stance or rating of it), assessment, ruling or assignment. The latest act on each counts. What was done to a claim under former words stands at these.';
+COMMENT ON VIEW standing_reviews IS 'The corrections and opinions of reviewers that are in force: one row per claim and query, source (and its overruled stance or rating), assessment, ruling or assignment. The latest action on each counts. Actions on an earlier wording of a claim appear at its current wording.';
 COMMENT ON COLUMN standing_reviews.video_id IS 'The video.';
 COMMENT ON COLUMN standing_reviews.claim_id IS 'The claim.';
 COMMENT ON COLUMN standing_reviews.kind IS 'query; source; stance or rating (overruled, of a source); assessment, ruling or assignment.';
@@ -169,10 +169,10 @@ COMMENT ON COLUMN signed_rulings.video_id IS 'The video.';
 COMMENT ON COLUMN signed_rulings.claim_id IS 'The claim, in the words on which it was signed.';
 COMMENT ON COLUMN signed_rulings.claim IS 'Those words.';
 COMMENT ON COLUMN signed_rulings.ruling IS 'The label of the ruling. Text from outside.';
-COMMENT ON COLUMN signed_rulings.stance IS 'What that label says: supports, refutes, mixed or unclear.';
+COMMENT ON COLUMN signed_rulings.stance IS 'The stance of that label: supports, refutes, mixed or unclear.';
 COMMENT ON COLUMN signed_rulings.scale IS 'The scale that the label is of.';
 COMMENT ON COLUMN signed_rulings.prose IS 'The ruling in prose. Text from outside.';
-COMMENT ON COLUMN signed_rulings.signed_by IS 'Who signed. Text from outside.';
+COMMENT ON COLUMN signed_rulings.signed_by IS 'The signer. Text from outside.';
 COMMENT ON COLUMN signed_rulings.organisation IS 'For whom. Text from outside.';
 COMMENT ON COLUMN signed_rulings.signed_at IS 'When (UTC).';
 COMMENT ON COLUMN signed_rulings.stands IS 'Whether it is the latest on the claim, and was not withdrawn.';

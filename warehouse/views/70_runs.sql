@@ -1,4 +1,4 @@
--- What each run did, and which services failed on which day. Names and columns are stable.
+-- The rows of each run, and the failures of services by day. Names and columns are stable.
 
 CREATE OR REPLACE VIEW runs AS
 WITH done AS (
@@ -46,7 +46,7 @@ FROM done
 LEFT JOIN reached USING (run_id, video_id)
 LEFT JOIN paid USING (run_id, video_id)
 LEFT JOIN current_videos ON current_videos.video_id = done.video_id;
-COMMENT ON VIEW runs IS 'What each run stored: one row per run and video. A run that stored nothing is not among them; its calls are in costs.';
+COMMENT ON VIEW runs IS 'The rows that each run stored: one row per run and video. Runs that stored nothing are absent; their calls are in costs.';
 COMMENT ON COLUMN runs.run_id IS 'The run.';
 COMMENT ON COLUMN runs.video_id IS 'The video.';
 COMMENT ON COLUMN runs.video_title IS 'Title of the video.';
@@ -57,7 +57,7 @@ COMMENT ON COLUMN runs.incomplete IS 'Verdicts that stayed incomplete because se
 COMMENT ON COLUMN runs.supported IS 'Verdicts that support their claim.';
 COMMENT ON COLUMN runs.refuted IS 'Verdicts that refute their claim.';
 COMMENT ON COLUMN runs.seconds IS 'Seconds of its work: transcript and claims one after the other, then the longest of the rest, which run at once.';
-COMMENT ON COLUMN runs.cost_usd IS 'What it cost, in US dollars; see costs.';
+COMMENT ON COLUMN runs.cost_usd IS 'Its cost in US dollars; see costs.';
 COMMENT ON COLUMN runs.cost_known IS 'Whether all of that has a listed price.';
 
 CREATE OR REPLACE VIEW outages AS
@@ -93,8 +93,8 @@ COMMENT ON VIEW outages IS 'Which services failed, and when: one row per day, ki
 COMMENT ON COLUMN outages.day IS 'The day (UTC).';
 COMMENT ON COLUMN outages.kind IS 'search, page, model, fact checks or ratings.';
 COMMENT ON COLUMN outages.service IS 'The search provider, the site, or the model as PROVIDER/MODEL.';
-COMMENT ON COLUMN outages.failures IS 'What failed because of the service: searches, pages, calls, look-ups.';
-COMMENT ON COLUMN outages.attempts IS 'What was asked of it that day by all runs, failures included.';
+COMMENT ON COLUMN outages.failures IS 'Requests that failed because of the service: searches, pages, calls, look-ups.';
+COMMENT ON COLUMN outages.attempts IS 'All requests to it that day, with failures.';
 COMMENT ON COLUMN outages.share IS 'failures divided by attempts.';
 COMMENT ON COLUMN outages.videos IS 'Videos whose checks it concerns.';
 COMMENT ON COLUMN outages.reason IS 'Why the last one failed.';

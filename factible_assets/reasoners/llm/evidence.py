@@ -38,7 +38,7 @@ from factible_assets.stages.ports import (
 )
 from factible_assets.stances import DEFINITE
 from resources.llm.base import ModelRequest, RememberingModel
-from resources.once import Once
+from resources.single_flight import SingleFlight
 
 SUMMARY_WORDS = 60
 _FRAME_TOKENS, _READING_TOKENS = 100, 220
@@ -67,7 +67,7 @@ class _Group:
     """Pages of one claim that are read together, and their outcomes by identity of the source."""
 
     waiting: list[ReadingTask] = field(default_factory=list)
-    outcomes: Once[dict[int, Outcome]] = field(default_factory=Once)
+    outcomes: SingleFlight[dict[int, Outcome]] = field(default_factory=SingleFlight)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,14 +49,14 @@ def keeping(archive: Archive) -> ArchivingFetcher:
     return ArchivingFetcher(Shelf().fetch, archive, "fetched", is_fictional)
 
 
-def test_the_doors_fit_the_pipelines_protocols(archive: Archive) -> None:
+def test_the_archive_satisfies_the_protocols_of_the_stages(archive: Archive) -> None:
     searcher: SearchProvider = ArchivedWeb(archive)
     fetcher: Fetcher = ArchivedWeb(archive)
     archiving: Fetcher = keeping(archive)
     assert all((searcher, fetcher, archiving))
 
 
-async def test_what_was_fetched_is_found_and_read_again_without_the_web(archive: Archive) -> None:
+async def test_fetched_pages_are_found_and_read_offline(archive: Archive) -> None:
     fetched = await keeping(archive).fetch("https://bees.org/honey")
     (answer,) = await ArchivedWeb(archive).search(SearchRequest("does honey spoil", limit=3))
     assert (answer.provider, answer.outcome) == ("archive", "ok")
@@ -66,16 +66,14 @@ async def test_what_was_fetched_is_found_and_read_again_without_the_web(archive:
     assert (page.title, page.retrieved_at, page.etag) == ("A page", NOW, '"1"')
 
 
-async def test_fictional_and_unreadable_pages_are_handed_over_and_not_kept(
-    archive: Archive,
-) -> None:
+async def test_fictional_and_unreadable_pages_are_not_archived(archive: Archive) -> None:
     fetcher = keeping(archive)
     assert (await fetcher.fetch("https://agency.example/honey")).text == "Honey never spoils."
     assert (await fetcher.fetch("https://bees.org/gone")).outcome == "absent"
     assert archive.collections() == {}
 
 
-async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
+async def test_the_caller_chooses_pages_to_leave_out(archive: Archive) -> None:
     fetcher = ArchivingFetcher(
         Shelf().fetch, archive, "fetched", leave_out=lambda url: "bees" in url
     )
@@ -85,13 +83,13 @@ async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
     assert archive.page("https://wasps.org/honey") is not None
 
 
-async def test_a_page_that_is_not_there_is_absent_and_no_outage(archive: Archive) -> None:
+async def test_a_missing_page_is_absent(archive: Archive) -> None:
     hit = FoundHit(1, "Only a hit", "https://hit.org/a", "snippet")
     archive.store([ImportedEntry(NewSearch("q", None, (hit,)), 1, 1)], "w")
     unknown = await ArchivedWeb(archive).fetch("https://nowhere.org/")
     known = await ArchivedWeb(archive).fetch("https://hit.org/a")
     assert (unknown.outcome, known.outcome) == ("absent", "absent")
-    assert unknown.reason == "The archive does not hold this page."
+    assert unknown.reason == "The archive does not have this page."
     assert known.reason is not None
     assert "not its text" in known.reason
 
@@ -101,7 +99,7 @@ async def test_nothing_found_is_an_answer(archive: Archive) -> None:
     assert (answer.outcome, answer.hits) == ("ok", ())
 
 
-async def test_an_archive_that_breaks_is_an_outage_with_a_sentence(ruined: Archive) -> None:
+async def test_a_broken_archive_is_an_outage(ruined: Archive) -> None:
     (answer,) = await ArchivedWeb(ruined).search(SearchRequest("anything", limit=3))
     page = await ArchivedWeb(ruined).fetch("https://bees.org/")
     assert (answer.outcome, page.outcome) == ("outage", "outage")
@@ -115,16 +113,14 @@ async def test_a_page_that_cannot_be_archived_is_not_lost(ruined: Archive) -> No
     assert page.text == "Honey never spoils."
 
 
-async def test_collections_are_kept_apart_through_the_doors(archive: Archive) -> None:
+async def test_a_web_of_one_collection_sees_no_other(archive: Archive) -> None:
     archive.add_page(saved("https://a.org/", text="salt"), "one")
     (answer,) = await ArchivedWeb(archive, ["two"]).search(SearchRequest("salt", limit=3))
     assert answer.hits == ()
     assert (await ArchivedWeb(archive, ["two"]).fetch("https://a.org/")).outcome == "absent"
 
 
-async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
-    archive: Archive,
-) -> None:
+async def test_a_search_respects_dates_and_excluded_domains(archive: Archive) -> None:
     days = {"old": date(2019, 5, 1), "new": date(2024, 5, 1), "undated": None}
     for name, day in days.items():
         archive.add_page(saved(f"https://{name}.org/salt", "salt", published_on=day), "w")
@@ -151,5 +147,5 @@ async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
     assert everything - await found(exclude_domains=["left-out.org"]) == outside
     assert everything - await found(exclude_file_types=["pdf"]) == {"papers.org"}
     assert await found(language="de", country="de") == everything
-    # What is left out takes no place on a page of results.
+    # Excluded pages take no place on a page of results.
     assert len(await found(limit=3, exclude_domains=["left-out.org", "b.org"])) == 3

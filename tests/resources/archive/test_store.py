@@ -61,8 +61,8 @@ def test_the_snippet_shows_the_words_around_the_match(archive: Archive) -> None:
     assert len(hit.snippet.split()) < 60
 
 
-def test_of_a_book_its_opening_is_shown(archive: Archive) -> None:
-    # 30,000 places of the words: what stands around the best of them takes a minute to find.
+def test_a_very_long_page_shows_its_beginning(archive: Archive) -> None:
+    # 30,000 occurrences of the words: FTS5 would take a minute to find the best excerpt.
     archive.add_page(page("book", "The book. " + "the moon landing was filmed " * 10_000), "w")
     (hit,) = search(archive, "moon landing filmed")
     assert hit.snippet.startswith("The book. the moon")
@@ -178,7 +178,7 @@ def test_query_syntax_is_only_text(archive: Archive, query: str) -> None:
 
 
 @given(st.text(max_size=80))
-def test_no_query_whatever_is_a_syntax_error(query: str) -> None:
+def test_no_query_is_a_syntax_error(query: str) -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE t USING fts5 (x, tokenize = 'porter unicode61')")
     expression = match_expression(query)
@@ -187,7 +187,7 @@ def test_no_query_whatever_is_a_syntax_error(query: str) -> None:
     connection.close()
 
 
-def test_words_that_stand_everywhere_are_left_out_unless_there_are_no_others() -> None:
+def test_stop_words_are_left_out_unless_there_are_no_others() -> None:
     assert match_expression("Is the U.S. at 1.5 °C?") == '"u s" OR "1 5" OR "c"'
     assert match_expression("to be or not to be") == '"to" OR "be" OR "or" OR "not"'
     assert match_expression("word " * 500) == '"word"'
@@ -221,9 +221,7 @@ def test_of_two_undated_copies_the_longer_one_stays(archive: Archive) -> None:
     assert found.text == "a text that was cut off here"
 
 
-def test_an_undated_text_that_is_imported_anew_replaces_the_one_before(
-    archive: Archive, tmp_path: Path
-) -> None:
+def test_an_imported_undated_text_replaces_the_stored_one(archive: Archive, tmp_path: Path) -> None:
     def imported(*texts: str) -> str:
         lines = (json.dumps({"url": "https://a.org/page", "text": text}) for text in texts)
         file = tmp_path / "pages.jsonl"
@@ -239,7 +237,7 @@ def test_an_undated_text_that_is_imported_anew_replaces_the_one_before(
         assert imported(*copies) == "cut off here"
 
 
-def test_what_the_archive_keeps_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+def test_a_reopened_archive_has_its_pages(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "archive.sqlite"
     Archive(path).add_page(page("a", "lasting words"), "w")
     assert urls(Archive(path), "lasting") == ["https://a.org/page"]
@@ -277,7 +275,7 @@ def test_a_collection_needs_a_plain_name(archive: Archive, name: str) -> None:
         archive.add_page(page("a", "text"), name)
 
 
-def test_a_file_that_is_no_archive_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_other_files_are_refused_and_unchanged(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("These are my notes. " * 50)
     with pytest.raises(ArchiveError, match="archive"):
@@ -303,7 +301,7 @@ def test_an_archive_of_a_newer_program_is_refused(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_hold_an_archive_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ArchiveError, match="Choose a place"):
+    with pytest.raises(ArchiveError, match="Choose a folder"):
         Archive(tmp_path / "file" / "archive.sqlite")
     with pytest.raises(ArchiveError, match=str(tmp_path)):
         Archive(tmp_path)
@@ -483,9 +481,7 @@ def test_a_file_that_is_too_large_to_be_a_page_is_left_out(
     assert "52 MB" in report.remarks[0]
 
 
-def test_what_is_no_file_and_a_name_that_is_no_text_are_left_out(
-    archive: Archive, tmp_path: Path
-) -> None:
+def test_pipes_and_undecodable_names_are_left_out(archive: Archive, tmp_path: Path) -> None:
     (tmp_path / "small.txt").write_text("Small.")
     (tmp_path / "web.mhtml").write_text("Saved.")
     for pipe in ("pipe.txt", "pipe.jsonl"):

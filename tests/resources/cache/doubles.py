@@ -1,8 +1,4 @@
-"""Small clients that count how often they are asked, and answer what a test gives them.
-
-What belongs here: what stands behind the wrappers where no server is needed. What does not: the
-server of the test with a killed process (test_killed_runs.py).
-"""
+"""Small clients that count their calls and return the answers of a test."""
 
 from __future__ import annotations
 
@@ -74,7 +70,7 @@ class CountingAges:
 
 
 class Reading(BaseModel):
-    """What the tests ask a model for."""
+    """The output type of the tests' model requests."""
 
     stance: str
     score: float = 0.0

@@ -20,7 +20,7 @@ KILLS = 2
 
 
 def name_of(asked: Asked) -> str:
-    """Name a request as the worker names what it wants."""
+    """Name a request like the worker's notes."""
     body = asked.json if asked.method == "POST" else None
     if asked.path == "/search":
         assert isinstance(body, dict)
@@ -88,7 +88,7 @@ async def told_requests(folder: Path, port: int) -> int:
     return len(told)
 
 
-async def test_a_run_that_is_killed_again_and_again_asks_nothing_twice(tmp_path: Path) -> None:
+async def test_repeatedly_killed_runs_ask_nothing_twice(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(10**6)
     web = Web(random.Random(seed))
     notes = tmp_path / "notes"

@@ -1,4 +1,4 @@
-"""A re-check asks anew, whatever is still fresh; retention forgets what nobody asks for."""
+"""A re-check repeats fresh questions; retention deletes unused answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = FetchedPage(
 )
 
 
-async def test_a_renewing_search_asks_what_is_still_fresh_but_nothing_twice(tmp_path: Path) -> None:
+async def test_renewal_repeats_fresh_searches_once(tmp_path: Path) -> None:
     clock = Clock()
     async with DiskCache(tmp_path, clock=clock) as cache:
         inner = CountingSearch(lambda: (FOUND,))
@@ -70,7 +70,7 @@ async def test_a_renewing_fetcher_asks_whether_a_fresh_page_has_changed(tmp_path
 
 
 @pytest.mark.parametrize(("unused_for", "left"), [(60, 1), (-60, 0)])
-def test_what_nobody_asked_for_so_long_is_forgotten_and_its_room_given_back(
+def test_unused_answers_are_trimmed_and_the_file_shrinks(
     tmp_path: Path, unused_for: float, left: int
 ) -> None:
     cache = DiskCache(tmp_path)
@@ -85,7 +85,7 @@ def test_what_nobody_asked_for_so_long_is_forgotten_and_its_room_given_back(
     assert (after < before / 2) == (left == 0)
 
 
-def test_what_has_expired_is_forgotten_however_lately_it_was_used(tmp_path: Path) -> None:
+def test_expired_answers_are_trimmed_even_if_recently_used(tmp_path: Path) -> None:
     table = AnswerTable(tmp_path / "pages.sqlite", max_bytes=10**7, settle_seconds=-10)
     table.put({"new": "x"}, stored_at=0, seconds=1_000)
     table.put({"old": "x"}, stored_at=0, seconds=-1)
@@ -96,7 +96,7 @@ def test_what_has_expired_is_forgotten_however_lately_it_was_used(tmp_path: Path
         table.close()
 
 
-def test_trimming_nothing_makes_no_files(tmp_path: Path) -> None:
+def test_trimming_creates_no_file(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path / "none")
     assert sum(cache.trim(timedelta(0)).values()) == 0
     cache.close()

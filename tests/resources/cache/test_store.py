@@ -54,7 +54,7 @@ def test_a_value_replaces_the_one_before(table: AnswerTable) -> None:
     assert table.count()[0] == 1
 
 
-def test_a_value_with_lone_surrogates_is_not_kept_rather_than_changed(table: AnswerTable) -> None:
+def test_a_value_with_lone_surrogates_is_not_stored(table: AnswerTable) -> None:
     table.put({"k": "\ud83d\ude00"}, stored_at=0.0, seconds=60)
     assert table.get(["k"]).get("k") is None
 
@@ -79,7 +79,7 @@ def test_the_file_is_in_wal_mode_and_its_folder_is_private(
     assert (tmp_path / "deep").stat().st_mode & 0o077 == 0
 
 
-def test_a_full_file_makes_room_by_what_was_unused_longest(tmp_path: Path) -> None:
+def test_a_full_file_evicts_the_least_recently_used_values(tmp_path: Path) -> None:
     table = AnswerTable(tmp_path / "pages.sqlite", max_bytes=400 * KIB, settle_seconds=0.0)
     for number in range(200):
         table.put({f"k{number}": "x" * 7 * KIB}, stored_at=0.0, seconds=600)
@@ -109,7 +109,7 @@ def test_many_threads_and_connections_share_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["garbage", "emptied header", "torn middle", "foreign tables"])
-def test_a_damaged_file_is_set_aside_with_a_sentence_and_never_fatal(
+def test_a_damaged_file_is_renamed_and_logged(
     tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "search.sqlite"
@@ -127,7 +127,7 @@ def test_a_damaged_file_is_set_aside_with_a_sentence_and_never_fatal(
     table.close()
     assert kept is not None
     assert kept.value == 1
-    assert "was set aside" in caplog.text
+    assert "was renamed to" in caplog.text
     assert "Traceback" not in caplog.text
     assert len([file for file in tmp_path.iterdir() if ".damaged-" in file.name]) >= 1
 
@@ -151,7 +151,7 @@ def break_file(path: Path, damage: str) -> None:
         connection.close()
 
 
-def test_a_file_that_another_process_set_aside_is_left_for_the_new_one(tmp_path: Path) -> None:
+def test_a_file_renamed_by_another_process_is_reopened(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     one, two = (AnswerTable(path, max_bytes=KIB * KIB, settle_seconds=10) for _ in range(2))
     one.put({"k": 1}, stored_at=0.0, seconds=60)
@@ -165,7 +165,7 @@ def test_a_file_that_another_process_set_aside_is_left_for_the_new_one(tmp_path:
     two.close()
 
 
-async def test_a_folder_that_cannot_be_made_costs_nothing_but_the_cache(
+async def test_without_a_folder_nothing_is_cached(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "cache").write_text("a file stands here")
@@ -174,7 +174,7 @@ async def test_a_folder_that_cannot_be_made_costs_nothing_but_the_cache(
             await cache.put("search", "k", 1, keep=DAY)
             assert await cache.get("search", "k") is None
         assert sum(kind.entries for kind in cache.info()) == 0
-    assert caplog.text.count("Answers are not kept") == 1
+    assert caplog.text.count("Answers are not stored") == 1
 
 
 FULL = """
@@ -195,7 +195,7 @@ asyncio.run(main())
 """
 
 
-def test_a_full_disk_is_a_sentence_and_never_fatal(tmp_path: Path) -> None:
+def test_a_full_disk_is_logged(tmp_path: Path) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 0
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path)],
@@ -207,11 +207,11 @@ def test_a_full_disk_is_a_sentence_and_never_fatal(tmp_path: Path) -> None:
     kept = json.loads(done.stdout)
     assert 1 <= len(kept) < 40
     assert set(kept) == {40_000}
-    assert "Answers are not kept" in done.stderr
+    assert "Answers are not stored" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-async def test_what_was_kept_is_counted_and_cleared_by_kind(tmp_path: Path) -> None:
+async def test_answers_are_counted_and_cleared_by_kind(tmp_path: Path) -> None:
     async with DiskCache(tmp_path, CachePolicy(max_bytes=10**9)) as cache:
         for number in range(5):
             await cache.put("pages", f"k{number}", "x" * 10_000, keep=DAY)
@@ -229,14 +229,14 @@ async def test_what_was_kept_is_counted_and_cleared_by_kind(tmp_path: Path) -> N
         assert not any(info.entries for info in cache.info())
 
 
-async def test_asking_what_is_kept_creates_nothing(tmp_path: Path) -> None:
+async def test_counting_creates_no_file(tmp_path: Path) -> None:
     async with DiskCache(tmp_path / "cache") as cache:
         cache.info()
         cache.clear()
     assert not (tmp_path / "cache").exists()
 
 
-async def test_a_write_that_began_is_finished_though_its_asker_gave_up(tmp_path: Path) -> None:
+async def test_a_cancelled_write_is_finished(tmp_path: Path) -> None:
     async with DiskCache(tmp_path) as cache:
         writes = [asyncio.create_task(cache.put("models", f"k{n}", n, keep=DAY)) for n in range(20)]
         await asyncio.sleep(0)
@@ -247,7 +247,7 @@ async def test_a_write_that_began_is_finished_though_its_asker_gave_up(tmp_path:
     assert [each.value for each in kept if each] == list(range(20))
 
 
-def test_no_question_stands_in_the_files(tmp_path: Path) -> None:
+def test_no_question_is_readable_in_the_files(tmp_path: Path) -> None:
     canary = "canary-sk-4711"
     table = AnswerTable(tmp_path / "search.sqlite", max_bytes=KIB * KIB, settle_seconds=10)
     key = cache_key("search", 1, f"serper?key={canary}", canary)
@@ -257,7 +257,7 @@ def test_no_question_stands_in_the_files(tmp_path: Path) -> None:
         assert canary.encode() not in file.read_bytes()
 
 
-def test_values_about_a_text_are_forgotten_with_their_bytes(table: AnswerTable) -> None:
+def test_values_with_a_text_are_deleted_with_their_bytes(table: AnswerTable) -> None:
     values = {
         "search": [{"hits": [{"url": "https://a.example/secret"}]}],
         "model": {"answer": {"claims": ["A secret claim."]}, "calls": [{"request_id": "r1"}]},
@@ -275,7 +275,7 @@ def test_values_about_a_text_are_forgotten_with_their_bytes(table: AnswerTable) 
     assert not any(b"https://a.example/secret" in each for each in files)
 
 
-def test_nothing_is_made_to_forget_something(table: AnswerTable) -> None:
+def test_forgetting_creates_no_file(table: AnswerTable) -> None:
     assert table.forget_about({"x"}, dry_run=True) == 0
     assert table.forget_about({"x"}, dry_run=False) == 0
     assert not table.path.exists()

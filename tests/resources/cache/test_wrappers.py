@@ -1,4 +1,4 @@
-"""The wrappers: what is kept, for how long, and that nothing is asked twice meanwhile."""
+"""The caching clients: which answers they cache, for how long, and that they ask once."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def question(user: str = "What?", *, temperature: float = 0.0) -> ModelRequest[R
 # --- Searches -----------------------------------------------------------------------------------
 
 
-async def test_a_search_is_asked_once_and_its_kept_answer_took_no_time(cache: DiskCache) -> None:
+async def test_a_search_is_sent_once_and_its_cached_answer_takes_no_time(cache: DiskCache) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     search = CachingSearch(inner, cache, identity="serper")
     first = await search.search(SearchRequest("sugar", limit=10))
@@ -174,7 +174,7 @@ async def test_an_answer_from_the_future_is_not_trusted(cache: DiskCache, clock:
     assert len(inner.asked) == 2
 
 
-async def test_what_is_asked_many_times_at_once_is_asked_once(cache: DiskCache) -> None:
+async def test_simultaneous_equal_questions_are_sent_once(cache: DiskCache) -> None:
     inner = CountingSearch(lambda: (FOUND,), pause=0.05)
     search = CachingSearch(inner, cache, identity="serper")
     async with asyncio.TaskGroup() as group:
@@ -185,7 +185,7 @@ async def test_what_is_asked_many_times_at_once_is_asked_once(cache: DiskCache) 
     assert {task.result()[0].hits for task in tasks} == {FOUND.hits}
 
 
-async def test_one_who_gives_up_does_not_take_the_answer_from_the_others(cache: DiskCache) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_others(cache: DiskCache) -> None:
     inner = CountingSearch(lambda: (FOUND,), may_answer=asyncio.Event())
     search = CachingSearch(inner, cache, identity="serper")
     hasty = asyncio.create_task(search.search(SearchRequest("sugar", limit=10)))
@@ -201,7 +201,7 @@ async def test_one_who_gives_up_does_not_take_the_answer_from_the_others(cache: 
     assert len(inner.asked) == 1
 
 
-async def test_work_that_everybody_gave_up_is_ended(cache: DiskCache) -> None:
+async def test_work_without_waiting_callers_is_cancelled(cache: DiskCache) -> None:
     inner = CountingSearch(lambda: (FOUND,), pause=30.0)
     search = CachingSearch(inner, cache, identity="serper")
     with pytest.raises(TimeoutError):
@@ -268,9 +268,7 @@ async def test_a_kept_page_is_the_page_with_the_time_of_its_retrieval(cache: Dis
     assert len(inner.asked) == 1
 
 
-async def test_a_page_that_is_not_fresh_is_asked_after_with_its_validators(
-    cache: DiskCache, clock: Clock
-) -> None:
+async def test_an_old_page_is_requested_with_its_validators(cache: DiskCache, clock: Clock) -> None:
     page = replace(PAGE, text="Honey keeps for years.")
     later = NOON + timedelta(days=2)
 
@@ -292,7 +290,7 @@ async def test_a_page_that_is_not_fresh_is_asked_after_with_its_validators(
     assert len(inner.asked) == 2
 
 
-async def test_an_outage_is_handed_on_and_the_kept_page_stays_for_the_next_time(
+async def test_an_outage_is_returned_and_the_cached_page_stays(
     cache: DiskCache, clock: Clock
 ) -> None:
     page = replace(PAGE, text="Honey keeps for years.")
@@ -308,9 +306,7 @@ async def test_an_outage_is_handed_on_and_the_kept_page_stays_for_the_next_time(
     assert [known is not None for known in inner.asked] == [False, True, True, True]
 
 
-async def test_a_kept_page_that_breaks_the_promise_of_a_search_is_fetched_again(
-    cache: DiskCache,
-) -> None:
+async def test_a_cached_page_that_breaks_its_promise_is_fetched_again(cache: DiskCache) -> None:
     notice = replace(PAGE, text="We install updates. Be back in a bit.")
     inner = CountingFetcher(lambda url, known: notice)
     fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
@@ -324,9 +320,7 @@ async def test_a_kept_page_that_breaks_the_promise_of_a_search_is_fetched_again(
     assert inner.asked == [None, notice]
 
 
-async def test_a_page_that_is_not_given_out_is_asked_for_again_sooner(
-    cache: DiskCache, clock: Clock
-) -> None:
+async def test_a_refused_page_is_requested_again_sooner(cache: DiskCache, clock: Clock) -> None:
     gone = FetchedPage(PAGE.url, "unavailable", NOON, reason="gone", http_status=404)
     inner = CountingFetcher(lambda url, known: gone)
     fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
@@ -345,7 +339,7 @@ async def test_a_fetcher_with_other_means_gets_pages_of_its_own(cache: DiskCache
     assert len(inner.asked) == 2
 
 
-async def test_a_text_that_json_cannot_carry_is_handed_on_and_not_kept(cache: DiskCache) -> None:
+async def test_a_text_that_json_cannot_hold_is_returned_and_not_cached(cache: DiskCache) -> None:
     inner = CountingFetcher(lambda url, known: PAGE)
     fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
     for _ in range(2):
@@ -363,7 +357,7 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
     retrieved_at=st.datetimes(timezones=st.just(UTC)),
     latency=st.floats(0, 1e6),
 )
-def test_a_page_survives_being_written_down(
+def test_a_page_round_trips_through_json(
     text: str, title: str | None, published_on: date | None, retrieved_at: datetime, latency: float
 ) -> None:
     page = FetchedPage(
@@ -385,16 +379,14 @@ def test_a_page_survives_being_written_down(
         max_leaves=8,
     )
 )
-def test_whatever_stands_in_the_file_is_a_page_or_nothing(written: object) -> None:
+def test_any_json_is_read_as_a_page_or_none(written: object) -> None:
     assert from_json(FetchedPage, written) is None
 
 
 # --- Models -------------------------------------------------------------------------------------
 
 
-async def test_a_kept_answer_is_marked_and_names_what_all_its_calls_once_took(
-    cache: DiskCache,
-) -> None:
+async def test_a_cached_answer_reports_its_calls_as_cache_hits(cache: DiskCache) -> None:
     inner = CountingModel(lambda budget: Reading(stance="refutes", score=0.5))
     model = CachingModel(inner, cache)
     first = await model.complete(question())
@@ -405,7 +397,7 @@ async def test_a_kept_answer_is_marked_and_names_what_all_its_calls_once_took(
     assert inner.asked == 1
 
 
-async def test_who_renews_takes_no_kept_answer_and_keeps_the_new_one(cache: DiskCache) -> None:
+async def test_renewal_ignores_a_cached_answer_and_caches_the_new_one(cache: DiskCache) -> None:
     inner = CountingModel(lambda budget: Reading(stance="refutes", score=0.5))
     await CachingModel(inner, cache).complete(question())
     renewed = await CachingModel(inner, cache, renews=True).complete(question())
@@ -429,7 +421,7 @@ def fail(budget: Budget | None) -> Reading:
     raise ModelOutageError("The model is silent.", [PAID])
 
 
-async def test_an_error_is_never_kept(cache: DiskCache) -> None:
+async def test_an_error_is_never_cached(cache: DiskCache) -> None:
     inner = CountingModel(fail)
     model = CachingModel(inner, cache)
     for _ in range(2):
@@ -440,7 +432,7 @@ async def test_an_error_is_never_kept(cache: DiskCache) -> None:
     assert (await model.complete(question())).value.stance == "refutes"
 
 
-async def test_a_call_that_several_wait_for_is_paid_and_reported_once(cache: DiskCache) -> None:
+async def test_a_shared_call_is_paid_and_reported_once(cache: DiskCache) -> None:
     inner = CountingModel(lambda budget: Reading(stance="refutes"), pause=0.05)
     model = CachingModel(inner, cache)
     answers = await asyncio.gather(*(model.complete(question()) for _ in range(5)))
@@ -449,7 +441,7 @@ async def test_a_call_that_several_wait_for_is_paid_and_reported_once(cache: Dis
     assert inner.asked == 1
 
 
-async def test_a_failure_that_several_wait_for_reports_its_calls_once(cache: DiskCache) -> None:
+async def test_a_shared_failure_reports_its_calls_once(cache: DiskCache) -> None:
     model = CachingModel(CountingModel(fail, pause=0.05), cache)
     errors = await asyncio.gather(
         *(model.complete(question()) for _ in range(4)), return_exceptions=True
@@ -458,7 +450,7 @@ async def test_a_failure_that_several_wait_for_reports_its_calls_once(cache: Dis
     assert sum(len(error.calls) for error in errors if isinstance(error, ModelOutageError)) == 1
 
 
-async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(cache: DiskCache) -> None:
+async def test_calls_without_an_answer_are_reported_with_the_next_answer(cache: DiskCache) -> None:
     """As after a kill: nobody was told of the first call, and the second asking makes it good."""
     inner = CountingModel(lambda budget: Reading(stance="refutes"))
     earlier = FAILED.model_copy(update={"request_id": "earlier"})
@@ -477,7 +469,7 @@ async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(cache:
     assert not any(call.cache_hit for call in new)
 
 
-async def test_each_budget_bounds_what_is_asked_under_it(cache: DiskCache) -> None:
+async def test_each_budget_limits_its_own_questions(cache: DiskCache) -> None:
     poor, rich = Budget("poor", Ceiling()), Budget("rich", Ceiling())
 
     def answer(budget: Budget | None) -> Reading:
@@ -540,7 +532,7 @@ async def test_an_age_of_zero_keeps_nothing(tmp_path: Path) -> None:
         assert sum(kind.entries for kind in cache.info()) == 0
 
 
-async def test_a_shorter_age_holds_for_what_is_kept_already(tmp_path: Path, clock: Clock) -> None:
+async def test_a_shorter_age_applies_to_stored_answers(tmp_path: Path, clock: Clock) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     async with DiskCache(tmp_path, clock=clock) as cache:
         await CachingSearch(inner, cache, identity="a").search(SearchRequest("sugar", limit=10))

@@ -1,7 +1,7 @@
-"""A run that is killed: searches, fetches and model calls through the cache, noted when done.
+"""The process that test_killed_runs.py kills: searches, fetches and model calls through the cache.
 
-What belongs here: the process that test_killed_runs.py starts. It works through the same list each
-time, a few at once and in random order, and writes a line for each thing as soon as it has it.
+It works through the same list each time, a few at once and in random order, and writes a line for
+each finished one.
 
 Arguments: the server's port, the cache's folder, the file of notes, a seed.
 """
@@ -36,7 +36,7 @@ AT_ONCE = 4
 
 
 class Leaning(BaseModel):
-    """What the model is asked for."""
+    """The output type of the model requests."""
 
     stance: Literal["supports", "refutes"]
 

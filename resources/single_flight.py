@@ -1,8 +1,4 @@
-"""Work that is done once for all who ask for it.
-
-What belongs here: sharing one task in one event loop. What does not: keeping answers from run to
-run (cache/), how much is done at once (http.py).
-"""
+"""Work that several callers share: one task per key in one event loop."""
 
 from __future__ import annotations
 
@@ -14,11 +10,10 @@ from typing import Any, Generic, TypeVar
 Value = TypeVar("Value")
 
 
-class Once(Generic[Value]):
-    """Does a piece of work once per key, for all who ask while it runs or, if `kept`, whenever.
+class SingleFlight(Generic[Value]):
+    """Runs the work of a key once for all callers: while it runs or, if `kept`, for good.
 
-    Whoever asks while it runs waits for the same task. If all who wait are cancelled, so is the
-    task: nothing outlives its last reader. A failure reaches everyone who asks for the key.
+    A failure reaches every caller of the key. The last cancelled caller cancels the task.
     """
 
     def __init__(self, *, kept: bool = True) -> None:
@@ -27,7 +22,7 @@ class Once(Generic[Value]):
         self._waiting: Counter[asyncio.Task[Value]] = Counter()
 
     async def get(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
-        """Return what came of a key's work, which is begun if it neither runs nor was kept."""
+        """Return the result of a key's work; start the work if it neither runs nor was kept."""
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.create_task(work())
@@ -36,11 +31,12 @@ class Once(Generic[Value]):
             return await asyncio.shield(task)
         finally:
             self._waiting[task] -= 1
-            is_left = not task.done() and not self._waiting[task]
+            is_abandoned = not task.done() and not self._waiting[task]
             if not self._waiting[task]:
                 del self._waiting[task]
-            if (is_left or (task.done() and not self._kept)) and self._tasks.get(key) is task:
+            is_over = is_abandoned or (task.done() and not self._kept)
+            if is_over and self._tasks.get(key) is task:
                 del self._tasks[key]
-            if is_left:
+            if is_abandoned:
                 task.cancel()
                 await asyncio.wait([task])

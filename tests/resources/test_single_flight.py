@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 
-from resources.once import Once
+from resources.single_flight import SingleFlight
 
 
-async def test_work_is_done_once_for_all_who_ask_at_once_and_later() -> None:
+async def test_work_runs_once_for_simultaneous_and_later_callers() -> None:
     done: Counter[str] = Counter()
 
     async def work(key: str) -> str:
@@ -19,7 +19,7 @@ async def test_work_is_done_once_for_all_who_ask_at_once_and_later() -> None:
         await asyncio.sleep(0.01)
         return key.upper()
 
-    once = Once[str]()
+    once = SingleFlight[str]()
     assert await asyncio.gather(*(once.get(key, partial(work, key)) for key in "aab")) == [
         "A",
         "A",
@@ -29,7 +29,7 @@ async def test_work_is_done_once_for_all_who_ask_at_once_and_later() -> None:
     assert done == {"a": 1, "b": 1}
 
 
-async def test_work_goes_on_while_anyone_waits_and_stops_with_the_last() -> None:
+async def test_work_is_cancelled_with_its_last_caller() -> None:
     ended: list[str] = []
     begun, may_end = asyncio.Event(), asyncio.Event()
 
@@ -43,7 +43,7 @@ async def test_work_goes_on_while_anyone_waits_and_stops_with_the_last() -> None
         ended.append("finished")
         return key
 
-    once = Once[str]()
+    once = SingleFlight[str]()
     first, second = (asyncio.create_task(once.get("a", partial(work, "a"))) for _ in range(2))
     await begun.wait()
     first.cancel()
@@ -64,12 +64,12 @@ async def test_work_goes_on_while_anyone_waits_and_stops_with_the_last() -> None
     assert await once.get("b", partial(work, "b")) == "b"
 
 
-async def test_a_failure_reaches_everyone_who_waits() -> None:
+async def test_a_failure_reaches_every_caller() -> None:
     async def work(key: str) -> str:
         await asyncio.sleep(0)
         raise LookupError(key)
 
-    once = Once[str]()
+    once = SingleFlight[str]()
     results = await asyncio.gather(
         once.get("a", partial(work, "a")), once.get("a", partial(work, "a")), return_exceptions=True
     )
