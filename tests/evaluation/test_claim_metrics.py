@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.corpora.format import ClaimEntry
+from factible_assets.evaluation.figures import Ratio
 from factible_assets.evaluation.matching import Pair
 from factible_assets.evaluation.measures import macro
 from factible_assets.evaluation.metrics.claims import (
@@ -55,48 +58,30 @@ def videos(draw: st.DrawFn) -> MatchedVideo:
     return video(dict(zip(rows, columns, strict=True)), gold, system)
 
 
-def test_precision_counts_hits_among_extracted_claims() -> None:
-    assert precision_at_k(SAMPLE).value == 3 / 4
-    assert precision_at_k(SAMPLE, 2).value == 1 / 2
+PRECISIONS = 1 / 1 + 2 / 3 + 3 / 4
+GAINED = 0.8 + 0.9 / math.log2(4) + 0.2 / math.log2(5)
+IDEAL = sum(value / math.log2(rank + 1) for rank, value in enumerate([0.95, 0.9, 0.8, 0.4, 0.2], 1))
 
 
-def test_precision_beyond_the_last_claim_divides_by_all_claims() -> None:
-    assert precision_at_k(SAMPLE, 10).value == 3 / 4
-
-
-def test_recall_counts_hits_among_annotated_claims() -> None:
-    assert recall_at_k(SAMPLE).value == 3 / 5
-    assert recall_at_k(SAMPLE, 1).value == 1 / 5
-
-
-def test_f1_is_the_harmonic_mean() -> None:
-    assert f1_at_k(SAMPLE).value == pytest.approx(2 * 0.75 * 0.6 / (0.75 + 0.6))
-
-
-def test_the_two_average_precisions_have_different_denominators() -> None:
-    precisions = 1 / 1 + 2 / 3 + 3 / 4
-    assert average_precision_over_hits(SAMPLE).value == pytest.approx(precisions / 3)
-    assert average_precision_over_relevant(SAMPLE).value == pytest.approx(precisions / 5)
-
-
-def test_ndcg_discounts_importance_by_rank() -> None:
-    gained = 0.8 + 0.9 / math.log2(4) + 0.2 / math.log2(5)
-    ideal = sum(
-        value / math.log2(rank + 1) for rank, value in enumerate([0.95, 0.9, 0.8, 0.4, 0.2], 1)
-    )
-    assert ndcg_by_importance(SAMPLE).value == pytest.approx(gained / ideal)
-
-
-def test_a_claim_of_importance_eighty_is_important() -> None:
-    assert recall_at_important(SAMPLE).value == 2 / 3
-
-
-def test_coverage_weighs_by_importance() -> None:
-    assert importance_weighted_coverage(SAMPLE).value == pytest.approx((0.8 + 0.9 + 0.2) / 3.25)
-
-
-def test_importance_error_is_over_matched_claims() -> None:
-    assert importance_mae(SAMPLE).value == pytest.approx((0.1 + 0.3 + 0.1) / 3)
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        (precision_at_k, 3 / 4),
+        (partial(precision_at_k, k=2), 1 / 2),
+        (partial(precision_at_k, k=10), 3 / 4),
+        (recall_at_k, 3 / 5),
+        (partial(recall_at_k, k=1), 1 / 5),
+        (f1_at_k, 2 * 0.75 * 0.6 / (0.75 + 0.6)),
+        (average_precision_over_hits, PRECISIONS / 3),
+        (average_precision_over_relevant, PRECISIONS / 5),
+        (ndcg_by_importance, GAINED / IDEAL),
+        (recall_at_important, 2 / 3),
+        (importance_weighted_coverage, (0.8 + 0.9 + 0.2) / 3.25),
+        (importance_mae, (0.1 + 0.3 + 0.1) / 3),
+    ],
+)
+def test_metrics_of_the_sample(metric: Callable[[MatchedVideo], Ratio], expected: float) -> None:
+    assert metric(SAMPLE).value == pytest.approx(expected)
 
 
 def test_rank_correlations_of_three_pairs() -> None:
@@ -114,11 +99,8 @@ def test_metrics_without_a_denominator_are_undefined() -> None:
     assert precision_at_k(MISSED).value == 0.0
 
 
-def test_without_important_annotations_their_recall_is_undefined() -> None:
+def test_recall_of_important_claims_and_tied_ranks_may_be_undefined() -> None:
     assert recall_at_important(video({0: 0}, gold=[0.79], system=[0.5])).value is None
-
-
-def test_equal_importances_have_no_rank_correlation() -> None:
     tied = video({0: 0, 1: 1}, gold=[0.5, 0.5], system=[0.2, 0.9])
     assert kendall(importance_pairs(tied)) is None
     assert spearman(importance_pairs(tied)) is None

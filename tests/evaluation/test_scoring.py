@@ -98,8 +98,7 @@ def test_a_video_without_annotation_changes_no_figure_that_needs_one() -> None:
     annotated = outcome("one", [MOON, CARS], [MOON, CHEESE])
     alone, beside = evaluate(annotated), evaluate(annotated, outcome("two", [BEES], None))
     assert figure(alone, "precision").value == figure(beside, "precision").value
-    assert figure(beside, "precision").n == 1
-    assert figure(beside, "evidence per claim").n == 2
+    assert (figure(beside, "precision").n, figure(beside, "evidence per claim").n) == (1, 2)
 
 
 def test_an_asset_that_did_not_run_leaves_its_metrics_undefined_and_not_zero() -> None:
@@ -136,13 +135,16 @@ def test_precision_and_recall_are_given_over_max_claims() -> None:
     assert points[1].videos == 2
 
 
-def test_costs_are_undefined_without_a_price() -> None:
-    paid = outcome("one", [MOON], None, llm_calls=(call("one", cost=0.03),))
-    free = outcome("two", [MOON], None)
-    evaluation = evaluate(paid, free)
-    assert figure(evaluation, "cost in USD").value == pytest.approx(0.015)
-    assert evaluation.costs == {"claims, small": 0.03}
-    assert figure(evaluation, "input tokens").value == pytest.approx(50)
+def test_costs_add_up_by_stage_and_model_and_are_undefined_without_a_price() -> None:
+    paid = [call("one", cost=0.03), call("one", cost=0.02)]
+    other = call("two", cost=0.01).model_copy(update={"stage": "verdicts"})
+    evaluation = evaluate(
+        outcome("one", [MOON], None, llm_calls=tuple(paid)),
+        outcome("two", [MOON], None, llm_calls=(other,)),
+    )
+    assert evaluation.costs == pytest.approx({"claims, small": 0.05, "verdicts, small": 0.01})
+    assert figure(evaluation, "cost in USD").value == pytest.approx(0.03)
+    assert figure(evaluation, "input tokens").value == pytest.approx(150)
     unpriced = evaluate(outcome("one", [MOON], None, llm_calls=(call("one", known=False),)))
     assert figure(unpriced, "cost in USD").value is None
     assert figure(unpriced, "input tokens").value == 100
@@ -195,14 +197,3 @@ def test_videos_that_no_corpus_lists_are_a_group_of_their_own() -> None:
         [outcome("two", [MOON], None), VideoOutcome(videos=[named])], CorporaReading()
     )
     assert {name: len(group) for name, group in groups.items()} == {"beliefs": 1, UNLISTED: 1}
-
-
-def test_costs_add_up_over_videos_by_stage_and_model() -> None:
-    paid = [call("one", cost=0.03), call("one", cost=0.02)]
-    other = call("two", cost=0.01).model_copy(update={"stage": "verdicts"})
-    found = evaluate(
-        outcome("one", [MOON], None, llm_calls=tuple(paid)),
-        outcome("two", [MOON], None, llm_calls=(other,)),
-    )
-    model = other.model
-    assert found.costs == pytest.approx({f"claims, {model}": 0.05, f"verdicts, {model}": 0.01})

@@ -88,12 +88,3 @@ def test_kappa_equals_its_definition_by_matrices(pairs: list[ScorePair]) -> None
         assert value == pytest.approx(1 - (weights * counts).sum() / spread)
     else:
         assert value is None
-
-
-@given(PAIRS.filter(lambda pairs: len({p[0] for p in pairs}) > 1 < len({p[1] for p in pairs})))
-def test_the_rank_correlation_equals_that_of_a_library(pairs: list[ScorePair]) -> None:
-    first, second = zip(*pairs, strict=True)
-    # Half a second that no other test needs.
-    from scipy.stats import spearmanr  # noqa: PLC0415
-
-    assert spearman(pairs) == pytest.approx(float(spearmanr(first, second).statistic))
