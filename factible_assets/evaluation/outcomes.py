@@ -89,7 +89,7 @@ def group_by_corpus(
     groups = dict(sorted(groups.items()))
     if unknown := sorted(set(expected) - groups.keys()):
         raise UnknownCorpusError(
-            f"No video of the corpus {unknown[0]!r} has been checked. With checked videos: "
+            f"No video of the corpus {unknown[0]!r} has been checked. Corpora with checked videos: "
             f"{', '.join(groups) or 'none'}."
         )
     return groups

@@ -137,12 +137,12 @@ class _Reader(EntryReader):
             self.report(place, f"There is no metric {metric!r}. {hint}")
             return None
         if CATALOGUE[metric].better is None:
-            words = f"Of {metric!r} neither more nor less is better. Remove its target."
+            words = f"{metric!r} has no better direction. Remove its target."
             self.report(place, words)
             return None
         target = self.entry(MetricTarget, given, place)
         if target and _is_worse(metric, target.target, target.floor):
-            words = f"{target.target}, is worse than its floor, {target.floor}. Exchange them."
+            words = f"{target.target}, is worse than its floor, {target.floor}. Swap them."
             self.report(place, f"The target of {metric}, {words}")
             return None
         return target

@@ -129,7 +129,7 @@ def chosen_videos(
         return [row for row in rows if row.is_planned]
     if taken := sorted(busy & set(named)):
         raise FactibleError(
-            f"{', '.join(taken)} is being checked at the moment.",
+            f"A run is checking {', '.join(taken)} at the moment.",
             "Wait until that run has ended, or cancel it in the Dagster UI.",
             ExitCode.FAILED,
         )

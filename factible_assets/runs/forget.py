@@ -74,7 +74,7 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
     with open_instance(settings) as instance:
         for video_id in in_flight(instance) & set(video_ids):
             raise FactibleError(
-                f"The video {plain(video_id)} is being checked.",
+                f"A run is checking the video {plain(video_id)}.",
                 "Wait for the run or stop it, then run the command again.",
                 ExitCode.ENVIRONMENT,
             )
@@ -82,7 +82,7 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
         for each in planned:
             if not (each.counts or _still_naming(each.video_id, settings)):
                 raise FactibleError(
-                    f"Nothing is known of a video {plain(each.video_id, 120)}.",
+                    f"The data folder has nothing about a video {plain(each.video_id, 120)}.",
                     "All: factible corpus list --all",
                 )
         if dry_run:

@@ -254,10 +254,7 @@ async def _ask_all(
             unwritten.append((row, judged))
             failures = failures + 1 if row.outcome == "infra_error" else 0
             if failures >= _MOST_FAILURES and waiting:
-                stopped = (
-                    f"The judge could not be asked {failures} times in a row, the last time for "
-                    f"this: {row.reason}"
-                )
+                stopped = f"{failures} questions failed in a row. The last reason: {row.reason}"
                 left += len(waiting)
                 waiting.clear()
             if listener is not None:

@@ -160,7 +160,7 @@ def open_instance(settings: Settings) -> dg.DagsterInstance:
                 raise
             raise SettingsError(
                 f"Dagster's records in {folder} are damaged ({error.orig}). Move that folder away: "
-                "the record of runs begins anew, and the verdicts are in the warehouse."
+                "Dagster starts a new record of runs, and the verdicts are in the warehouse."
             ) from error
     if not instance.get_python_log_dagster_handler_config():
         # Even without such handlers Dagster configures Python's logging at the start of each run.

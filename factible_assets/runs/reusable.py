@@ -116,8 +116,8 @@ def find_reusable(
         ALL_STAGES,
         stored.claims,
         f"Going on with the transcript and the {counted(len(stored.claims), 'claim')} of "
-        f"{claims.checked_at:%Y-%m-%d %H:%M} UTC: their inputs have not changed. --force finds "
-        "them anew.",
+        f"{claims.checked_at:%Y-%m-%d %H:%M} UTC: their inputs have not changed. --force "
+        "extracts them again.",
     )
 
 

@@ -484,8 +484,8 @@ def _claim_fields(
     times = spoken.count(said) if said is not None else 1
     _refuse(
         times != 1,
-        f"{plain(said or '', 80)!r} stands {times} times in the transcript.",
-        "Give words that stand there once, exactly as they are said.",
+        f"The transcript contains {plain(said or '', 80)!r} {times} times.",
+        "Give words that it contains exactly once.",
     )
     is_same = change.kind == "reword_claim" and wordings[0] == file.claim.text
     _refuse(
@@ -634,7 +634,7 @@ def carry_out(
             busy = in_flight(instance)
         if file.video_id in busy:
             raise FactibleError(
-                f"{file.video_id} is being checked at the moment; nothing was recorded.",
+                f"A run is checking {file.video_id} at the moment; nothing was recorded.",
                 "Wait until that run has ended, or record without a check: --no-rerun.",
                 ExitCode.FAILED,
             )

@@ -172,7 +172,7 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
             raise FactibleError(
                 f"This file is listed with the title {listed.video.title!r}, in "
                 f"{listed.file.name}, line {listed.line}.",
-                "Leave the title out, or change it there and check the video anew.",
+                "Leave the title out, or change it there and check the video again.",
             )
         return Target(listed.video.video_id)
     # Without a speech model a recording has no transcript.

@@ -101,7 +101,7 @@ def test_damaged_records_of_dagster_are_named_with_the_remedy(factible: Run, hom
     result = factible("runs")
     assert result.exit_code == 5
     assert "records in" in result.stderr
-    assert "Move that folder away: the record of runs begins anew" in result.stderr
+    assert "Move that folder away: Dagster starts a new record of runs" in result.stderr
     (home / "dagster").rename(home / "damaged")
     assert factible("runs").exit_code == 0
 

@@ -141,7 +141,7 @@ def test_an_invalid_change_says_why(
         (Change("reword_claim", samples.SENTENCES[1]), "makes that claim already"),
         (Change("reword_claim", samples.SENTENCES[0]), "makes that claim already"),
         (Change("restore_claim"), "neither dropped nor split"),
-        (Change("add_claim", "New.", said="nobody said it"), "stands 0 times in the transcript"),
+        (Change("add_claim", "New.", said="nobody said it"), "contains 'nobody said it' 0 times"),
         (Change("overrule_source", "https://no.example/", value="low"), "was read for the claim"),
         (Change("assign", ""), "The name of a person is empty"),
         (Change("assign", "none"), "is assigned to nobody"),

@@ -122,7 +122,7 @@ def read_comparison(
     heads = warehouse.query(_SQL["head"], [experiment])
     if heads.is_empty():
         raise ExperimentError(
-            f"The experiment {experiment} was not run to its end yet. Run it: factible experiment "
+            f"The experiment {experiment} has not finished yet. Run it: factible experiment "
             f"run {experiment}"
         )
     head = heads.row(0, named=True)

@@ -320,8 +320,8 @@ def load_experiments(
             first = found.setdefault(one.name, one)
             if first is not one:
                 sentence = (
-                    f"The experiment {one.name!r} stands before, in {first.file}, line "
-                    f"{first.line}. Give one of the two another name."
+                    f"{first.file}, line {first.line}, has an experiment {one.name!r} too. Give one "
+                    "of the two another name."
                 )
                 problems.append(lines.FileProblem(file, one.line, sentence))
     return ExperimentsReading(tuple(found.values()), tuple(problems))
@@ -441,7 +441,9 @@ class _Reader(lines.EntryReader):
             for value in self._value(name, each, (*place, index)).values():
                 label = shown(value)
                 if label in values:
-                    self.report((*place, index), f"The value {label} stands twice. Remove one.")
+                    self.report(
+                        (*place, index), f"The list has the value {label} twice. Remove one."
+                    )
                 values[label] = value
         if not given:
             self.report(place, f"The list of {name} is empty. Give values, or leave it out.")
@@ -470,7 +472,7 @@ class _Reader(lines.EntryReader):
             place: lines.Place = ("strategies", index)
             more = " Others can be described under variants:."
             if name in chosen:
-                self.report(place, f"The strategy {name!r} stands twice. Remove one.")
+                self.report(place, f"The list has the strategy {name!r} twice. Remove one.")
             elif self._expect(name, STRATEGIES, place, "There is no strategy {!r}.", more):
                 chosen[name], places[name] = dict(STRATEGIES[name]), place
         for name, given in written.variants.items():

@@ -201,8 +201,8 @@ def run_experiment(
         raise first_of(group) from group
     except Timeout as error:
         raise ExperimentError(
-            f"The experiment {experiment.name} is being run by another process. Wait for it, or "
-            "stop it and run the same command: it goes on where the other stopped."
+            f"Another process runs the experiment {experiment.name}. Wait for it, or stop it and "
+            "run the same command, which resumes the experiment."
         ) from error
 
 

@@ -71,7 +71,7 @@ def test_filters_are_combined(settings: Settings) -> None:
         ),
         (
             "experiment: e\nsettings:\n  max_claims: [1, 3, 1]\n",
-            "3: The value 1 stands twice. Remove one.",
+            "3: The list has the value 1 twice. Remove one.",
         ),
         ("experiment: e\nsettings:\n  max_claims: []\n", "3: The list of max_claims is empty."),
         (
@@ -94,7 +94,7 @@ def test_filters_are_combined(settings: Settings) -> None:
             "experiment: e\nstrategies: [minimal, wide]\n",
             "2: There is no strategy 'wide'. Known: broad, deep, minimal.",
         ),
-        ("experiment: e\nstrategies: [deep, deep]\n", "2: The strategy 'deep' stands twice."),
+        ("experiment: e\nstrategies: [deep, deep]\n", "2: The list has the strategy 'deep' twice."),
         ("experiment: e\nvariants: {deep: {}}\n", "2: A variant cannot be called 'deep'."),
         (
             "experiment: e\nvariants:\n  a:\n    max_clams: 3\n",

@@ -314,7 +314,7 @@ def test_an_experiment_runs_in_one_process_at_a_time(settings: Settings, machine
     file = experiment_file(settings, "sharing")
     with (
         FileLock(file.with_suffix(".lock")),
-        pytest.raises(ExperimentError, match="being run by another process"),
+        pytest.raises(ExperimentError, match="Another process runs the experiment"),
     ):
         run(experiment_of(SHARING, settings), settings)
 
