@@ -320,8 +320,8 @@ def load_experiments(
             first = found.setdefault(one.name, one)
             if first is not one:
                 sentence = (
-                    f"{first.file}, line {first.line}, has an experiment {one.name!r} too. Give one "
-                    "of the two another name."
+                    f"The experiment {one.name!r} exists already, in {first.file}, line "
+                    f"{first.line}. Give one of the two another name."
                 )
                 problems.append(lines.FileProblem(file, one.line, sentence))
     return ExperimentsReading(tuple(found.values()), tuple(problems))

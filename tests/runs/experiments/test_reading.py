@@ -142,7 +142,9 @@ def test_of_two_experiments_of_one_name_the_second_is_a_problem(
         file.write_text("experiment: same\n")
     reading = load_experiments(files, corpora_of(settings), settings)
     assert [one.file for one in reading.experiments] == files[:1]
-    assert str(reading.problems[0]).startswith(f"{files[1]}:1: The experiment 'same' stands before")
+    assert str(reading.problems[0]).startswith(
+        f"{files[1]}:1: The experiment 'same' exists already"
+    )
 
 
 def test_the_shipped_experiments_can_be_read_and_need_no_key() -> None:
