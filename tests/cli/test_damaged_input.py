@@ -93,7 +93,7 @@ def test_damaged_settings_of_dagster_are_named_with_the_remedy(factible: Run, ho
     result = factible("runs")
     assert result.exit_code == 5
     assert "dagster.yaml is no YAML" in result.stderr
-    assert "move it away: it is written anew" in result.stderr
+    assert "move it away: the next start writes a new one" in result.stderr
 
 
 def test_damaged_records_of_dagster_are_named_with_the_remedy(factible: Run, home: Path) -> None:

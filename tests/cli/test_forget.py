@@ -137,7 +137,7 @@ def test_forget_refuses_unknown_videos_and_empty_commands(factible: Run, home: P
     assert factible("forget").exit_code == 2
     unknown = factible("forget", "nobody-knows-it", "--yes")
     assert unknown.exit_code == 4
-    assert "Nothing is known" in unknown.stderr
+    assert "The data folder has nothing about" in unknown.stderr
 
 
 def test_a_video_is_taken_from_the_list_alone(
