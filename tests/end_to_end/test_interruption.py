@@ -194,7 +194,7 @@ def test_a_process_waits_only_for_another_check_of_its_video(tmp_path: Path) -> 
     assert len({other, *same}) == 2
     assert statuses(world.home) == ["SUCCESS", "SUCCESS"]
     assert len(questions) == len(set(questions)), "the model was asked twice"
-    waited = ["this one waits for it" in err for _, err in ended]
+    waited = ["This one waits for it" in err for _, err in ended]
     assert (waited[0], sum(waited)) == (False, 1)
     videos = Warehouse(world.home / "warehouse.duckdb").query("FROM current_videos")["video_id"]
     with open_instance(Settings(home=world.home)) as instance:
