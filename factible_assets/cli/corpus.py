@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from rich.progress import Progress as Bar
 from typer import Argument, Exit, Option, Typer, echo
 
 from factible_assets.cli.arguments import read_corpora
-from factible_assets.cli.output import note, output_mode, result, stderr, table
+from factible_assets.cli.output import note, output_mode, progress_bar, result, table
 from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video, remove_video
@@ -442,8 +441,7 @@ def _open_archive(settings: Settings) -> Archive:
 def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
     if not source.exists():
         raise FactibleError(f"There is no file or folder {source}.", "Check the path.")
-    console = stderr()
-    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
+    with progress_bar() as bar:
         task = bar.add_task(plain(f"importing {source.name}"), total=None)
 
         def progress(done: int, total: int | None) -> None:

@@ -11,18 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, get_args
 
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TransferSpeedColumn,
-)
-from rich.progress import Progress as Bar
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 from rich.text import Text
 from typer import Argument, Exit, Option, Typer, confirm
 
-from factible_assets.cli.output import note, output_mode, print_json, result, stderr, table
+from factible_assets.cli.output import note, output_mode, print_json, progress_bar, result, table
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, in_bytes, plain, web_address
@@ -211,8 +204,7 @@ def models_pull(
     if receipt is None:
         note("Nothing was fetched.")
         raise Exit(ExitCode.FAILED)
-    place = settings.home / "models" / name
-    result(_document(settings, model, receipt), f"{model.title} is in {place}")
+    _print_model(settings, model, receipt)
 
 
 @models_app.command("add")
@@ -239,7 +231,11 @@ def models_add(
         for file in ([path / name for name in names] if path.is_dir() else [path])
     ]
     receipt = add_model(settings.home, model, files)
-    place = settings.home / "models" / name
+    _print_model(settings, model, receipt)
+
+
+def _print_model(settings: Settings, model: ManifestModel, receipt: Receipt) -> None:
+    place = settings.home / "models" / model.name
     result(_document(settings, model, receipt), f"{model.title} is in {place}")
 
 
@@ -297,13 +293,7 @@ def models_calibrate(
             "Fetch one with `factible models pull reader`, or name one, such as ollama/qwen3:4b.",
         )
     settings.ensure_home()
-    console = stderr()
-    silent = not console.is_terminal
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with (
-        closing(DiskCache(settings.cache, settings.cache_policy)) as cache,
-        Bar(*columns, console=console, transient=True, disable=silent) as bar,
-    ):
+    with closing(DiskCache(settings.cache, settings.cache_policy)) as cache, progress_bar() as bar:
         task = bar.add_task(f"Asking {plain(model.name)}", total=None)
 
         def told(done: int, total: int) -> None:
@@ -337,11 +327,8 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
         if not yes and not confirm("Fetch it?", err=True):
             return None
         settings.ensure_home()
-        console = stderr()
         name = TextColumn("{task.description}")
-        columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        silent = not console.is_terminal
-        with Bar(*columns, console=console, transient=True, disable=silent) as bar:
+        with progress_bar(name, BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bar:
             tasks = {each.save_as: bar.add_task(each.save_as, total=each.bytes) for each in files}
 
             def progress(file: str, done: int, total: int) -> None:

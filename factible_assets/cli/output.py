@@ -24,6 +24,7 @@ from factible_assets.wording import number, plain, verdict_words
 
 if TYPE_CHECKING:  # help and JSON need no rich
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
 
@@ -71,6 +72,14 @@ def stdout(stream: Any = None, *, silent: bool = False) -> Console:
 def stderr() -> Console:
     """Return a console for progress; with --quiet it prints nothing."""
     return stdout(sys.stderr, silent=output_mode.quiet)
+
+
+def progress_bar(*columns: Any) -> Progress:
+    """Return a progress bar on stderr that shows only on a terminal."""
+    from rich.progress import Progress
+
+    console = stderr()
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def note(words: str) -> None:

@@ -51,7 +51,7 @@ _MENU: Mapping[ReviewKind, tuple[str, str | None]] = {
 """The menu's entries, each with the prompt for its text."""
 
 
-def _said(metavar: str, words: str) -> Any:
+def _option(metavar: str, words: str) -> Any:
     return Option(metavar=metavar, help=words)
 
 
@@ -61,38 +61,40 @@ def review(
     ],
     claim: Annotated[Given, Argument(help="A claim's number, or how its id begins.")] = None,
     *,
-    add_query: Annotated[Several, _said("TEXT", "Add this query.")] = None,
-    edit_query: Annotated[tuple[int, str] | None, _said("N TEXT", "Reword query N.")] = None,
-    remove_query: Annotated[list[int] | None, _said("N", "Remove query N.")] = None,
+    add_query: Annotated[Several, _option("TEXT", "Add this query.")] = None,
+    edit_query: Annotated[tuple[int, str] | None, _option("N TEXT", "Reword query N.")] = None,
+    remove_query: Annotated[list[int] | None, _option("N", "Remove query N.")] = None,
     query_type: Annotated[
         Literal["direct", "alternative", "source", "context"] | None,
         Option("--type", help="The search strategy of an added query."),
     ] = None,
     opposite: Annotated[bool, Option("--opposite", help="The query seeks the opposite.")] = False,
-    block: Annotated[Several, _said("URL|DOMAIN", "Never use this source for the claim.")] = None,
-    unblock: Annotated[Several, _said("URL|DOMAIN", "Withdraw a decision on it.")] = None,
-    add_source: Annotated[Several, _said("URL", "Always read this page.")] = None,
+    block: Annotated[Several, _option("URL|DOMAIN", "Never use this source for the claim.")] = None,
+    unblock: Annotated[Several, _option("URL|DOMAIN", "Withdraw a decision on it.")] = None,
+    add_source: Annotated[Several, _option("URL", "Always read this page.")] = None,
     overrule: Annotated[
         tuple[str, str] | None,
-        _said("URL STANCE|RATING", "Set the source's stance or rating; none withdraws it."),
+        _option("URL STANCE|RATING", "Set the source's stance or rating; none withdraws it."),
     ] = None,
-    reword: Annotated[Given, _said("TEXT", "Reword the claim.")] = None,
-    split: Annotated[Several, _said("TEXT", "A part of the claim; repeatable.")] = None,
+    reword: Annotated[Given, _option("TEXT", "Reword the claim.")] = None,
+    split: Annotated[Several, _option("TEXT", "A part of the claim; repeatable.")] = None,
     drop: Annotated[bool, Option("--drop", help="Drop the claim; needs --reason.")] = False,
     restore: Annotated[bool, Option("--restore", help="Withdraw a drop or a split.")] = False,
-    add_claim: Annotated[Given, _said("TEXT", "Add this claim to the video.")] = None,
-    said: Annotated[Given, _said("TEXT", "The added claim's transcript passage.")] = None,
-    assign: Annotated[Given, _said("NAME", "Assign the claim; none: nobody.")] = None,
-    sign: Annotated[Given, _said("LABEL", "Sign a ruling; none withdraws it.")] = None,
-    ruling: Annotated[Given, _said("TEXT", "The ruling in prose.")] = None,
+    add_claim: Annotated[Given, _option("TEXT", "Add this claim to the video.")] = None,
+    said: Annotated[Given, _option("TEXT", "The added claim's transcript passage.")] = None,
+    assign: Annotated[Given, _option("NAME", "Assign the claim; none: nobody.")] = None,
+    sign: Annotated[Given, _option("LABEL", "Sign a ruling; none withdraws it.")] = None,
+    ruling: Annotated[Given, _option("TEXT", "The ruling in prose.")] = None,
     assess: Annotated[
         Given,
-        _said("STANCE", "Your own verdict: supports, refutes, mixed, unclear; none withdraws it."),
+        _option(
+            "STANCE", "Your own verdict: supports, refutes, mixed, unclear; none withdraws it."
+        ),
     ] = None,
     remark: Annotated[Given, Option("--note", metavar="TEXT", help="A note on the claim.")] = None,
-    reason: Annotated[Given, _said("TEXT", "The reason; stored with the changes.")] = None,
+    reason: Annotated[Given, _option("TEXT", "The reason; stored with the changes.")] = None,
     reviewer: Annotated[
-        Given, _said("NAME", "Your name (default: FACTIBLE_REVIEWER, else your login name).")
+        Given, _option("NAME", "Your name (default: FACTIBLE_REVIEWER, else your login name).")
     ] = None,
     rerun: Annotated[
         bool | None, Option(help="Check the claim again (default: unless only opinions changed).")
