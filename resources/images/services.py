@@ -64,9 +64,9 @@ class GoogleVision(Service):
             "image": {"content": base64.b64encode(picture).decode("ascii")},
             "features": [{"type": "WEB_DETECTION", "maxResults": _MAX_MATCHES}],
         }
-        said = await self._post("/v1/images:annotate", {"requests": [question]})
+        answer = await self._post("/v1/images:annotate", {"requests": [question]})
         try:
-            annotation = _Annotation.model_validate(said["responses"][0])
+            annotation = _Annotation.model_validate(answer["responses"][0])
         except (LookupError, TypeError, ValidationError):
             raise wrong_shape("is no annotation of an image") from None
         if code := whole_number(annotation.error.get("code")):
@@ -119,8 +119,8 @@ class Sightengine(Service):
     async def _score(self, picture: bytes) -> float:
         fields = {"models": "deepfake", "api_user": self._user, "api_secret": self._secret}
         form = httpx.Request("POST", self._base, data=fields, files={"media": ("picture", picture)})
-        said = await self._post("/1.0/check.json", form.read(), form.headers["content-type"])
+        answer = await self._post("/1.0/check.json", form.read(), form.headers["content-type"])
         try:
-            return _Scored.model_validate(said).deepfake
+            return _Scored.model_validate(answer).deepfake
         except ValidationError:
             raise wrong_shape("has no score") from None

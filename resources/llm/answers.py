@@ -124,16 +124,16 @@ def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
     It drops the incomplete last item, unless that lacks only its closing brackets.
     """
     try:
-        begun = from_json(text[max(0, text.find("{")) :], allow_partial=True)
+        partial = from_json(text[max(0, text.find("{")) :], allow_partial=True)
     except ValueError:
         return None
-    if not isinstance(begun, dict):
+    if not isinstance(partial, dict):
         return None
     for _ in range(2):
         try:
-            return output_type.model_validate(begun)
+            return output_type.model_validate(partial)
         except ValidationError:
-            lists = [each for each in begun.values() if each and isinstance(each, list)]
+            lists = [each for each in partial.values() if each and isinstance(each, list)]
             if not lists:
                 return None
             lists[-1].pop()

@@ -207,19 +207,19 @@ class Backend(ABC):
         self, body: ErrorBody, headers: Mapping[str, str], remedy: str
     ) -> BackendError:
         """Classify an error status. `remedy`: the advice if address or model are unknown."""
-        status, said = body.status, self._clean(body.message)
-        what = f": {said.rstrip('.')}" if said else ""
+        status, message = body.status, self._clean(body.message)
+        detail = f": {message.rstrip('.')}" if message else ""
         if body.context_exceeded:
             counts = (_count(each, body.message) for each in _PROMPT_TOKENS)
             return BackendError(
                 "context",
-                f"the prompt is too long (status {status}){what}",
+                f"the prompt is too long (status {status}){detail}",
                 window=body.n_ctx or _count(_WINDOW, body.message),
                 prompt_tokens=body.n_prompt_tokens or next(filter(None, counts), None),
             )
         if body.code in _FILTERED or body.flagged:
             return BackendError(
-                "refused", f"the service's content filter stopped the prompt: {said}"
+                "refused", f"the service's content filter stopped the prompt: {message}"
             )
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             return BackendError(
@@ -240,9 +240,9 @@ class Backend(ABC):
         ):
             many = status == HTTPStatus.TOO_MANY_REQUESTS
             failed = "too many requests" if many else "it failed"
-            reason, pause = f"{failed} (status {status}){what}", retry_after_seconds(headers)
+            reason, pause = f"{failed} (status {status}){detail}", retry_after_seconds(headers)
             return BackendError("passing", reason, pause, crowded=many)
-        return BackendError("lasting", f"it rejected the request (status {status}){what}")
+        return BackendError("lasting", f"it rejected the request (status {status}){detail}")
 
     def _broken(self, error: BaseException, cause: BaseException | None = None) -> BackendError:
         """Classify a broken connection, without the library's words, which may contain keys.
@@ -365,18 +365,18 @@ class ErrorBody:
             content = text
         error = _carried(content) or content
         words = error if isinstance(error, str) else text
-        said = error if isinstance(error, dict) else {"message": words}
+        fields = error if isinstance(error, dict) else {"message": words}
         self.status = status
         message, detail, self.code, self.type, self.param = (
             str(value) if isinstance(value, str | int) else ""
-            for value in map(said.get, ("message", "detail", "code", "type", "param"))
+            for value in map(fields.get, ("message", "detail", "code", "type", "param"))
         )
         self.message = message or detail
         self.n_ctx, self.n_prompt_tokens = (
             value if isinstance(value, int) and value >= _LEAST_WINDOW else None
-            for value in map(said.get, ("n_ctx", "n_prompt_tokens"))
+            for value in map(fields.get, ("n_ctx", "n_prompt_tokens"))
         )
-        metadata = said.get("metadata")
+        metadata = fields.get("metadata")
         self.flagged = isinstance(metadata, dict) and "flagged_input" in metadata
 
     @classmethod

@@ -184,32 +184,35 @@ class OpenAIBackend(backend.Backend):
             completion = _Completion.model_validate_json(content)
         except ValidationError:
             completion = _Completion()
-        said, ended = completion.message, completion.finish
+        message, ended = completion.message, completion.finish
         try:
             usage = backend.Usage(**_Usage.model_validate(completion.usage).model_dump())
         except ValidationError:
             usage = backend.Usage()
-        told = usage if usage.input_tokens is not None else None
+        reported = usage if usage.input_tokens is not None else None
         carried = backend.ErrorBody.in_success(content)
         if carried is not None:
             error = self._rejected(carried, headers, request, mode)
-            error.usage, error.lost = told, carried.status == HTTPStatus.OK or told is not None
+            error.usage, error.lost = (
+                reported,
+                carried.status == HTTPStatus.OK or reported is not None,
+            )
             raise error
-        if said is None:
+        if message is None:
             error = backend.malformed("chat completion")
-            error.usage = told
+            error.usage = reported
             raise error
         if ended == "error":
             # OpenRouter's mark for an answer that its provider broke off.
-            raise backend.BackendError("passing", "the answer broke off", lost=True, usage=told)
-        refusal = said.refusal
+            raise backend.BackendError("passing", "the answer broke off", lost=True, usage=reported)
+        refusal = message.refusal
         if ended == "content_filter":
             refusal = refusal or "the service's content filter stopped the answer"
         if mode == "next_token" and not refusal:
             return backend.next_token(_alternatives(content), usage)
         finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
         return backend.Reply(
-            said.content, "length" if ended == "length" else finish, refusal, usage
+            message.content, "length" if ended == "length" else finish, refusal, usage
         )
 
     def _failure(

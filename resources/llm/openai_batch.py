@@ -112,8 +112,8 @@ class OpenAIBatches(OpenAIBackend):
         record.forget(name)
         if isinstance(status, int):
             raise self._rejected(ErrorBody(status, content), {}, request, mode)
-        said = self._clean(str((line.get("error") or {}).get("message", "")))
-        raise BackendError("passing", f"it was not answered in its batch: {said}".rstrip("."))
+        reason = self._clean(str((line.get("error") or {}).get("message", "")))
+        raise BackendError("passing", f"it was not answered in its batch: {reason}".rstrip("."))
 
     def _wait_for(self, name: str, body: Mapping[str, Any]) -> _Wait:
         """Return the task that waits for the present or future batch of a request."""
@@ -169,22 +169,22 @@ class OpenAIBatches(OpenAIBackend):
             if record.batch is None:
                 # A run may have started it and been killed before it recorded that.
                 listed = (await client.batches.list(limit=_LISTED)).data
-                begun = [batch for batch in listed if batch.input_file_id == record.file]
-                made = begun or [
+                started = [batch for batch in listed if batch.input_file_id == record.file]
+                batches = started or [
                     await client.batches.create(
                         input_file_id=record.file, endpoint=_ENDPOINT, completion_window="24h"
                     )
                 ]
-                record.batch = made[0].id
+                record.batch = batches[0].id
                 await asyncio.to_thread(record.write)
             batch = await self._ended(record.batch)
             if batch.status == "failed":
                 record.path.unlink(missing_ok=True)
                 problem = next(iter((batch.errors and batch.errors.data) or ()), None)
-                said = self._clean((problem and problem.message) or "no reason was given")
+                reason = self._clean((problem and problem.message) or "no reason was given")
                 full = problem is not None and problem.code in _NO_ROOM
                 raise BackendError(
-                    "passing" if full else "lasting", f"it rejected the batch: {said.rstrip('.')}"
+                    "passing" if full else "lasting", f"it rejected the batch: {reason.rstrip('.')}"
                 )
             files = (batch.output_file_id, batch.error_file_id)
             texts = [(await client.files.content(each)).text for each in files if each]

@@ -86,18 +86,18 @@ class ModelInfo:
         """Whether there is a price. A free model has a known price: 0."""
         return self.price is not None
 
-    def effort(self, wish: Effort | None) -> Effort | None:
-        """Return the supported effort nearest to a wish; None to send no effort.
+    def effort(self, wanted: Effort | None) -> Effort | None:
+        """Return the supported effort nearest to `wanted`; None to send no effort.
 
-        Without a wish it is low, or the model's least. A model with unknown efforts gets the wish
+        Without one it is low, or the model's least. A model with unknown efforts gets it
         unchanged.
         """
         if not self.efforts:
-            return wish if self.efforts is None else None
-        if wish is None:
+            return wanted if self.efforts is None else None
+        if wanted is None:
             return "low" if "low" in self.efforts else self.efforts[0]
         # The order from least to most makes the lesser of two equally near efforts win.
-        return min(self.efforts, key=lambda each: abs(EFFORTS.index(each) - EFFORTS.index(wish)))
+        return min(self.efforts, key=lambda each: abs(EFFORTS.index(each) - EFFORTS.index(wanted)))
 
 
 @dataclass(frozen=True, slots=True, config=_STRICT)

@@ -28,13 +28,13 @@ THOUGHT_TOKENS: dict[base.Effort, int] = {
 }
 """Tokens for thoughts in addition to the answer. Unused ones cost nothing."""
 
-_WIDER = 4  # Factor by which the limit of a cut-off answer grows, once.
+_LIMIT_GROWTH = 4  # Factor by which the limit of a cut-off answer grows, once.
 _MAX_TOKENS = 120_000  # About the most that current models write.
 _LOOP, _LOOP_ROUNDS, _LOOP_ROUNDS_BUT_NUMBERS = 200, 3, 8
 """An answer is in a loop if its last 200 characters occur this often in it, exactly or apart from
 numbers. A list of pages that all say nothing also repeats its words, but less often."""
 _SHOWN_ANSWER = 4_000  # Characters of a wrong answer in the correction.
-_SQUEEZE, _SAFETY = 0.5, 0.9
+_ROOM_FACTOR, _COUNTED_ROOM_FACTOR = 0.5, 0.9
 """The share of the room that the next prompt may use, without and with the server's own count."""
 _MAX_ADAPTATIONS = 8
 _LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
@@ -64,7 +64,7 @@ class StructuredModel:
         self._limiter = limiter or RateLimiter()
         self._scale = TokenScale()
         self._kept = kept
-        self._wider = 1
+        self._limit_factor = 1
 
     async def complete(
         self,
@@ -118,13 +118,13 @@ class _Conversation(Generic[base.Answer]):
     on_call: base.OnCall | None
     calls: list[base.ModelCall] = field(default_factory=list)
     corrections: list[Message] = field(default_factory=list)
-    squeeze: float = 1.0
+    room_factor: float = 1.0
 
     def __post_init__(self) -> None:
         self.backend = self.owner._backend
         self.policy = self.owner._policy
         self.scale = self.owner._scale
-        self.wider = self.owner._wider
+        self.limit_factor = self.owner._limit_factor
         self.schema = answers.strict_schema(self.request.output_type)
         effort = self.owner.info.effort(self.request.effort)
         self.thoughts = THOUGHT_TOKENS[effort or "none"]
@@ -142,7 +142,7 @@ class _Conversation(Generic[base.Answer]):
                 await self._record(call, outcome="refused", reason=reason)
                 raise base.RefusedError(f"{self.name} declined to answer: {reason}")
             if reply.finish == "length":
-                beginning = await self._widen(call, limit, reply.text or "")
+                beginning = await self._raise_limit(call, limit, reply.text or "")
                 if beginning is None:
                     continue
                 return base.ModelAnswer(beginning, tuple(self.calls))
@@ -160,15 +160,15 @@ class _Conversation(Generic[base.Answer]):
                 ]
             else:
                 self.calls.append(call)
-                self.owner._wider = self.wider
+                self.owner._limit_factor = self.limit_factor
                 return base.ModelAnswer(value, tuple(self.calls))
         raise base.ModelError(
             f"{self.name} gave no valid answer in {self.policy.validation_retries + 1} tries; "
-            f"what was wrong with the last: {problem}. A larger model, or a server that enforces "
+            f"the fault of the last: {problem}. A larger model, or a server that enforces "
             "structured outputs, helps."
         )
 
-    async def _widen(self, call: base.ModelCall, limit: int, text: str) -> base.Answer | None:
+    async def _raise_limit(self, call: base.ModelCall, limit: int, text: str) -> base.Answer | None:
         """Raise the limit of a cut-off answer once; of a looping answer return the beginning.
 
         A loop would never end, and the items that a small model lists before it are often good.
@@ -184,8 +184,8 @@ class _Conversation(Generic[base.Answer]):
             if beginning is None:
                 raise base.ModelError(f"{self.name}: {reason}. A larger model helps.")
             return beginning
-        before, self.wider = self.wider, self.wider * _WIDER
-        if before >= _WIDER or self._limit() <= limit:
+        before, self.limit_factor = self.limit_factor, self.limit_factor * _LIMIT_GROWTH
+        if before >= _LIMIT_GROWTH or self._limit() <= limit:
             raise base.ModelError(f"{self.name}: {reason}. {self.request.remedy}, or ask for less.")
         return None
 
@@ -193,7 +193,7 @@ class _Conversation(Generic[base.Answer]):
         """Return the limit of thoughts and answer together: at most half of the window."""
         most = min(self.owner.context_window or _MAX_TOKENS * 2, _MAX_TOKENS * 2) // 2
         wanted = self.request.max_tokens + self.thoughts
-        return max(self.request.max_tokens, min(wanted * self.wider, most))
+        return max(self.request.max_tokens, min(wanted * self.limit_factor, most))
 
     async def _reply(self) -> tuple[backend.Reply, base.ModelCall, int]:
         """Get a reply, valid or not: retry, adapt and trim as often as allowed."""
@@ -201,17 +201,17 @@ class _Conversation(Generic[base.Answer]):
         while True:
             prompt = self._prompt()
             try:
-                return *await self._once(prompt), prompt.limit
+                return *await self._send(prompt), prompt.limit
             except backend.BackendError as error:
                 if error.kind == "context":
-                    self._squeeze(error, prompt)
+                    self._shrink_prompt(error, prompt)
                 elif error.kind == "adapted" and adaptations < _MAX_ADAPTATIONS:
                     adaptations += 1
                 else:
                     failures += 1
-                    await self._wait_after(error, failures, began)
+                    await self._wait_or_fail(error, failures, began)
 
-    async def _wait_after(self, error: backend.BackendError, failures: int, began: float) -> None:
+    async def _wait_or_fail(self, error: backend.BackendError, failures: int, began: float) -> None:
         if error.kind == "refused":
             raise base.RefusedError(f"{self.name} declined to answer: {error.reason}.") from None
         retry = self.policy.retry
@@ -232,7 +232,7 @@ class _Conversation(Generic[base.Answer]):
             self.owner._limiter.pause(error.pause)
         await asyncio.sleep(pause)
 
-    def _squeeze(self, error: backend.BackendError, prompt: _Prompt) -> None:
+    def _shrink_prompt(self, error: backend.BackendError, prompt: _Prompt) -> None:
         """Plan a shorter prompt after the server found this one too long, once per request."""
         if error.window is not None:
             known = self.owner.context_window
@@ -243,13 +243,13 @@ class _Conversation(Generic[base.Answer]):
         if error.prompt_tokens is not None:
             self.scale.learn(prompt.size, error.prompt_tokens)
         trimmable = any(part.trimmable and part.text for part in self.request.parts)
-        if self.squeeze < 1 or not trimmable:
+        if self.room_factor < 1 or not trimmable:
             raise base.ContextTooLongError(
                 f"{self.name} cannot take the prompt: {error.reason}. Shorten it, or use a model "
                 "with a larger context window."
             ) from None
         is_counted = error.window is not None and error.prompt_tokens is not None
-        self.squeeze = _SAFETY if is_counted else _SQUEEZE
+        self.room_factor = _COUNTED_ROOM_FACTOR if is_counted else _ROOM_FACTOR
 
     def _prompt(self) -> _Prompt:
         """Compose the request so that it fits into the window by the present estimate."""
@@ -272,7 +272,7 @@ class _Conversation(Generic[base.Answer]):
             room = self.scale.tokens(sum(len(part.text.encode()) for part in parts)) + 1
         else:
             room = window - limit - self.scale.tokens(size_of(fixed) + schema_size, len(fixed) + 1)
-        fitted = fit(parts, int(room * self.squeeze), self.scale)
+        fitted = fit(parts, int(room * self.room_factor), self.scale)
         if fitted is None:
             raise base.ContextTooLongError(
                 f"The prompt does not fit: {self.name} reads {window or 0:,} tokens, of which "
@@ -284,7 +284,7 @@ class _Conversation(Generic[base.Answer]):
         messages = tuple(message for message in turns if message["content"])
         return _Prompt(messages, limit, mode, trimmed, size_of(messages) + schema_size)
 
-    async def _once(self, prompt: _Prompt) -> tuple[backend.Reply, base.ModelCall]:
+    async def _send(self, prompt: _Prompt) -> tuple[backend.Reply, base.ModelCall]:
         """Send one request within the rate limits and the budget; report it before, as lost."""
         request = replace(self.request, max_tokens=prompt.limit)
         name = self.backend.request_id(prompt.messages, request, prompt.mode)

@@ -213,8 +213,8 @@ class WikipediaSearch(SearchService):
             )
 
     async def _find(self, request: SearchRequest) -> Findings:
-        wish = (request.language or "").strip().lower()
-        edition = wish if _LANGUAGE.fullmatch(wish) else self._edition
+        language = (request.language or "").strip().lower()
+        edition = language if _LANGUAGE.fullmatch(language) else self._edition
         answer = await self._get(
             f"{self._editions.replace('{language}', edition)}/w/api.php",
             action="query",

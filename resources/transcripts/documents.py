@@ -206,7 +206,7 @@ def _number(value: object, key: str, number: int) -> tuple[float, bool]:
     """Return a time, and whether its form shows that it is in seconds."""
     words, known = str(value).strip(), False
     if isinstance(value, str):
-        clock = clock_of(words) if ":" in words else None
+        clock = seconds_of(words) if ":" in words else None
         if clock is not None:
             return clock, True
         known = words[-1:] in {"s", "S"}
@@ -220,10 +220,6 @@ def _number(value: object, key: str, number: int) -> tuple[float, bool]:
         problem = f"Segment {number} has no readable {key} ({shown(value)})."
         raise PlacedError(None, f"{problem} Write {unit or 'seconds as a number, such as 12.5'}.")
     return seconds, known
-
-
-def clock_of(text: str) -> float | None:
-    return seconds_of(text if re.search(r"[.,]", text) else f"{text}.0")
 
 
 # --- Choosing entries ---------------------------------------------------------------------------
@@ -275,8 +271,8 @@ def _joined(words: Iterable[_Entry]) -> list[_Entry]:
     """Join single words to cues. A sentence, a speaker, a pause or 40 words end a cue."""
     cues: list[_Entry] = []
     for word in words:
-        said, last = word.text.strip(), cues[-1] if cues else None
-        if not said:
+        text, last = word.text.strip(), cues[-1] if cues else None
+        if not text:
             continue
         if (
             last is None
@@ -285,9 +281,9 @@ def _joined(words: Iterable[_Entry]) -> list[_Entry]:
             or (word.start or 0.0) - (last.end or 0.0) > _PAUSE_SECONDS
             or last.words >= _WORDS_IN_CUE
         ):
-            cues.append(replace(word, text=said, words=1))
+            cues.append(replace(word, text=text, words=1))
         else:
-            last.text, last.end, last.words = f"{last.text} {said}", word.end, last.words + 1
+            last.text, last.end, last.words = f"{last.text} {text}", word.end, last.words + 1
     return cues
 
 
@@ -381,14 +377,16 @@ def _xml_time(value: str | None, rates: Mapping[str, str]) -> float | None:
         return None
     match = _TTML_TIME.fullmatch(value.strip())
     if match is None:
-        seconds = clock_of(value.strip())
+        # A clock time, or a negative number from a tool that shifted the captions.
+        is_negative = re.fullmatch(r"-\d+(?:\.\d+)?", value.strip()) is not None
+        seconds = 0.0 if is_negative else seconds_of(value.strip())
         if seconds is None or not seconds < _MAX_TIME:
             raise PlacedError(None, f"{shown(value)} is no time. Write seconds, such as 12.5.")
         return seconds
     clock, number, unit = match[1], float(match[2]), match[3]
     frames = float(rates.get("frameRate") or 30.0)
     if clock or unit == "f":
-        return (clock_of(clock) or 0.0 if clock else 0.0) + number / frames
+        return (seconds_of(clock) or 0.0 if clock else 0.0) + number / frames
     return (
         number / float(rates.get("tickRate") or 1.0) if unit == "t" else number * _TTML_UNITS[unit]
     )

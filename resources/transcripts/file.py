@@ -116,10 +116,10 @@ def _prose(text: str) -> base.TimedText:
         raise PlacedError(None, "The file has no words. Give one that has.")
     parts = re.split(r"\n\s*\n|\n(?=.{0,60}:)", _MARKDOWN.sub("", words))
     paragraphs = [" ".join(part.split()) for part in parts]
-    said = with_speakers([Caption((part,), None) for part in paragraphs if part])
-    if not any(each.speaker for each in said):
+    spoken = with_speakers([Caption((part,), None) for part in paragraphs if part])
+    if not any(each.speaker for each in spoken):
         return base.TimedText(plain_text=words)
-    return timed_text(said)
+    return timed_text(spoken)
 
 
 def _check_words(text: str) -> None:

@@ -176,13 +176,13 @@ class LinkedTranscript:
             if (failure := status_failure(response)) is not None:
                 raise failure
             suffix = PurePosixPath(urlsplit(self.url).path).suffix
-            said = parse_transcript(response.body, suffix)
+            read = parse_transcript(response.body, suffix)
         except HttpFailureError as failure:
             return _unfetched("transcript", failure)
         except PlacedError as error:
             return base.Missing(f"The transcript of the episode cannot be read. {error.sentence}")
         return base.Found(
-            base.TimedText(said.cues, said.plain_text, self.language or said.language), "podcast"
+            base.TimedText(read.cues, read.plain_text, self.language or read.language), "podcast"
         )
 
 

@@ -97,7 +97,7 @@ class RecordingTranscript:
         progress = _Progress()
         try:
             work = asyncio.to_thread(self._recognise, progress)
-            said = await with_progress(work, self.on_progress, progress.report)
+            transcript = await with_progress(work, self.on_progress, progress.report)
         except NothingSaidError:
             return base.Missing(f"{self.path.name}: nobody speaks in this recording.")
         except PlacedError as error:
@@ -105,7 +105,7 @@ class RecordingTranscript:
             return outcome(f"{self.path.name}: {error.sentence}")
         finally:
             progress.stop.set()
-        return base.Found(said, "speech recognition")
+        return base.Found(transcript, "speech recognition")
 
     def _recognise(self, progress: _Progress) -> base.TimedText:
         from faster_whisper import WhisperModel  # noqa: PLC0415
@@ -150,8 +150,8 @@ class RecordingTranscript:
                 )
             # Without speech the detected language is meaningless.
             language = found.language if captions else language
-        said = timed_text(captions)
-        return base.TimedText(cues=said.cues, language=language, kind="generated")
+        transcript = timed_text(captions)
+        return base.TimedText(cues=transcript.cues, language=language, kind="generated")
 
 
 def chunks_of(sound: Any) -> Iterator[tuple[float, Any]]:

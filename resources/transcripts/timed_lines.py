@@ -95,9 +95,8 @@ def _lines_of(raw: str) -> Iterator[_Line]:
 
 
 def _seconds(clock: str) -> float | None:
-    if clock.count(":") == 3:  # noqa: PLR2004 - hours, minutes, seconds and a frame
-        clock = clock.rpartition(":")[0]
-    return seconds_of(clock if "." in clock or "," in clock else f"{clock}.0")
+    has_frames = clock.count(":") == 3  # noqa: PLR2004 - hours, minutes, seconds and a frame
+    return seconds_of(clock.rpartition(":")[0] if has_frames else clock)
 
 
 def _name(words: str) -> str:
@@ -151,7 +150,7 @@ def _without_spoken_times(lines: Sequence[_Line]) -> list[_Line]:
     return [
         _Line(found.get(at, each.words), each.at, each.end, each.strong, each.at_end)
         for at, each in enumerate(lines)
-        if found.get(at, "said") or each.at is not None
+        if found.get(at, "words") or each.at is not None
     ]
 
 
@@ -209,7 +208,7 @@ def _captions(lines: Sequence[tuple[str | None, _Line]]) -> Iterator[Caption]:
     end: float | None = None
     speaker: str | None = None
 
-    def said() -> Iterator[Caption]:
+    def finish() -> Iterator[Caption]:
         start = at or 0.0
         until = starts[0] if at is None else end or following.get(at, at)
         # TMP and STL write a line break as a bar.
@@ -227,16 +226,16 @@ def _captions(lines: Sequence[tuple[str | None, _Line]]) -> Iterator[Caption]:
         if line.at_end and not name:
             words.append(line.words)
             at = line.at
-            yield from said()
+            yield from finish()
             words.clear()
             continue
-        yield from said()
+        yield from finish()
         words.clear()
         at, end = line.at, line.end
         speaker = name or speaker
         if line.words:
             words.append(line.words)
-    yield from said()
+    yield from finish()
 
 
 def _counted(lines: Sequence[tuple[str | None, _Line]]) -> set[str]:

@@ -72,8 +72,8 @@ def captions_of(
     """Yield one caption for each voice in a marked-up text."""
     by_word = _WORD_TIME.search(raw) is not None
     voices = _VOICE.split(raw)
-    for name, said in zip([speaker, *voices[1::2]], voices[::2], strict=True):
-        plain = _TAG.sub("", _ANNOTATED_TAG.sub("", _LINE_BREAK.sub("\n", said)))
+    for name, text in zip([speaker, *voices[1::2]], voices[::2], strict=True):
+        plain = _TAG.sub("", _ANNOTATED_TAG.sub("", _LINE_BREAK.sub("\n", text)))
         shown = _ENTITY.sub(lambda match: html.unescape(match[0]), plain)
         lines = tuple(filter(None, map(one_line, _NEW_LINE.split(shown))))
         if lines or len(voices) == 1:
@@ -261,7 +261,7 @@ def _speakers_of(lines: Sequence[str]) -> set[str]:
 
 
 def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Caption]:
-    said: list[list[str]] = [[]]
+    parts: list[list[str]] = [[]]
     heads: list[tuple[str | None, bool]] = [(None, caption.new_turn)]
     for line in caption.lines:
         match, turn = _label(line), _TURN.match(line)
@@ -271,23 +271,23 @@ def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Ca
         elif is_turn and turn is not None:
             head, rest = (None, True), line[turn.end() :]
         else:
-            said[-1].append(line)
+            parts[-1].append(line)
             continue
-        if said[-1]:
-            said.append([])
+        if parts[-1]:
+            parts.append([])
             heads.append(head)
         else:
             heads[-1] = head
         if rest:
-            said[-1].append(rest)
+            parts[-1].append(rest)
     # The time of each part is proportional to its characters.
-    whole = sum(sum(map(len, lines)) for lines in said) or 1
+    whole = sum(sum(map(len, lines)) for lines in parts) or 1
     lasts = 0.0 if caption.start is None else caption.end - caption.start
     at = 0
-    for (name, is_new), lines in zip(heads, said, strict=True):
+    for (name, is_new), lines in zip(heads, parts, strict=True):
         start, end = caption.start, caption.end
         before, at = at, at + sum(map(len, lines))
-        if start is not None and len(said) > 1:
+        if start is not None and len(parts) > 1:
             start, end = (round(start + lasts * each / whole, 3) for each in (before, at))
         yield replace(
             caption, lines=tuple(lines), start=start, end=end, speaker=name, new_turn=is_new

@@ -300,7 +300,7 @@ class YouTubeTranscripts:
         return replace(again, reason=f"{again.reason} {through}")
 
     def _attempt(self, video_id: str, proxy: ProxyConfig | None) -> base.TranscriptAnswer:
-        spoken = None
+        translated_from = None
         with YouTubeSession(seconds=self.seconds, proxy=proxy, origin=self.origin) as session:
             try:
                 available = YouTubeTranscriptApi(http_client=session).list(video_id)
@@ -308,13 +308,13 @@ class YouTubeTranscripts:
                 if captions is None and self.translate:
                     source, target = choose_to_translate(available, self.languages)
                     if source is not None:
-                        captions, spoken = source.translate(target), source.language_code
+                        captions, translated_from = source.translate(target), source.language_code
                 if captions is None:
                     return self._none_fitting(video_id, available)
                 # The library reads only one of YouTube's formats; ours reads all.
                 with suppress(*_UNREAD):
                     captions.fetch()
-                said = parse_transcript(session.answers[_CAPTIONS_PATH].encode(), ".xml")
+                transcript = parse_transcript(session.answers[_CAPTIONS_PATH].encode(), ".xml")
             except NothingSaidError:
                 return base.Missing(f"Nothing is said in the captions of the video {video_id}.")
             except READING_ERRORS as error:
@@ -325,12 +325,14 @@ class YouTubeTranscripts:
             details = details_of(session.player, session.answers.get("/watch", ""))
         return base.Found(
             replace(
-                said,
+                transcript,
                 language=captions.language_code,
                 kind="generated" if captions.is_generated else "manual",
                 title=details.title,
             ),
-            provider="youtube" if spoken is None else f"youtube, translated from {spoken}",
+            provider="youtube"
+            if translated_from is None
+            else f"youtube, translated from {translated_from}",
             details=details,
         )
 
@@ -403,16 +405,16 @@ def details_of(player: Mapping[str, object], page: str) -> base.VideoDetails:
     with suppress(ValueError, RecursionError):
         if start := _IN_PAGE.search(page):
             in_page, _ = json.JSONDecoder().raw_decode(page, start.end())
-    told, shown = (_part(each, "videoDetails") for each in (player, in_page))
+    player_part, page_part = (_part(each, "videoDetails") for each in (player, in_page))
     micro, more = (
         _part(_part(each, "microformat"), "playerMicroformatRenderer") for each in (player, in_page)
     )
     days = (each.get(name) for name in ("publishDate", "uploadDate") for each in (micro, more))
     details = base.VideoDetails(
-        title=_words(told.get("title")) or _words(shown.get("title")),
-        channel=_words(told.get("author")) or _words(shown.get("author")),
-        duration_seconds=_seconds(told.get("lengthSeconds"))
-        or _seconds(shown.get("lengthSeconds")),
+        title=_words(player_part.get("title")) or _words(page_part.get("title")),
+        channel=_words(player_part.get("author")) or _words(page_part.get("author")),
+        duration_seconds=_seconds(player_part.get("lengthSeconds"))
+        or _seconds(page_part.get("lengthSeconds")),
         published_on=next(filter(None, map(_day, days)), None),
     )
     if details.duration_seconds and details.published_on:
