@@ -1,1 +1,1 @@
-"""Clients for pictures: where else a picture is, and what it says of itself."""
+"""Clients for pictures: reverse search, detectors, frames and metadata."""

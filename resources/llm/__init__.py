@@ -1,1 +1,1 @@
-"""Language model clients: typed requests in, typed answers with real usage out."""
+"""Clients of language models: typed requests, typed answers with their actual usage."""

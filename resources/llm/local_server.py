@@ -24,7 +24,6 @@ from typing import IO, Any
 LOCK, USERS, LOG = "server.lock", "users.lock", "server.log"
 CONTEXT_TOKENS = 2_048
 """Tokens of a slot: instructions, examples and one question need about half of them."""
-
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0
 

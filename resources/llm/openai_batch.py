@@ -31,7 +31,6 @@ from resources.llm.prompt import Message
 
 PRICE = 0.5
 """Share of the usual price."""
-
 _ENDPOINT: Final = "/v1/chat/completions"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _KEPT_SECONDS = 30 * 24 * 3_600  # How long the service keeps answers.

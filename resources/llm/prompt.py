@@ -20,7 +20,6 @@ _log = logging.getLogger(__name__)
 
 TRIM_MARK = " […]"
 """Marks a cut, so that the model knows that the text continues."""
-
 _FIRST_GUESS = 3.0
 """Bytes per token before the first lesson: fewer than prose has in most languages."""
 _REMEMBERED = 64

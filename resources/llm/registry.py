@@ -22,7 +22,6 @@ from resources.llm.base import EFFORTS, Effort
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 """The project's own registry."""
-
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 4

@@ -27,7 +27,6 @@ THOUGHT_TOKENS: dict[base.Effort, int] = {
     "max": 64_000,
 }
 """Tokens for thoughts in addition to the answer. Unused ones cost nothing."""
-
 _LIMIT_GROWTH = 4  # Factor by which the limit of a cut-off answer grows, once.
 _MAX_TOKENS = 120_000  # About the most that current models write.
 _LOOP, _LOOP_ROUNDS, _LOOP_ROUNDS_BUT_NUMBERS = 200, 3, 8

@@ -1,1 +1,1 @@
-"""Open models that are fetched when a person asks for them, and found by whoever loads them."""
+"""Open models: the manifest, and downloads on request."""

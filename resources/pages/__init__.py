@@ -1,1 +1,1 @@
-"""Page clients: fetching and text extraction."""
+"""Fetches pages and extracts their text."""

@@ -27,36 +27,31 @@ from resources.pages.hidden import drop_hidden
 
 MAX_ELEMENTS = 40_000
 """Limit for trafilatura, which would be too slow beyond; of larger pages the text is all blocks."""
-
 _LITTLE_TEXT = 250  # Below so many characters the plain blocks may replace trafilatura's result.
 _SHELL_TEXT = 100  # A page with scripts and fewer characters needs a browser.
 _MOUNT = "//div[@id='root' or @id='app' or @id='__next'][string-length(normalize-space()) < 20]"
 """The empty element that scripts fill with the page."""
-
 _REFRESH = "//meta[normalize-space(translate(@http-equiv, 'REFSH', 'refsh')) = 'refresh'][@content]"
-_LEADS = re.compile(r"\s*(\d{0,3})[.\d]*\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
+_REFRESH_TARGET = re.compile(
+    r"\s*(\d{0,3})[.\d]*\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE
+)
 """The seconds and the target of a refresh (HTML, section 4.2.5.3)."""
-
-_LEADING_SECONDS = 10  # A page that redirects sooner has no text for readers.
-_LEADING_SCRIPT = re.compile(
+_SOON_SECONDS = 10  # A page that redirects sooner has no text for readers.
+_REDIRECT_SCRIPT = re.compile(
     r"\blocation(?:\.href)?\s*=\s*[\"'][^\"']+[\"']\s*(?:[;)}]|$)"
     r"|\blocation\.(?:replace|assign)\(|\bforms?\b.{0,20}\.submit\(\)"
 )
-_LEADING_CODE, _LED_TEXT = 400, 1_500
+_REDIRECT_CODE, _REDIRECT_TEXT = 400, 1_500
 """Characters of scripts and of text up to which a redirecting script is all of the page."""
-
 _MARKUP_PER_CHARACTER = 500
 """Characters of markup per character of text, from which a page has too little text."""
-
-_OWN_WORDS_OF_AN_ITEM = 5
+_ITEM_TEXT = 5
 """Characters outside of links, from which a list item is no menu entry."""
-
-_STATED_FACTS = "//script[@type='application/ld+json']//text()"
+_JSON_LD = "//script[@type='application/ld+json']//text()"
 _NOT_FREE = re.compile(r"\"isAccessibleForFree\"\s{0,9}:\s{0,9}\"?false", re.IGNORECASE)
 _BEGINNING = 1_500
 """Characters up to which the text is only the beginning of an article that is not free (schema.org,
 isAccessibleForFree). Many such pages contain their whole text all the same."""
-
 _LITTLE_FOR_ITS_SIZE = 400  # Characters of text that are enough for a page of any size.
 
 _META_CHARSET = re.compile(
@@ -78,7 +73,7 @@ _WESTERN = frozenset({"cp1252", "latin_1"})
 # In these, text has many zero bytes; Western text in every second place.
 _WIDE = ("utf-16", "utf-32")
 # Codecs for host names, with quadratic time.
-_OF_HOSTS = frozenset({"idna", "punycode"})
+_HOST_CODECS = frozenset({"idna", "punycode"})
 _WIDE_ZEROS = 50
 _FOREIGN = re.compile("([^\0-\x7f]+)")
 _AS_BYTES = [
@@ -87,7 +82,6 @@ _AS_BYTES = [
 ]
 _DAMAGE_ALLOWED = 0.05
 """Share of a text's non-ASCII characters that may be unreadable in its declared charset."""
-
 _SAMPLE, _LOST_SHARE = 20_000, 0.02
 """Size of the sample in characters, and the share of lost ones that makes a text garbled."""
 _PROGRAM_TAGS = ("script", "style", "noscript", "template", "svg", "math", "iframe", "object")
@@ -162,7 +156,7 @@ def _decode_as(body: bytes, label: str) -> str | None:
     try:
         name = codecs.lookup(label.strip().strip("\"'")).name
         is_narrow = name.startswith(_WIDE) and body.count(0) < len(body) // _WIDE_ZEROS
-        if is_narrow or name in _OF_HOSTS:
+        if is_narrow or name in _HOST_CODECS:
             return None
         text = body.decode("cp1252" if name in _LATIN_LABELS else name, "replace")
     except (LookupError, ValueError):
@@ -198,9 +192,9 @@ def extract_html(html: str, url: str) -> Extract:
     title = page_title(tree)
     scripts = tree.find(".//script") is not None
     mounted = scripts and bool(tree.xpath(_MOUNT))
-    least_read = _least_read(tree, url)
+    least_text = _least_text(tree, url)
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
-    is_locked = _NOT_FREE.search("".join(tree.xpath(_STATED_FACTS))) is not None
+    is_locked = _NOT_FREE.search("".join(tree.xpath(_JSON_LD))) is not None
     drop_hidden(tree)
     plain = plain_text(tree)
     is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
@@ -215,31 +209,31 @@ def extract_html(html: str, url: str) -> Extract:
     least = min(_LITTLE_FOR_ITS_SIZE, len(html) // _MARKUP_PER_CHARACTER)
     is_shell = mounted and characters < _LITTLE_FOR_ITS_SIZE
     is_bare = is_shell or (scripts and characters < max(_SHELL_TEXT, least))
-    if characters < least_read or (obstacle is None and is_bare):
+    if characters < least_text or (obstacle is None and is_bare):
         obstacle = "needs a browser"
     elif obstacle is None and (is_headed or characters < max(1, least)):
         obstacle = "empty" if tree.find(".//img") is not None else "textless"
     return replace(page, text="", obstacle=obstacle) if obstacle else page
 
 
-def _least_read(tree: lxml.html.HtmlElement, url: str) -> float:
+def _least_text(tree: lxml.html.HtmlElement, url: str) -> float:
     """Return the least number of characters that make a page more than a redirect.
 
     Infinite if the page redirects at once, 0 if nothing redirects.
     """
     here, least = urldefrag(url).url, 0.0
     for meta in tree.xpath(_REFRESH):
-        leads = _LEADS.match(meta.get("content"))
-        if leads is not None:
-            is_soon = int(leads[1] or 0) <= _LEADING_SECONDS
-            away = urldefrag(urljoin(url, leads[2].strip())).url != here
+        refresh = _REFRESH_TARGET.match(meta.get("content"))
+        if refresh is not None:
+            is_soon = int(refresh[1] or 0) <= _SOON_SECONDS
+            away = urldefrag(urljoin(url, refresh[2].strip())).url != here
             if away and is_soon and next(meta.iterancestors("noscript"), None) is None:
                 return math.inf
             least = _LITTLE_FOR_ITS_SIZE
     code = "".join(tree.xpath("//script[not(@src)]//text() | //body/@onload"))
     has_files = bool(tree.xpath("//script[@src]"))
-    if len(code) <= _LEADING_CODE and not has_files and _LEADING_SCRIPT.search(code):
-        return _LED_TEXT
+    if len(code) <= _REDIRECT_CODE and not has_files and _REDIRECT_SCRIPT.search(code):
+        return _REDIRECT_TEXT
     return least
 
 
@@ -344,7 +338,7 @@ def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
     for item in tree.iter("li", "dd", "td"):
         links = list(item.iter("a"))
         linked = sum(len(link.text_content()) for link in links)
-        if links and len(item.text_content()) - linked >= _OWN_WORDS_OF_AN_ITEM:
+        if links and len(item.text_content()) - linked >= _ITEM_TEXT:
             for link in links:
                 link.drop_tag()
     for figure in tree.iter("figure", "figcaption"):

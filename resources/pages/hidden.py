@@ -17,7 +17,6 @@ import lxml.html
 UNSEEN_MARK: Final = "data-unseen"
 """Set by the browser: empty on an invisible element, `text` on an element whose own text has the
 colour of its background."""
-
 _UNSEEN = " | ".join(
     (
         "//template | //noscript | //noembed | //noframes | //object | //video | //audio",
@@ -35,34 +34,36 @@ _NEVER_HIDDEN = frozenset({"html", "body", "main"})
 _MAX_STYLE, _MAX_VALUE = 2_000, 200
 """Characters of an inline style, and of one value, that count."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_NOTHING = r"\+?(?:0+\.?0*|\.0+|\d\.?\d*e-\d+)(?:px|pt|r?em|%)?"
-_FAR = r"-\d{3,}(?:\.\d*)?(?:px|pt)|-\d{2,}(?:\.\d*)?(?:r?em|ch|cm|v[wh]|%)|\d{4,}px|\d{3,}v[wh]"
+_ZERO = r"\+?(?:0+\.?0*|\.0+|\d\.?\d*e-\d+)(?:px|pt|r?em|%)?"
+_AWAY = r"-\d{3,}(?:\.\d*)?(?:px|pt)|-\d{2,}(?:\.\d*)?(?:r?em|ch|cm|v[wh]|%)|\d{4,}px|\d{3,}v[wh]"
 _HIDING = {
     name: re.compile(pattern)
     for names, pattern in {
         "display": r"none|table-col.*|var\(.*",
         "visibility": "hidden|collapse",
-        "opacity": rf"-.*|{_NOTHING}|0?\.0\d*|[0-5]%",
+        "opacity": rf"-.*|{_ZERO}|0?\.0\d*|[0-5]%",
         "color -webkit-text-fill-color": r"transparent|rgba\([^)]*[, ]0?\.?0\d*\)",
-        "font-size": rf"{_NOTHING}|[0-4](?:\.\d+)?p[xt]|0?\.[0-2]\d*r?em",
+        "font-size": rf"{_ZERO}|[0-4](?:\.\d+)?p[xt]|0?\.[0-2]\d*r?em",
         "z-index": r"-\d.*",
         "font": r"0[/ a-z%].*",
         "letter-spacing": r"-(?:\d\d|[6-9]).*|-(?:[1-9]\d*|0?\.[4-9]\d*)r?em",
-        "text-indent margin margin-left margin-top padding-left": rf"(?:.* )?(?:{_FAR})(?: .*)?",
+        "text-indent margin margin-left margin-top padding-left": rf"(?:.* )?(?:{_AWAY})(?: .*)?",
         "text-decoration text-decoration-line": ".*line-through.*",
     }.items()
     for name in names.split()
 }
-_MOVING_TEXT = """
+_DISTORTING_TEXT = """
 clip clip-path mask mask-image -webkit-mask -webkit-mask-image transform translate rotate scale zoom
 filter content content-visibility -webkit-text-security
 """
-_MOVING = frozenset(_MOVING_TEXT.split())
+_DISTORTING = frozenset(_DISTORTING_TEXT.split())
 """Properties that cut, move, shrink or blur. Readable passages do not need them."""
-_UNMOVED = frozenset({"", "none", "normal", "auto", "visible", "initial", "inherit", "unset", "1"})
-_SIDES = re.compile(rf"(?:.* )?(?:{_FAR}|(?:calc|min|max)\(.*)(?: .*)?")
+_NO_EFFECT = frozenset(
+    {"", "none", "normal", "auto", "visible", "initial", "inherit", "unset", "1"}
+)
+_SIDES = re.compile(rf"(?:.* )?(?:{_AWAY}|(?:calc|min|max)\(.*)(?: .*)?")
 _CUT = re.compile("hidden|clip|scroll|paint|strict")
-_LITTLE = re.compile(rf"{_NOTHING}|[12]px")
+_TINY = re.compile(rf"{_ZERO}|[12]px")
 
 
 def drop_hidden(tree: lxml.html.HtmlElement) -> None:
@@ -92,7 +93,7 @@ def _hides(style: str) -> bool:
     sides = (declared.get(name, "") for name in ("left", "right", "top", "bottom", "inset"))
     return (
         any(name in declared and each.fullmatch(declared[name]) for name, each in _HIDING.items())
-        or any(declared[name] not in _UNMOVED for name in _MOVING & declared.keys())
-        or (_CUT.search(cut) is not None and any(map(_LITTLE.fullmatch, sizes)))
+        or any(declared[name] not in _NO_EFFECT for name in _DISTORTING & declared.keys())
+        or (_CUT.search(cut) is not None and any(map(_TINY.fullmatch, sizes)))
         or any(map(_SIDES.fullmatch, sides))
     )

@@ -23,7 +23,6 @@ import pypdf.errors
 MAX_PAGES = 150
 MAX_CHARACTERS = 1_000_000
 """Characters after which it reads no further page."""
-
 _MEMORY_BYTES = 2_000_000_000
 _LITTLE_TEXT = 100
 _FIRST_DAY = date(1993, 1, 1)

@@ -36,7 +36,6 @@ _PDF_START = b"%PDF-"
 _PDF_END = b"%%EOF"
 _PDF_WINDOW = 1_024
 """Bytes within which a PDF begins (Adobe's PDF Reference 1.7, appendix H.3, note 13)."""
-
 _DECLARED_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
 MARKUP = _DECLARED_MARKUP | {"text/plain", ""}
 _PERHAPS_PDF = frozenset(

@@ -266,7 +266,6 @@ class Wayback:
 
 TOKEN = "factible-assets"  # noqa: S105 - a product token (RFC 9309, section 2.2.1), no secret
 """The name of this client in a robots.txt."""
-
 _READ_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 kibibytes are parsed
 _MAX_BYTES = 4_000_000
 _Rules: TypeAlias = protego.Protego | str | None

@@ -1,1 +1,1 @@
-"""Rating sets and domain ages: who is held to be reliable, and since when a domain exists."""
+"""Reliability ratings and ages of domains."""

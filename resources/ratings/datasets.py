@@ -93,7 +93,7 @@ def _add(ratings: dict[str, ListedRating], found: ListedRating) -> None:
     ratings[found.domain] = min(held, found, key=lambda each: _LISTED_RATINGS.index(each.rating))
 
 
-# --- YAML, read strictly ------------------------------------------------------------------------
+# --- Strict YAML --------------------------------------------------------------------------------
 
 
 def _day(written: object) -> object:

@@ -1,1 +1,1 @@
-"""Search clients: live providers and the local archive."""
+"""Clients of search providers."""

@@ -1,1 +1,1 @@
-"""Transcript clients: files and video platforms."""
+"""Transcripts from files, recordings, podcasts and YouTube."""

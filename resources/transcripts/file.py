@@ -15,7 +15,6 @@ from resources.transcripts.tracks import INVISIBLE, Caption, timed_text, with_sp
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Limit of a file. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
-
 _MARKUP = re.compile(r"\s*(?:<(?:\?xml|!|[a-z][\w:.-]*[\s/>])|\{\\rtf)", re.IGNORECASE)
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html|cite|time|p|div|article|section)\b", re.IGNORECASE)
 _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-9]+")

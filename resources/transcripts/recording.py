@@ -27,7 +27,6 @@ MAX_HOURS: Final = 6
 """Limit of a recording: each hour of sound takes 0.12 GB of memory."""
 MODELS: Final = ("whisper", "whisper-en")
 """The models of the manifest that recognise speech, in order of preference."""
-
 _REPORT_SECONDS: Final = 15.0
 _RATE: Final = 16_000
 _CHUNK_SECONDS, _CUT_SECONDS, _FRAME_SECONDS = 600, 30, 0.25

@@ -144,7 +144,7 @@ def _without(caption: Caption, count: int) -> Caption:
     return replace(caption, lines=tuple(lines))
 
 
-def without_loops(items: Sequence[Item], words: Callable[[Item], str]) -> list[Item]:
+def without_repetitions(items: Sequence[Item], words: Callable[[Item], str]) -> list[Item]:
     """Keep one of three or more repetitions in a row, an error of speech recognisers.
 
     The repeated part has up to four items and at least three words.
@@ -168,9 +168,9 @@ def without_loops(items: Sequence[Item], words: Callable[[Item], str]) -> list[I
     return kept
 
 
-def _unlooped(caption: Caption) -> Caption:
+def _without_repetition(caption: Caption) -> Caption:
     sentences = _SENTENCE_END.split(" ".join(caption.lines))
-    once = without_loops(sentences, str)
+    once = without_repetitions(sentences, str)
     return caption if len(once) == len(sentences) else replace(caption, lines=(" ".join(once),))
 
 
@@ -311,8 +311,10 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
     timed = any(each.start is not None for each in ordered)
     once = undo_rolling(ordered) if timed else ordered
     spoken = with_speakers([each for each in once if each.lines])
-    spoken = [_unlooped(each) for each in spoken if each.lines]
-    spoken = without_loops(spoken, lambda each: f"{' '.join(each.lines)} {each.speaker or ''}")
+    spoken = [_without_repetition(each) for each in spoken if each.lines]
+    spoken = without_repetitions(
+        spoken, lambda each: f"{' '.join(each.lines)} {each.speaker or ''}"
+    )
     cues = list[base.Cue]()
     speaker: str | None = None
     for caption in _without_credits(spoken):

@@ -43,7 +43,6 @@ from resources.transcripts.youtube_ids import is_video_id
 ORIGIN = "https://www.youtube.com"
 MAX_BYTES = 20_000_000
 """Limit of one answer. A watch page has 1 to 2 MB, the captions of three hours 0.5 MB."""
-
 _CONNECT_SECONDS = 10.0
 _READ_SECONDS = 15.0
 _MAX_REDIRECTS = 5

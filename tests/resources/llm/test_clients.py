@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, SecretStr
 
+from factible_assets.services.reasoning import model_clients, plan_models
+from factible_assets.settings import Settings
 from resources.llm.base import ModelOutageError, ModelRequest, Part
-from resources.llm.clients import ModelClients
+from resources.llm.clients import ModelClients, slots_of
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry, RegistryError
-from tests.resources.llm.servers import CANARY, CHAT, PATIENT, ask, bodies, say
-from tests.servers import MisbehavingServer, hang
+from tests.resources.llm.servers import CANARY, CHAT, PATIENT, Gate, ask, bodies, say
+from tests.servers import Behaviour, MisbehavingServer, hang, respond, respond_json
 
 
 class Searches(BaseModel):
@@ -99,3 +102,52 @@ async def test_a_model_is_made_once_and_an_unknown_one_is_refused(
         assert models.model("gpt-4o") is models.model("gpt-4o", provider="openai")
         with pytest.raises(RegistryError, match="did you mean"):
             models.model("gpt-40")
+
+
+# --- Slots of a local server --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+async def test_concurrent_requests_do_not_exceed_the_slots_of_a_local_server(
+    server: MisbehavingServer, tmp_path: Path, slots: int
+) -> None:
+    gate = Gate(say("openai", after=0.05))
+    server.on(CHAT["openai"], gate)
+    server.on("/props", respond_json({"total_slots": slots, "model_path": "x.gguf"}))
+    settings = Settings.model_validate(
+        {
+            "home": tmp_path,
+            "model": "openai/own-model",
+            "openai_base_url": f"http://127.0.0.1:{server.port}/v1",
+            "openai_api_key": SecretStr("k"),
+        }
+    )
+    async with model_clients(settings, plan_models(settings)) as clients:
+        model = clients.model("own-model", provider="openai")
+        answers = await asyncio.gather(*(model.complete(ask()) for _ in range(6)))
+    assert gate.most == slots
+    # Waiting in our own queue is not part of the latency.
+    assert max(each.calls[-1].latency_seconds for each in answers) < 6 * 0.05
+    assert [each.path for each in server.asked].count("/props") == 1
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        respond("no such page", status=404),
+        respond("<html>"),
+        respond_json([1]),
+        respond_json({"total_slots": "four"}),
+        respond_json({"total_slots": 0}),
+    ],
+)
+async def test_a_server_without_slots_has_unknown_slots(
+    server: MisbehavingServer, behaviour: Behaviour
+) -> None:
+    server.on("/props", behaviour)
+    assert await slots_of(f"http://127.0.0.1:{server.port}/v1") is None
+
+
+async def test_remote_or_missing_servers_have_unknown_slots() -> None:
+    assert await slots_of("https://api.openai.com/v1") is None
+    assert await slots_of("http://127.0.0.1:9/v1") is None

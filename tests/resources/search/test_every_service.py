@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
@@ -318,3 +319,36 @@ async def test_merged_hits_keep_the_names_of_their_providers(
         "https://both.example/page": {"serper", "searxng"},
     }
     assert hits["https://both.example/page"].snippet == "Words."
+
+
+async def test_an_outage_of_one_leaves_the_answer_of_the_other(
+    server: MisbehavingServer, http: HttpClient
+) -> None:
+    server.on("/good/search", respond_json({"results": [{"url": "http://a.example/"}]}))
+    server.on("/bad/search", respond(status=500))
+    bad = SerperSearch(http, api_key="k", base_url="http://s.example/bad")
+    good = SearxngSearch(http, base_url="http://s.example/good")
+    answers = await MergedSearch([bad, good]).search(SearchRequest("q", limit=3))
+    assert [(answer.provider, answer.outcome) for answer in answers] == [
+        ("serper", "outage"),
+        ("searxng", "ok"),
+    ]
+
+
+async def test_all_providers_are_asked_at_once() -> None:
+    meeting = asyncio.Barrier(3)
+
+    class Waiting:
+        async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+            await meeting.wait()
+            return (SearchAnswer("waiting", "ok"),)
+
+    answers = await MergedSearch([Waiting(), Waiting(), Waiting()]).search(
+        SearchRequest("q", limit=1)
+    )
+    assert len(answers) == 3
+
+
+def test_a_search_without_providers_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one search provider"):
+        MergedSearch([])

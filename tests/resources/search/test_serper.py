@@ -10,7 +10,7 @@ from resources.http import HttpClient
 from resources.network_guard import NameTable, NetworkGuard
 from resources.search.providers import SerperSearch
 from tests.resources.search.asking import ask
-from tests.servers import MisbehavingServer, respond, respond_json
+from tests.servers import MisbehavingServer, respond_json
 
 KEY = "canary-4711"
 NOW = datetime(2025, 6, 15, tzinfo=UTC)
@@ -99,20 +99,6 @@ async def test_nothing_found_is_an_answer_and_no_outage(
     server.on("/search", respond_json({"organic": []}))
     answer = await ask(serper)
     assert (answer.outcome, answer.hits, answer.reason) == ("ok", (), None)
-
-
-async def test_searches_share_a_connection(server: MisbehavingServer, serper: SerperSearch) -> None:
-    server.on("/search", respond_json(ANSWER))
-    for page in (1, 2, 3):
-        await ask(serper, page=page)
-    assert server.connections == 1
-
-
-async def test_a_passing_failure_is_asked_again(
-    server: MisbehavingServer, serper: SerperSearch
-) -> None:
-    server.on("/search", respond(status=502), respond_json(ANSWER))
-    assert (await ask(serper)).outcome == "ok"
 
 
 async def test_a_configured_service_on_a_private_network_is_reachable(
