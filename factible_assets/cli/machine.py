@@ -315,7 +315,7 @@ def models_calibrate(
 
 async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
     async with Hub(settings.model_hub) as hub:
-        files = await hub.ask_offer(model)
+        files = await hub.find_files(model)
         size = sum(each.bytes for each in files)
         note(f"{model.title}: {model.purpose}")
         note(f"  licence  {model.licence}")

@@ -92,7 +92,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def ask_offer(self, model: base.ManifestModel) -> list[OfferedFile]:
+    async def find_files(self, model: base.ManifestModel) -> list[OfferedFile]:
         """Return the sizes, digests and addresses of a model's files.
 
         Raises ModelPullError if the hub does not answer, restricts access to a file, offers a
@@ -101,7 +101,9 @@ class Hub(AbstractAsyncContextManager["Hub"]):
         files = []
         for spec in model.files:
             url = f"{self._base}/{model.repo}/resolve/{model.revision}/{quote(spec.path)}"
-            headers = await self._repeat(partial(self._announced, url, spec.path), spec.path)
+            headers = await self._retry_until_done(
+                partial(self._announced, url, spec.path), spec.path
+            )
             named = headers.get("x-repo-commit", model.revision)
             if named != model.revision:
                 raise base.ModelPullError(
@@ -117,10 +119,10 @@ class Hub(AbstractAsyncContextManager["Hub"]):
 
         Raises ModelPullError on failure, TooLargeError if the file is longer than announced.
         """
-        ask = partial(self._continue, file, part, progress)
-        await self._repeat(ask, file.path, reached=lambda: base.size_of(part))
+        ask = partial(self._resume, file, part, progress)
+        await self._retry_until_done(ask, file.path, reached=lambda: base.size_of(part))
 
-    async def _continue(self, file: OfferedFile, part: Path, progress: Progress) -> None:
+    async def _resume(self, file: OfferedFile, part: Path, progress: Progress) -> None:
         """Request the missing rest of a file once, and write as much of it as arrives."""
         if base.size_of(part) > file.bytes:
             part.unlink()  # noqa: ASYNC240 - fast, between two requests
@@ -151,8 +153,8 @@ class Hub(AbstractAsyncContextManager["Hub"]):
         if base.size_of(part) < file.bytes:
             raise http.OutageError("it broke off in the middle of the file")
 
-    async def _repeat(
-        self, ask: Callable[[], Awaitable[Done]], what: str, reached: Callable[[], int] = lambda: 0
+    async def _retry_until_done(
+        self, ask: Callable[[], Awaitable[Done]], path: str, reached: Callable[[], int] = lambda: 0
     ) -> Done:
         """Ask until there is an answer. Progress resets the number of allowed failures."""
         failures, best = 0, reached()
@@ -162,19 +164,19 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             except http.UnavailableError as error:
                 if isinstance(error, http.TooLargeError):
                     raise
-                raise base.ModelPullError(f"{what}: {error.reason}.") from error
+                raise base.ModelPullError(f"{path}: {error.reason}.") from error
             except http.OutageError as error:
                 now = reached()
                 failures, best = (1, now) if now > best else (failures + 1, best)
                 pause = self._retry.delay(failures) if error.pause is None else error.pause
                 if failures >= self._retry.attempts or pause > self._retry.max_retry_after_seconds:
                     raise base.ModelPullError(
-                        f"{self.host} did not give {what}: {error}. Check the network and pull "
+                        f"{self.host} did not give {path}: {error}. Check the network and pull "
                         "again; it resumes the download."
                     ) from error
             await asyncio.sleep(pause)
 
-    async def _announced(self, url: str, what: str) -> Mapping[str, str]:
+    async def _announced(self, url: str, path: str) -> Mapping[str, str]:
         """Return the headers about a file, following redirects until they announce a large file.
 
         The storage of large files does not answer HEAD requests.
@@ -187,14 +189,14 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             } | announced
             target = response.redirect()
             if "x-linked-etag" in announced or target is None:
-                self._check_status(response, what)
+                self._check_status(response, path)
                 return {**response.headers, **announced}
             url = str(target)
         raise base.ModelPullError(
-            f"{self.host} redirects more than {_MAX_REDIRECTS} times for {what}."
+            f"{self.host} redirects more than {_MAX_REDIRECTS} times for {path}."
         )
 
-    def _check_status(self, response: http.Response, what: str) -> None:
+    def _check_status(self, response: http.Response, path: str) -> None:
         status = response.status
         if status < HTTPStatus.BAD_REQUEST:
             return
@@ -203,14 +205,14 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             failure.pause = http.retry_after_seconds(response.headers)
             raise failure
         closed = (
-            f"{self.host} requires an account for {what}, or does not have it ({status}). Fetch "
+            f"{self.host} requires an account for {path}, or does not have it ({status}). Fetch "
             "the model by hand, or name another hub in FACTIBLE_MODEL_HUB."
         )
         missing = (
-            f"{self.host} does not have {what} (404). A newer version of factible may know its new "
+            f"{self.host} does not have {path} (404). A newer version of factible may know its new "
             "place."
         )
-        refused = f"{self.host} refused to give {what} ({status})."
+        refused = f"{self.host} refused to give {path} ({status})."
         raise base.ModelPullError({401: closed, 403: closed, 404: missing}.get(status, refused))
 
 

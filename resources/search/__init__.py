@@ -1,1 +1,1 @@
-"""Clients of search providers."""
+"""Clients of search providers and of archives of fact checks."""

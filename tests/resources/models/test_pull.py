@@ -42,7 +42,7 @@ def hub(server: MisbehavingServer) -> FakeHub:
 
 async def pull(hub: FakeHub, home: Path, model: ManifestModel = MODEL) -> Receipt:
     async with Hub(hub.url, retry=QUICK, read_seconds=1.0) as line:
-        return await pull_model(home, line, model, await line.ask_offer(model))
+        return await pull_model(home, line, model, await line.find_files(model))
 
 
 def with_weights(**known: object) -> ManifestModel:
@@ -74,7 +74,7 @@ async def test_a_model_is_fetched_whole_with_a_receipt(hub: FakeHub, tmp_path: P
 
 async def test_an_offer_names_size_and_digests_and_fetches_no_file(hub: FakeHub) -> None:
     async with Hub(hub.url) as line:
-        offer = await line.ask_offer(MODEL)
+        offer = await line.find_files(MODEL)
     assert sum(file.bytes for file in offer) == len(WEIGHTS) + len(TOKENIZER) + len(CONFIG)
     assert {asked.method for asked in hub.server.asked} == {"HEAD"}
     assert hub.asked("cdn") == 0
@@ -226,13 +226,13 @@ async def test_a_hub_that_fails_is_named_with_the_remedy(
     line = Hub(f"http://127.0.0.1:{server.port}", retry=QUICK, read_seconds=0.2)
     async with line:
         with pytest.raises(ModelPullError, match="did not give onnx/model"):
-            await line.ask_offer(MODEL)
+            await line.find_files(MODEL)
 
 
 async def test_a_hub_that_does_not_listen_is_a_sentence() -> None:
     async with Hub("http://127.0.0.1:9", retry=QUICK) as line:
         with pytest.raises(ModelPullError, match="Check the network"):
-            await line.ask_offer(MODEL)
+            await line.find_files(MODEL)
 
 
 @pytest.mark.parametrize(
