@@ -68,12 +68,12 @@ from factible_assets.exchange.importing import import_corpus
 from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.plain import PlainReader
-from factible_assets.records import Claim, Query, Video
 from factible_assets.runs.launch import run_video
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import EvidenceDraft
 from factible_assets.stages.urls import canonical_url
 from resources.archive.store import Archive
+from tests.reasoners.material import CLAIM, QUERY, VIDEO
 from warehouse.store import Warehouse
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "quality.md"
@@ -115,37 +115,13 @@ class Engine:
     reader: PageReader
 
     def read(self, claim: GivenClaim) -> list[EvidenceDraft | None]:
-        asked = _CLAIM.model_copy(update={"text": claim.text})
+        asked = CLAIM.model_copy(update={"text": claim.text})
 
         async def read_all() -> list[EvidenceDraft | None]:
-            read = [
-                self.reader.read_evidence(_VIDEO, asked, _QUERY, each) for each in claim.sources
-            ]
+            read = [self.reader.read_evidence(VIDEO, asked, QUERY, each) for each in claim.sources]
             return [each.value for each in await asyncio.gather(*read)]
 
         return asyncio.run(read_all())
-
-
-_VIDEO = Video(video_id="given", title="Given")
-_CLAIM = Claim(
-    claim_id="given",
-    video_id="given",
-    rank=1,
-    text="Given",
-    importance=1.0,
-    extraction_confidence=1.0,
-    basis="given",
-)
-_QUERY = Query(
-    query_id="given",
-    claim_id="given",
-    video_id="given",
-    rank=1,
-    text="given",
-    query_type="direct",
-    priority=1,
-    basis="embedded",
-)
 
 
 def engine() -> Engine:

@@ -58,8 +58,8 @@ from resources.llm.backend import Batching
 from resources.pages.base import FetchedPage
 from resources.search.base import SearchRequest
 from resources.transcripts.base import VideoDetails
-from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import ScriptedModel
+from tests.reasoners.material import CLAIM, PAGE, QUERY, VIDEO, transcript
 from tests.resources.llm import batches
 from tests.resources.llm.servers import CANARY as CANARY_KEY
 from tests.resources.llm.servers import CHAT, openai_answer

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
-from factible_assets.records import Transcript, Video
+from factible_assets.records import Transcript
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.ports import ClaimFinder, Judge, QueryWriter, Vote
-from tests.reasoners.readers.test_page import CLAIM
-
-VIDEO = Video(video_id="v1", title="Sugar and children")
+from tests.reasoners.material import CLAIM, VIDEO
 
 
 async def test_it_finds_claims_words_queries_and_words_a_verdict() -> None:

@@ -34,12 +34,8 @@ def _write(
 
 
 def test_all_four_types_are_written() -> None:
-    assert {query.query_type for query in _write(GARLIC)} == {
-        "direct",
-        "alternative",
-        "source",
-        "context",
-    }
+    types = {query.query_type for query in _write(GARLIC)}
+    assert types == {"direct", "alternative", "source", "context"}
 
 
 def test_the_direct_query_keeps_numbers_years_and_abbreviations_whole() -> None:
@@ -47,14 +43,8 @@ def test_the_direct_query_keeps_numbers_years_and_abbreviations_whole() -> None:
     assert {"90%", "2016", "U.S.", "Garlic", "cancer"} <= set(words)
 
 
-@pytest.mark.parametrize("limit", [2, 3, 5, 8])
-def test_the_second_query_seeks_the_opposite(limit: int) -> None:
-    assert [query.seeks_opposite for query in _write(GARLIC, limit)[:2]] == [False, True]
-
-
-def test_no_more_queries_are_written_than_asked_for() -> None:
-    assert len(_write(GARLIC, 1)) == 1
-    assert len(_write(GARLIC, 3)) == 3
+def test_the_second_query_seeks_the_opposite() -> None:
+    assert [query.seeks_opposite for query in _write(GARLIC, 2)] == [False, True]
 
 
 def test_priorities_ascend_from_1_to_5() -> None:
@@ -102,11 +92,11 @@ def test_no_query_of_keywords_says_a_word_twice(text: str) -> None:
         "It was the worst of all. This is what they did.",
     ],
 )
-def test_what_cannot_be_asked_whole_is_not_asked(text: str) -> None:
+def test_a_claim_without_a_complete_clause_gets_no_question(text: str) -> None:
     assert not [query for query in _write(text) if query.text.endswith("?")]
 
 
-def test_of_a_compound_claim_a_whole_clause_is_asked() -> None:
+def test_the_question_of_a_compound_claim_is_a_whole_clause() -> None:
     (question,) = [query.text for query in _write(GROWTH) if query.text.endswith("?")]
     assert question.endswith("the population of Texas increased by 4 million people?")
 
@@ -151,12 +141,12 @@ def test_any_claim_gets_distinct_queries_that_are_not_empty(text: str, limit: in
     assert limit == 1 or any(query.seeks_opposite for query in queries)
 
 
-def test_what_a_figure_counts_is_asked_for_in_every_query() -> None:
+def test_every_query_names_the_counted_things() -> None:
     text = "The one million immigrants granted residence each year sponsor their relatives."
     assert all("immigrants" in query.text for query in _write(text, 3))
 
 
-def test_words_of_degree_are_asked_with_what_they_belong_to() -> None:
+def test_words_of_degree_stay_with_their_word_or_are_dropped() -> None:
     text = "Princeton researchers, using the most recently available data, counted relatives."
     assert "most" not in _write(text, 1)[0].text.replace("most recently", "").split()
     assert "over" not in _write("A law lets the president take over radio stations.", 1)[0].text

@@ -23,18 +23,7 @@ def test_every_word_is_found_at_its_own_offsets(text: str) -> None:
 
 def test_abbreviations_figures_and_contractions_are_one_word_each() -> None:
     words = [word.norm for word in tokenise("In the U.S. 3.5% don’t pay $1,000 for long-term care")]
-    assert words == [
-        "in",
-        "the",
-        "u.s.",
-        "3.5%",
-        "don't",
-        "pay",
-        "$1,000",
-        "for",
-        "long-term",
-        "care",
-    ]
+    assert " ".join(words) == "in the u.s. 3.5% don't pay $1,000 for long-term care"
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerOutageError
 from resources.llm.base import ContextTooLongError, ModelOutageError
-from tests.reasoners.llm.material import VIDEO, reasoner, transcript
 from tests.reasoners.llm.scripted import ScriptedModel, report, staged, take_apart
+from tests.reasoners.material import VIDEO, reasoner, transcript
 
 SAID = (
     "so um sugar makes children hyperactive and i have studied this at yale for ten years and in "
@@ -85,13 +85,13 @@ async def test_a_credential_is_capped_unless_the_thesis_is_about_expertise() -> 
     assert (await only(credential, expertise=True)).importance == 0.9
 
 
-async def test_what_does_not_bear_on_the_thesis_is_capped() -> None:
+async def test_a_claim_off_the_thesis_is_capped() -> None:
     aside = stated("Sugar makes children hyperactive.", bears_on_thesis=False)
     assert (await only(aside)).importance == 0.25
 
 
 @pytest.mark.parametrize("kind", ["opinion", "prediction", "question"])
-async def test_what_cannot_be_checked_is_left_out(kind: str) -> None:
+async def test_statements_that_cannot_be_checked_are_dropped(kind: str) -> None:
     found = await drafts(answer(stated("Sugar makes children hyperactive.", kind=kind)))
     assert found.claims == ()
 
@@ -106,9 +106,7 @@ async def test_what_cannot_be_checked_is_left_out(kind: str) -> None:
         ("The video discusses how important sugar and children are.", False),
     ],
 )
-async def test_what_the_video_does_is_no_claim_and_what_it_says_is_one(
-    said: str, kept: bool
-) -> None:
+async def test_statements_about_the_video_are_no_claims(said: str, kept: bool) -> None:
     other = stated(
         "In 2019 the average child ate forty kilos.", "the average child ate forty kilos"
     )
@@ -120,7 +118,7 @@ async def test_what_the_video_does_is_no_claim_and_what_it_says_is_one(
     ]
 
 
-async def test_where_a_model_only_tells_of_the_video_the_engine_finds_the_claims() -> None:
+async def test_the_embedded_engine_replaces_a_model_that_only_describes_the_video() -> None:
     about = stated("The video presents the journey of sugar.", "It is about sugar and its journey.")
     found = await drafts(answer(about, thesis="Sugar travels."))
     assert "Sugar makes children hyperactive." in [claim.text for claim in found.claims]
@@ -131,7 +129,7 @@ async def test_where_a_model_only_tells_of_the_video_the_engine_finds_the_claims
     assert (found.claims, found.basis, found.refused) == ((), None, 1)
 
 
-async def test_a_claim_that_the_video_does_not_make_is_left_out() -> None:
+async def test_an_invented_claim_is_dropped() -> None:
     invented = stated(
         "The moon landing was filmed in Nevada by Stanley Kubrick.", "moon nevada film"
     )
@@ -152,7 +150,7 @@ async def test_a_claim_is_placed_where_its_source_was_said() -> None:
     )
 
 
-async def test_lengths_are_kept_in_code() -> None:
+async def test_the_code_enforces_lengths() -> None:
     long = " ".join(["word"] * 45)
     claim = await only(stated(f"Sugar makes children hyperactive. {long}.", context=long))
     assert claim.text == "Sugar makes children hyperactive."
@@ -164,7 +162,7 @@ async def test_lengths_are_kept_in_code() -> None:
     assert len(found.thesis.split()) == 25
 
 
-async def test_paraphrases_are_left_out_but_not_contraries_nor_other_figures() -> None:
+async def test_paraphrases_are_dropped_but_not_opposites_or_other_figures() -> None:
     found = await drafts(
         answer(
             stated("Sugar makes children hyperactive.", importance=0.95),
@@ -178,20 +176,6 @@ async def test_paraphrases_are_left_out_but_not_contraries_nor_other_figures() -
         "Sugar never makes children hyperactive.",
         "Sugar makes 3 children hyperactive.",
     ]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("The new vaccine is safe for children.", "The new vaccine is unsafe for children."),
-        ("Prices in the country rose last year.", "Prices in the country fell last year."),
-        ("The law mostly helps older women.", "The law mostly helps older men."),
-        ("Dogs kill more people than sharks.", "Sharks kill more people than dogs."),
-        ("Zucker macht Kinder hyperaktiv.", "Zucker macht Kinder nicht hyperaktiv."),
-    ],
-)
-def test_opposite_claims_are_two_claims(one: str, other: str) -> None:
-    assert not says_the_same(one, other)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +216,7 @@ async def test_a_claim_that_says_more_than_its_source_is_refused_and_counted(inv
         ("a lamp isn’t safe in water", "A lamp is safe in water.", "A lamp is unsafe in water."),
     ],
 )
-async def test_a_claim_that_leaves_out_the_denial_of_its_source_is_refused_and_counted(
+async def test_a_claim_without_the_denial_of_its_source_is_refused_and_counted(
     said: str, turned: str, kept: str
 ) -> None:
     found = await drafts(answer(stated(turned, said), stated(kept, said)), text=f"Well, {said}.")
@@ -250,21 +234,21 @@ async def test_a_claim_that_leaves_out_the_denial_of_its_source_is_refused_and_c
         "salt does not raise it but sugar raises blood pressure",
     ],
 )
-async def test_a_negation_of_something_else_takes_no_claim_away(said: str) -> None:
+async def test_a_negation_of_something_else_refuses_no_claim(said: str) -> None:
     claim = stated("Sugar raises blood pressure.", said)
     found = await drafts(answer(claim), text=f"Well, {said}.")
     assert [each.text for each in found.claims] == [claim["text"]]
 
 
-def test_two_claims_with_different_figures_are_two_claims() -> None:
-    assert says_the_same("Prices rose by 5 percent in May.", "In May prices rose by 5 percent")
-    assert not says_the_same("Prices rose by 5 percent in May.", "Prices rose by 6 percent in May.")
-    assert not says_the_same("Prices did rise in May of it.", "Prices did not rise in May of it.")
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("The new vaccine is safe for children.", "The new vaccine is unsafe for children."),
+        ("Prices in the country rose last year.", "Prices in the country fell last year."),
+        ("Prices rose by 5 percent in May.", "Prices rose by 6 percent in May."),
+        ("The law mostly helps older women.", "The law mostly helps older men."),
+        ("Dogs kill more people than sharks.", "Sharks kill more people than dogs."),
+        ("Zucker macht Kinder hyperaktiv.", "Zucker macht Kinder nicht hyperaktiv."),
         ("Kolesterol er farlig for hjertet.", "Kolesterol er ikke farlig for hjertet."),
         ("Şeker çocuklar için zararlı değil.", "Şeker çocuklar için zararlı."),  # noqa: RUF001
         ("Сахар вреден для детей.", "Сахар не вреден для детей."),  # noqa: RUF001
@@ -274,8 +258,9 @@ def test_two_claims_with_different_figures_are_two_claims() -> None:
         ("糖对儿童有害。", "糖对儿童没有害。"),
     ],
 )
-def test_a_negation_makes_another_claim_in_any_language(one: str, other: str) -> None:
+def test_opposite_claims_are_two_claims_in_any_language(one: str, other: str) -> None:
     assert not says_the_same(one, other)
+    assert says_the_same(one, f"{one.rstrip('.')}!")
 
 
 async def test_the_drafts_become_located_claims_of_the_stage() -> None:
@@ -377,7 +362,7 @@ async def test_a_window_that_fails_is_an_outage_with_the_calls_of_all_windows() 
     assert len(outage.value.calls) > 1
 
 
-async def test_a_transcript_that_is_too_long_for_the_model_is_cut_smaller() -> None:
+async def test_windows_that_exceed_the_context_are_halved() -> None:
     class Narrow(ScriptedModel):
         async def complete(self, question: Any) -> Any:
             if sum(len(part.text) for part in question.parts) > 2_500:

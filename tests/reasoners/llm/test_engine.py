@@ -9,17 +9,8 @@ from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError, WithCalls
 from resources.llm.base import ModelCall, ModelOutageError, RefusedError
-from tests.reasoners.llm.material import (
-    CLAIM,
-    DENIAL_AT,
-    PAGE,
-    QUERY,
-    VERDICT,
-    VIDEO,
-    row,
-    transcript,
-)
 from tests.reasoners.llm.scripted import Script, ScriptedModel, report, staged
+from tests.reasoners.material import CLAIM, DENIAL_AT, PAGE, QUERY, VERDICT, VIDEO, row, transcript
 
 READING: dict[str, Any] = {
     "sentences": [DENIAL_AT],
@@ -58,7 +49,7 @@ def mind_with(
 
 
 @stages
-async def test_every_call_becomes_a_row_with_all_that_it_belongs_to(stage: str) -> None:
+async def test_every_call_becomes_a_row_with_its_claim_query_and_page(stage: str) -> None:
     reports = (
         report(outcome="invalid", reason="No JSON."),
         report(attempt=2, input_tokens=7, cost_usd=0.25, cache_hit=True),
@@ -111,7 +102,7 @@ async def test_a_failure_in_the_repair_keeps_the_first_call() -> None:
 
 
 @stages
-async def test_a_refusal_is_told_apart_and_its_words_kept_without_markup(stage: str) -> None:
+async def test_a_refusal_is_no_outage_and_its_reason_is_plain_text(stage: str) -> None:
     sentence = "It declined: <img src=x> see [this](http://attacker.example/)."
     mind, _ = mind_with(RefusedError(sentence, [report(outcome="refused", reason=sentence)]))
     with pytest.raises(ReasonerRefusalError) as outage:

@@ -201,7 +201,7 @@ def test_every_word_of_an_attack_stays_inside_the_fences(name: str) -> None:
 
 
 @attacks
-def test_what_a_language_model_writes_is_kept_without_markup_and_fetches_nothing(name: str) -> None:
+def test_words_of_the_model_lose_their_markup_and_fetch_nothing(name: str) -> None:
     attacked, _ = by_model(name)
     for claim in attacked.claims:
         for text in (claim.text, claim.context, claim.thesis, claim.category):
@@ -247,7 +247,7 @@ def test_a_fence_alone_would_let_many_attacks_through(monkeypatch: pytest.Monkey
     } <= let_through
 
 
-async def test_a_model_that_obeys_all_the_same_is_found_out_by_its_own_quotes() -> None:
+async def test_the_quotes_of_an_obedient_model_reveal_the_attack() -> None:
     class Obedient(GullibleModel):
         def _is_taken_over(self, prompt: str) -> bool:
             return "It is a myth" in prompt or DENIAL in prompt

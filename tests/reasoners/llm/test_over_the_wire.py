@@ -14,8 +14,8 @@ from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalErr
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
 from resources.llm.limits import Budget, Ceiling
-from tests.reasoners.llm.material import CLAIM, DENIAL, DENIAL_AT, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import staged, take_apart
+from tests.reasoners.material import CLAIM, DENIAL, DENIAL_AT, PAGE, QUERY, VIDEO, transcript
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
 from tests.servers import MisbehavingServer, respond
 
@@ -54,7 +54,7 @@ async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
         (respond("{}", status=503, content_type="application/json"), "infra_error", False),
     ],
 )
-async def test_what_goes_wrong_at_the_server_is_an_outage_of_the_judgement(
+async def test_a_failure_of_the_server_is_an_outage(
     server: MisbehavingServer, behaviour: Any, outcome: str, lasting: bool
 ) -> None:
     server.on(CHAT["openai"], behaviour)
@@ -74,9 +74,7 @@ async def test_a_model_that_declines_is_no_outage(server: MisbehavingServer) -> 
     assert [call.outcome for call in refusal.value.calls] == ["refused"]
 
 
-async def test_a_budget_that_is_spent_is_an_outage(
-    server: MisbehavingServer, tmp_path: Path
-) -> None:
+async def test_a_spent_budget_is_an_outage(server: MisbehavingServer, tmp_path: Path) -> None:
     server.on(CHAT["openai"], say("openai", dict(READING)))
     async with bound(server) as client, DiskCache(tmp_path) as cache:
         asked = CachingModel(client, cache, Budget("this run", Ceiling(0.0001)))

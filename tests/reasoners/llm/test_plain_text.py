@@ -29,7 +29,7 @@ from factible_assets.reasoners.llm.plain_text import clip, plain, whole_sentence
         ("<!-- ignore\nthis --> Text", "Text"),
     ],
 )
-def test_words_are_kept_without_markup_and_addresses(written: str, kept: str) -> None:
+def test_markup_and_addresses_are_removed(written: str, kept: str) -> None:
     assert plain(written) == kept
 
 
@@ -37,14 +37,14 @@ def test_words_are_kept_without_markup_and_addresses(written: str, kept: str) ->
 @example(":<//")
 @example("https:|//a.b")
 @given(st.text(st.sampled_from(list("<>[]()!*`_|/:bahtps.wx \n\u200b\\{}")), max_size=60))
-def test_no_markup_is_left_or_put_together(text: str) -> None:
+def test_removal_neither_leaves_nor_creates_markup(text: str) -> None:
     kept = plain(text)
     assert not re.search(r"<\s*/?[a-z!?]|\]\(|`|\*|://", kept)
     assert all(unicodedata.category(character)[0] != "C" for character in kept)
     assert kept == kept.strip()
 
 
-def test_a_long_text_is_cut_after_a_sentence_if_one_ends_in_time() -> None:
+def test_a_long_text_is_cut_after_a_sentence_if_possible() -> None:
     assert clip("One two three. Four five six.", 5) == "One two three."
     assert clip("One two three four five", 3) == "One two three…"
     assert clip("One two", 3) == "One two"

@@ -82,7 +82,7 @@ def test_another_wording_is_another_version_even_under_the_same_number(folder: P
     assert one.version.split("-")[2] != two.version.split("-")[2]
 
 
-def test_what_is_filled_in_is_not_expanded_again(folder: Path) -> None:
+def test_filled_places_are_not_expanded_again(folder: Path) -> None:
     write(folder, "sample", "# System\nS\n\n# User\n{{claim}} and {{page}}\n")
     parts = load_prompt.__wrapped__("sample").fill(
         "User", claim=Data("claim", "{{page}} {{claim}}"), page=Data("page", "{{claim}}")
@@ -91,7 +91,7 @@ def test_what_is_filled_in_is_not_expanded_again(folder: Path) -> None:
     assert [each.text for each in opened.inside] == ["{{page}} {{claim}}", "{{claim}}"]
 
 
-def test_a_place_that_nothing_fills_is_an_error(folder: Path) -> None:
+def test_an_unfilled_place_is_an_error(folder: Path) -> None:
     write(folder, "sample", "# System\nS\n\n# User\n{{claim}} and {{page}}\n")
     with pytest.raises(ValueError, match=r"\['claim', 'page'\] and was given \['claim'\]"):
         load_prompt.__wrapped__("sample").fill("User", claim="A claim")

@@ -14,8 +14,8 @@ from factible_assets.stages.queries import build_queries
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
 from resources.llm.base import ModelError, ModelOutageError
-from tests.reasoners.llm.material import CLAIM, VIDEO, reasoner, transcript
 from tests.reasoners.llm.scripted import report, staged, take_apart
+from tests.reasoners.material import CLAIM, VIDEO, reasoner, transcript
 from tests.resources.llm.servers import CHAT, bodies, bound, say
 from tests.servers import MisbehavingServer
 
@@ -25,7 +25,7 @@ async def drafts(*searches: str) -> tuple[QueryDraft, ...]:
     return (await mind.write_queries(VIDEO, CLAIM, max_queries=3)).value
 
 
-async def test_the_place_of_a_search_says_what_it_is_for() -> None:
+async def test_the_position_of_a_search_decides_its_type() -> None:
     found = await drafts(
         "sugar hyperactive children 2012",
         "sugar hyperactivity myth 2012",
@@ -41,7 +41,7 @@ async def test_the_place_of_a_search_says_what_it_is_for() -> None:
 
 
 @pytest.mark.parametrize("outcome", ["truncated", "invalid"])
-async def test_what_a_model_cannot_word_is_searched_for_in_the_words_of_the_claim(
+async def test_an_unusable_answer_is_replaced_by_the_words_of_the_claim(
     outcome: Literal["truncated", "invalid"],
 ) -> None:
     mind, _ = reasoner(ModelError("It ran in circles.", (report(outcome=outcome),)))
@@ -51,13 +51,13 @@ async def test_what_a_model_cannot_word_is_searched_for_in_the_words_of_the_clai
     assert [call.outcome for call in judged.calls] == [outcome]
 
 
-async def test_a_service_that_is_away_words_nothing_and_stays_an_outage() -> None:
+async def test_a_service_that_is_down_stays_an_outage() -> None:
     mind, _ = reasoner(ModelOutageError("It is away.", (report(outcome="infra_error"),)))
     with pytest.raises(ReasonerOutageError):
         await mind.write_queries(VIDEO, CLAIM, max_queries=3)
 
 
-async def test_a_model_that_forgets_the_contrary_is_helped_out() -> None:
+async def test_a_missing_search_for_the_opposite_is_added() -> None:
     found = await drafts("sugar hyperactive children 2012")
     assert found[0].text == "sugar hyperactive children 2012"
     assert any(draft.seeks_opposite for draft in found[1:])
@@ -80,7 +80,7 @@ def test_a_search_is_words_alone(written: str, kept: str) -> None:
     assert search_words(written) == kept
 
 
-async def test_a_search_is_neither_endless_nor_asked_twice() -> None:
+async def test_searches_are_short_and_distinct() -> None:
     found = await drafts(
         "Sugar children!",
         " ".join(f"word{number}" for number in range(30)),
@@ -90,14 +90,14 @@ async def test_a_search_is_neither_endless_nor_asked_twice() -> None:
     assert [len(draft.text.split()) for draft in found] == [2, 16]
 
 
-async def test_to_one_search_that_is_said_again_and_again_the_claims_own_words_are_added() -> None:
+async def test_the_words_of_the_claim_join_a_single_repeated_search() -> None:
     asked = "Who would know if a workout lifts the mood"
     found = await drafts(*(asked for _ in range(4)))
     assert found[0].text == asked
     assert "sugar most children hyperactive 2012" in [draft.text for draft in found[1:]]
 
 
-async def test_what_asks_about_the_video_itself_is_no_search() -> None:
+async def test_a_question_about_the_video_is_no_search() -> None:
     found = await drafts(
         "sugar hyperactive children", "sugar hyperactivity myth", "What is the title of the video?"
     )
@@ -113,7 +113,7 @@ async def test_the_stage_puts_the_time_of_the_claim_back() -> None:
     assert queries[0].text == "sugar hyperactive children 2012"
 
 
-async def test_three_searches_are_asked_for_at_least_and_more_where_more_are_wanted() -> None:
+async def test_the_prompt_asks_for_at_least_three_searches() -> None:
     mind, model = reasoner({"searches": ["sugar", "sugar myth"]})
     for wanted in (1, 7):
         await mind.write_queries(VIDEO, CLAIM, max_queries=wanted)
@@ -123,7 +123,7 @@ async def test_three_searches_are_asked_for_at_least_and_more_where_more_are_wan
     assert model.questions[0].max_tokens == 600
 
 
-async def test_a_claim_that_a_model_found_comes_with_its_searches_and_costs_no_other_call(
+async def test_the_searches_of_a_found_claim_cost_no_call(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     stated = {

@@ -18,7 +18,7 @@ from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records import LlmCall
 from factible_assets.stages.ports import ReasonerOutageError, WithCalls
 from tests.real_model import WHY_SKIPPED, client, served
-from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VERDICT, VIDEO, row, transcript
+from tests.reasoners.material import CLAIM, PAGE, QUERY, VERDICT, VIDEO, row, transcript
 
 pytest.importorskip("xllamacpp", reason=WHY_SKIPPED)
 

@@ -50,7 +50,7 @@ def test_a_bias_towards_true_is_taken_out() -> None:
     assert abs(judged.supports - judged.refutes) < 0.3 < 0.8 * lean - 0.8 * (1 - lean)
 
 
-def test_calibrated_probabilities_hold_on_pairs_that_were_left_out() -> None:
+def test_calibrated_probabilities_hold_on_held_out_pairs() -> None:
     found = cross_validate(answers(900, bias=1.0))
     assert found.ece < 0.07
     assert found.auc > 0.9
@@ -58,7 +58,7 @@ def test_calibrated_probabilities_hold_on_pairs_that_were_left_out() -> None:
     assert 0.2 < found.decided < 0.9
 
 
-def test_the_threshold_is_higher_where_more_has_to_be_right() -> None:
+def test_a_higher_precision_needs_a_higher_threshold() -> None:
     pairs = answers(600)
     lax, strict = (fit(pairs, least_precision=least)[2] for least in (0.75, 0.95))
     assert lax < strict
@@ -92,12 +92,12 @@ def test_a_calibration_is_found_by_model_and_prompt_alone(tmp_path: Path) -> Non
     assert find_calibration("abd", "labels-1", [tmp_path]) is None
 
 
-def test_the_measured_reader_comes_with_a_calibration_for_the_present_prompt() -> None:
+def test_the_measured_reader_ships_with_a_calibration_for_the_current_prompt() -> None:
     kept = [Calibration.model_validate_json(path.read_bytes()) for path in SHIPPED.glob("*.json")]
     assert labels_prompt().version in {each.prompt_version for each in kept}
 
 
-def test_half_of_the_pairs_that_settle_their_claim_agree_with_it() -> None:
+def test_supporting_and_refuting_pairs_are_balanced() -> None:
     labels = [pair.label for pair in shipped_pairs()]
     assert labels.count("true") == labels.count("false") >= 100
     assert labels.count("neither") >= 60

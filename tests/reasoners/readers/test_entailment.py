@@ -222,7 +222,7 @@ def test_a_missing_file_is_named_with_the_remedy(folder: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
-def test_a_file_that_is_not_what_it_should_be_is_a_sentence(folder: Path, name: str) -> None:
+def test_a_wrong_file_is_refused_with_a_sentence(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"this is something else")
     with pytest.raises(SetupError, match="cannot be used"):
         OnnxInference(folder).infer([("yes", "no")])
@@ -245,7 +245,7 @@ def test_a_model_with_more_scores_than_labels_is_refused(tmp_path: Path) -> None
         {"id2label": {"zero": "entailment"}},
     ],
 )
-def test_labels_without_names_are_refused_rather_than_guessed(config: object) -> None:
+def test_labels_without_names_are_refused(config: object) -> None:
     with pytest.raises(ValueError, match=r"label|zero"):
         read_labels(config)
 

@@ -107,7 +107,7 @@ async def test_a_page_takes_the_side_of_its_likeliest_label() -> None:
     assert said.bearing > 0.9
 
 
-async def test_the_sentence_that_says_so_most_clearly_is_quoted() -> None:
+async def test_the_clearest_sentence_is_quoted() -> None:
     said = await read(Scripted(by("eyes that work", AGAINST, SILENT)))
     (span,) = said.quotes
     assert PAGE[slice(*span)] == "All bats have eyes that work, and some of them see colours."
@@ -136,21 +136,21 @@ async def test_a_sentence_that_clearly_says_the_opposite_outweighs_its_page() ->
     assert PAGE[slice(*span)] == "All bats have eyes that work, and some of them see colours."
 
 
-async def test_a_page_stays_unclear_where_its_clearest_sentence_leans_the_other_way() -> None:
+async def test_a_page_is_unclear_if_its_clearest_sentence_leans_the_other_way() -> None:
     leaning: Chances = {"true": 0.15, "false": 0.75, "neither": 0.1}
     said = await read(Scripted(page_for_sentence_against(leaning)))
     assert (said.stance, said.confidence, said.quotes) == ("unclear", 0.0, ())
     assert len(said.calls) > 1
 
 
-async def test_two_sentences_are_asked_about_alone_where_one_carries_the_side() -> None:
+async def test_two_sentences_get_their_own_question() -> None:
     model = Scripted(lambda _: AGAINST)
     said = await read(model)
     assert len(model.asked) == len(said.calls) == 3
     assert said.prompt_version == labels_prompt().version
 
 
-async def test_a_third_sentence_is_asked_about_where_the_first_two_do_not_carry_the_side() -> None:
+async def test_a_third_sentence_gets_a_question_if_the_first_two_take_no_side() -> None:
     model = Scripted(lambda source: AGAINST if source == PAGE.replace("\n", " ") else SILENT)
     said = await read(model)
     assert said.stance == "refutes"
@@ -164,31 +164,31 @@ async def test_a_model_without_calibration_is_never_sure() -> None:
     assert said.confidence <= 0.5
 
 
-async def test_the_name_says_who_reads_and_whether_it_is_calibrated() -> None:
+async def test_the_name_shows_the_model_and_its_calibration() -> None:
     model, embedder = Scripted(lambda _: FOR), TfidfEmbedder()
     assert LabelReader(model, CALIBRATED, embedder).name == "labels by scripted"
     assert LabelReader(model, None, embedder).name == "labels by scripted (not calibrated)"
 
 
-async def test_a_snippet_is_read_where_there_is_no_page_and_never_quoted() -> None:
+async def test_the_snippet_replaces_a_missing_page_and_is_never_quoted() -> None:
     said = await read(Scripted(lambda _: AGAINST), "", snippet="Bats have eyes that work.")
     assert (said.stance, said.in_page, said.quotes) == ("refutes", False, ())
 
 
-async def test_nothing_is_asked_where_there_is_nothing_to_read() -> None:
+async def test_a_page_without_text_costs_no_question() -> None:
     model = Scripted(lambda _: FOR)
     assert (await read(model, "")).bearing == 0.0
     assert model.asked == []
 
 
-async def test_the_title_is_told_apart_from_what_can_be_quoted() -> None:
+async def test_the_title_cannot_be_quoted() -> None:
     model = Scripted(lambda _: FOR)
     said = await read(model, title="Bats and blindness")
     assert all("Title: Bats and blindness\nSource: " in each for each in model.asked)
     assert all("blindness" not in PAGE[slice(*span)] for span in said.quotes)
 
 
-async def test_an_outage_is_told_with_the_calls_that_were_made() -> None:
+async def test_an_outage_carries_the_calls_so_far() -> None:
     class Failing(Scripted):
         async def ask(self, *args: Any, **kwargs: Any) -> LabelChances:
             found = await super().ask(*args, **kwargs)

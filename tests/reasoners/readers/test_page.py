@@ -13,30 +13,10 @@ from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.reasoners.readers.plain import PlainReader
-from factible_assets.records import Claim, Query, Video
 from factible_assets.stages.ports import EvidenceDraft, EvidenceReader, PageExcerpt
+from tests.reasoners.material import PLAIN_CLAIM, QUERY, VIDEO
 from tests.shared_data import shared_data
 
-VIDEO = Video(video_id="v1", title="Sugar and children")
-CLAIM = Claim(
-    claim_id="c1",
-    video_id="v1",
-    rank=1,
-    text="Sugar makes children hyperactive.",
-    importance=0.9,
-    extraction_confidence=0.8,
-    basis="embedded",
-)
-QUERY = Query(
-    query_id="q1",
-    claim_id="c1",
-    video_id="v1",
-    rank=1,
-    text="sugar hyperactive children",
-    query_type="direct",
-    priority=1,
-    basis="embedded",
-)
 REVIEW = (
     "A review of the literature\n"
     "Parents often expect a change of mood after a birthday party, and many report one to their "
@@ -56,12 +36,12 @@ async def read(
     text: str,
     snippet: str = "",
     *,
-    claim: str = CLAIM.text,
+    claim: str = PLAIN_CLAIM.text,
     title: str = "A page",
 ) -> EvidenceDraft | None:
     page = PageExcerpt("https://a.example/", title, snippet, text)
-    said = CLAIM.model_copy(update={"text": claim})
-    return (await reader.read_evidence(VIDEO, said, QUERY, page)).value
+    asked = PLAIN_CLAIM.model_copy(update={"text": claim})
+    return (await reader.read_evidence(VIDEO, asked, QUERY, page)).value
 
 
 async def test_a_denial_is_read_with_a_verbatim_quote(reader: PageReader) -> None:
@@ -77,9 +57,7 @@ async def test_a_page_on_something_else_is_none(reader: PageReader) -> None:
     assert await read(reader, other) is None
 
 
-async def test_a_page_that_touches_the_claim_without_settling_it_is_unclear_with_a_quote(
-    reader: PageReader,
-) -> None:
+async def test_a_page_on_the_claim_without_a_side_is_unclear_and_quoted(reader: PageReader) -> None:
     text = "Parents wonder whether sugar makes children hyperactive, and ask their doctor about it."
     draft = await read(reader, text)
     assert draft is not None
@@ -123,7 +101,7 @@ async def test_a_title_that_names_the_subject_makes_a_page_relevant(reader: Page
     assert unnamed is None or named.relevance > unnamed.relevance
 
 
-async def test_a_silent_page_is_read_by_its_snippet_without_quotes(reader: PageReader) -> None:
+async def test_the_snippet_of_a_silent_page_is_not_quoted(reader: PageReader) -> None:
     other = "Sugar is sold in the museum's shop. Tickets for children are sold at the door."
     draft = await read(reader, other, "Sugar does not make children hyperactive.")
     assert draft is not None
@@ -133,27 +111,23 @@ async def test_a_silent_page_is_read_by_its_snippet_without_quotes(reader: PageR
 
 
 @dataclass(frozen=True)
-class Told:
-    """A reader that says what it is told to."""
+class FixedReader:
+    """A reader with a fixed answer."""
 
     reading: PageReading
-    name: str = "told"
+    name: str = "fixed"
 
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         return self.reading
 
 
 @pytest.mark.parametrize(("bearing", "is_kept"), [(0.9, True), (0.1, False)])
-async def test_a_reader_that_tells_the_bearing_of_a_page_decides_whether_it_is_kept(
+async def test_the_bearing_that_a_reader_reports_decides_whether_a_page_is_kept(
     bearing: float, is_kept: bool
 ) -> None:
-    told = PageReader(minilm(), Told(PageReading(bearing=bearing)), "labels")
+    fixed = PageReader(minilm(), FixedReader(PageReading(bearing=bearing)), "labels")
     text = "Parents wonder whether sugar makes children hyperactive, and ask their doctor about it."
-    assert (await read(told, text) is not None) == is_kept
-
-
-async def test_reading_twice_gives_the_same(reader: PageReader) -> None:
-    assert await read(reader, REVIEW) == await read(reader, REVIEW)
+    assert (await read(fixed, text) is not None) == is_kept
 
 
 async def test_the_event_loop_stays_free_while_a_large_page_is_read(reader: PageReader) -> None:

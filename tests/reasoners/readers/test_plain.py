@@ -69,7 +69,7 @@ async def read(claim: str, page: str, *, title: str = "", snippet: str = "") -> 
         ),
     ],
 )  # fmt: skip
-async def test_a_page_that_uses_the_words_of_the_claim_takes_its_side(
+async def test_a_page_with_the_words_of_the_claim_takes_a_side(
     claim: str, page: str, stance: str, ground: str
 ) -> None:
     said = await read(claim, page)
@@ -111,9 +111,7 @@ async def test_a_pronoun_stands_for_the_subject_that_the_title_names() -> None:
         ("Antibiotics kill the viruses that cause colds.", "Colds are caused by viruses."),
     ],
 )
-async def test_other_words_reports_conditions_and_restrictions_leave_a_claim_unclear(
-    claim: str, page: str
-) -> None:
+async def test_reports_conditions_and_restrictions_are_unclear(claim: str, page: str) -> None:
     assert await read(claim, page) == PageReading()
 
 
@@ -149,7 +147,7 @@ async def test_a_rating_before_or_after_the_claim_decides(page: str) -> None:
         "Bats are not blind. FALSE",
     ],
 )
-async def test_a_remark_that_is_no_known_rating_takes_no_side(page: str) -> None:
+async def test_an_unknown_remark_takes_no_side(page: str) -> None:
     assert (await read(BATS, page)).stance == "unclear"
 
 
@@ -158,14 +156,14 @@ async def test_a_denial_outweighs_the_claim_that_the_page_repeats() -> None:
     assert (await read(BATS, page)).stance == "refutes"
 
 
-async def test_the_snippet_decides_only_where_the_page_is_silent_and_is_not_quoted() -> None:
+async def test_the_snippet_decides_only_for_a_silent_page() -> None:
     silent = await read(BATS, "The museum opens at nine.", snippet="Bats are not blind.")
     assert (silent.stance, silent.in_page, silent.quotes) == ("refutes", False, ())
     both = await read(BATS, "Bats are not blind.", snippet="Bats are blind.")
     assert (both.stance, both.in_page) == ("refutes", True)
 
 
-async def test_a_quote_is_the_place_of_the_sentence_that_decides() -> None:
+async def test_the_quote_is_the_deciding_sentence() -> None:
     page = "Bats fly.\n\nBats are not blind. They hear very well."
     ((start, end),) = (await read(BATS, page)).quotes
     assert page[start:end] == "Bats are not blind."
@@ -184,7 +182,7 @@ async def test_a_quote_is_the_place_of_the_sentence_that_decides() -> None:
         ("", None),
     ],
 )
-def test_a_short_text_is_a_rating_only_if_the_whole_of_it_is(text: str, stance: str | None) -> None:
+def test_only_a_whole_short_text_is_a_rating(text: str, stance: str | None) -> None:
     assert rating_of(text) == stance
 
 
@@ -201,7 +199,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-async def test_hostile_text_costs_time_in_proportion_to_its_length(unit: str) -> None:
+async def test_hostile_text_takes_linear_time(unit: str) -> None:
     """Ten times the text may cost thirty times the processor time, not a hundred times."""
 
     async def seconds(length: int) -> float:

@@ -61,7 +61,7 @@ def halves() -> tuple[list[LabelledPair], list[LabelledPair]]:
     return one, other
 
 
-async def test_it_reads_pairs_well_that_its_calibration_has_not_seen(model: LabelModel) -> None:
+async def test_it_reads_held_out_pairs_well(model: LabelModel) -> None:
     question = LabelQuestion(model, labels_prompt())
     seen, held_out = [await answer_pairs(question, pairs) for pairs in halves()]
     supports, refutes, threshold = fit(seen)

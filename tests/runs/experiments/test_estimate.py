@@ -17,7 +17,7 @@ from factible_assets.runs.experiments.estimate import Estimate, estimate
 from factible_assets.runs.experiments.runner import run_experiment
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Arrivals
-from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, reasoner
+from tests.reasoners.material import CLAIM, PAGE, QUERY, VIDEO, reasoner
 from tests.runs.experiments.material import Machine, corpora_of, experiment_of, settings_in
 from tests.warehouse.samples import write_asset
 from warehouse.rows import Stamp

@@ -46,7 +46,7 @@ def _extract(text: str, limit: int = 5, embedder: Embedder | None = None) -> Cla
     )
 
 
-def test_statements_of_fact_are_taken_and_talk_is_left() -> None:
+def test_facts_become_claims_and_talk_does_not() -> None:
     texts = " ".join(claim.text for claim in _extract(TALK).claims)
     assert "Finland" in texts
     for talk in ("subscribe", "Hello", "love the smell", "What do you think", "amazing"):
@@ -64,7 +64,7 @@ def test_talk_is_no_claim_however_many_are_asked_for() -> None:
     ]
 
 
-def test_claims_stand_in_the_raw_text_at_their_offsets() -> None:
+def test_offsets_of_claims_index_the_raw_text() -> None:
     for claim in _extract(TALK).claims:
         assert claim.char_start is not None
         assert claim.char_end is not None
@@ -78,11 +78,7 @@ def test_claims_come_in_order_of_importance_within_range() -> None:
     assert all(0 <= importance <= 1 for importance in importances)
 
 
-def test_no_more_claims_are_given_than_asked_for() -> None:
-    assert len(_extract(TALK, limit=2).claims) == 2
-
-
-def test_the_same_fact_in_other_words_is_given_once() -> None:
+def test_a_fact_in_other_words_is_one_claim() -> None:
     assert sum("95 milligrams" in claim.text for claim in _extract(TALK, limit=10).claims) == 1
 
 
@@ -90,10 +86,6 @@ def test_claims_do_not_overlap() -> None:
     spans = sorted((c.char_start or 0, c.char_end or 0) for c in _extract(TALK, limit=10).claims)
     assert spans
     assert all(left[1] <= right[0] for left, right in pairwise(spans))
-
-
-def test_no_thesis_is_claimed_because_none_is_sure() -> None:
-    assert _extract(TALK).thesis is None
 
 
 GERMAN = (
@@ -104,7 +96,7 @@ GERMAN = (
 
 
 @pytest.mark.parametrize("text", [GERMAN, "地球的温度在过去一百年里上升了一度多。" * 4])
-def test_a_transcript_in_another_language_is_declined_instead_of_ranked_by_noise(text: str) -> None:
+def test_a_transcript_in_another_language_is_refused(text: str) -> None:
     with pytest.raises(ReasonerRefusalError, match="not in English"):
         _extract(text)
 
@@ -113,11 +105,7 @@ def test_a_transcript_without_words_has_neither_thesis_nor_claims() -> None:
     assert _extract("[Music] [Applause]") == ClaimDrafts(thesis=None, claims=())
 
 
-def test_the_same_transcript_gives_the_same_claims() -> None:
-    assert _extract(TALK) == _extract(TALK)
-
-
-def test_a_claim_that_points_back_carries_the_sentence_before_it() -> None:
+def test_a_claim_with_a_pronoun_has_the_sentence_before_it_as_context() -> None:
     text = "Sulphur is released by a crushed clove. These vapours kill 90 percent of bacteria."
     contexts = {claim.text: claim.context for claim in _extract(text).claims}
     assert contexts["These vapours kill 90 percent of bacteria."] == (
@@ -125,7 +113,7 @@ def test_a_claim_that_points_back_carries_the_sentence_before_it() -> None:
     )
 
 
-def test_the_words_of_a_sentence_are_counted_by_what_they_tell() -> None:
+def test_the_words_of_a_sentence_are_counted_by_kind() -> None:
     counts = count_words("I think they say that 3 of these 10 rivers are dry in 2020.")
     assert (counts.numbers, counts.first_person, counts.pointing) == (2, True, 3)
     assert count_words("It kills bacteria.").needs_context
@@ -134,7 +122,7 @@ def test_the_words_of_a_sentence_are_counted_by_what_they_tell() -> None:
 
 
 @pytest.mark.parametrize("asked", ["Is garlic healthy?", "why is garlic healthy", "does it help"])
-def test_a_question_is_told_with_and_without_its_mark(asked: str) -> None:
+def test_a_question_is_recognised_without_its_mark(asked: str) -> None:
     assert count_words(asked).is_question
     assert not count_words("what we see is that garlic is healthy").is_question
 
@@ -175,29 +163,28 @@ def test_the_category_follows_from_figures_years_and_comparison() -> None:
         ("Coffee raises blood pressure.", "Coffee lowers blood pressure."),
     ],
 )
-def test_a_denial_another_figure_and_a_contrast_are_claims_of_their_own(
-    one: str, other: str
-) -> None:
+def test_denials_other_figures_and_contrasts_are_different_claims(one: str, other: str) -> None:
     assert not says_the_same(one, other)
     talk = f"{one} The river Rhine flows through Germany and the Netherlands. {other}"
     assert {one, other} <= {claim.text for claim in _extract(talk, limit=5).claims}
 
 
-def test_other_words_for_the_same_figure_say_the_same() -> None:
+def test_the_same_figure_in_other_words_is_the_same_claim() -> None:
     assert says_the_same(
         "A cup of coffee contains about 95 milligrams of caffeine.",
         "The average cup of coffee holds roughly 95 milligrams of caffeine.",
     )
 
 
-def test_the_claims_that_are_more_than_asked_for_are_counted() -> None:
+def test_claims_beyond_the_limit_are_counted() -> None:
     everything = _extract(TALK, limit=50)
     some = _extract(TALK, limit=2)
     assert everything.left_out == 0
+    assert len(some.claims) == 2
     assert some.left_out >= len(everything.claims) - 2 > 0
 
 
-# --- Who says it ----------------------------------------------------------------------------------
+# --- Withdrawn statements -----------------------------------------------------------------------
 
 
 def _withdrawn(said: str) -> list[str]:
@@ -215,9 +202,7 @@ def _withdrawn(said: str) -> list[str]:
         "Goldfish forget everything: false.",
     ],
 )
-def test_what_the_listener_may_think_and_what_a_label_calls_untrue_is_not_the_speakers(
-    said: str,
-) -> None:
+def test_beliefs_of_the_listener_and_labelled_myths_are_withdrawn(said: str) -> None:
     assert _withdrawn(f"{said} Carp live for decades.") == [said]
 
 
@@ -225,7 +210,7 @@ def test_what_the_listener_may_think_and_what_a_label_calls_untrue_is_not_the_sp
     "denial",
     ["But no.", "No, they learn quickly.", "Wrong!", "That's not true.", "They don't.", "A myth."],
 )
-def test_what_the_next_sentence_denies_is_not_the_speakers(denial: str) -> None:
+def test_a_statement_before_a_bare_denial_is_withdrawn(denial: str) -> None:
     said = "Goldfish forget everything within three seconds."
     assert said in _withdrawn(f"{said} {denial} Carp live for decades.")
     claims = _extract(f"Carp live for 30 years. {said} {denial}").claims
@@ -243,7 +228,7 @@ def test_what_the_next_sentence_denies_is_not_the_speakers(denial: str) -> None:
         "They do not live long in a bowl.",
     ],
 )
-def test_what_only_looks_like_a_denial_takes_nothing_back(after: str) -> None:
+def test_other_negations_withdraw_nothing(after: str) -> None:
     assert _withdrawn(f"Goldfish forget everything within three seconds. {after}") == []
 
 
@@ -251,7 +236,7 @@ def _parts(raw: str) -> list[str]:
     return [write_claim(raw, part) for part in independent_parts(raw, Sentence(raw, 0, len(raw)))]
 
 
-def test_a_sentence_comes_apart_where_a_statement_ends() -> None:
+def test_a_compound_sentence_splits_into_statements() -> None:
     assert _parts("Every parent knows why: sugar makes children hyperactive.") == [
         "Every parent knows why.",
         "Sugar makes children hyperactive.",
@@ -272,11 +257,11 @@ def test_a_sentence_comes_apart_where_a_statement_ends() -> None:
         "It is not the sugar, but the fat makes people ill.",
     ],
 )
-def test_what_depends_on_the_words_before_does_not_come_apart_from_them(said: str) -> None:
+def test_dependent_parts_stay_with_their_sentence(said: str) -> None:
     assert all(said.startswith(part.rstrip(".")) for part in _parts(said))
 
 
-def test_a_part_stands_for_its_sentence_where_the_rest_is_talk() -> None:
+def test_a_part_replaces_its_sentence_if_the_rest_is_talk() -> None:
     said = (
         "Every parent has watched a birthday party turn into a riot, and every parent knows why: "
         "sugar makes children hyperactive. The river Rhine flows through the Netherlands."
@@ -291,7 +276,7 @@ def _written(raw: str) -> str:
     return write_claim(raw, trim(raw, Sentence(raw, 0, len(raw))))
 
 
-def test_words_that_only_introduce_a_statement_are_left_out_one_after_another() -> None:
+def test_introductory_words_are_removed() -> None:
     raw = "So, you know, it turns out that the Romans drank sea water."
     sentence = trim(raw, Sentence(raw, 0, len(raw)))
     assert write_claim(raw, sentence) == "The Romans drank sea water."
@@ -314,7 +299,7 @@ def test_words_that_only_introduce_a_statement_are_left_out_one_after_another() 
         "It turns out to be the largest of all lakes.",
     ],
 )
-def test_words_that_belong_to_the_statement_stay(raw: str) -> None:
+def test_words_of_the_statement_stay(raw: str) -> None:
     assert trim(raw, Sentence(raw, 0, len(raw))).start == 0
 
 
@@ -333,14 +318,12 @@ def test_words_that_belong_to_the_statement_stay(raw: str) -> None:
         ("and they said “it is over.", "They said it is over."),
     ],
 )
-def test_a_claim_has_a_capital_a_full_stop_and_nothing_beside_the_statement(
-    raw: str, written: str
-) -> None:
+def test_a_claim_has_a_capital_and_a_full_stop(raw: str, written: str) -> None:
     assert _written(raw) == written
 
 
 @given(st.text(alphabet=st.sampled_from("the river um, runs not 3.5 :;\u2014?!so"), max_size=200))
-def test_between_its_edges_a_claim_has_all_words_of_its_speaker(raw: str) -> None:
+def test_a_claim_keeps_all_words_between_its_edges(raw: str) -> None:
     span = Sentence(raw, 0, len(raw))
     said = [word for word in raw.split() if word.strip(".,") != "um"]
     claim = write_claim(raw, trim(raw, span)).strip('."?').casefold()
@@ -351,7 +334,7 @@ def test_between_its_edges_a_claim_has_all_words_of_its_speaker(raw: str) -> Non
 
 
 @given(st.text(max_size=400), st.integers(1, 8))
-def test_any_text_gives_claims_within_limits_or_none(text: str, limit: int) -> None:
+def test_claims_of_any_text_stay_within_limits(text: str, limit: int) -> None:
     try:
         drafts = _extract(text or " ", limit=limit)
     except ReasonerRefusalError:
@@ -364,40 +347,15 @@ def test_any_text_gives_claims_within_limits_or_none(text: str, limit: int) -> N
         assert 0 <= claim.char_start < claim.char_end <= len(text)
 
 
-HOSTILE = [
-    "A" * 20,
-    "A. ",
-    "A ",
-    " " * 50,
-    "\n",
-    ".",
-    "?!",
-    "\u2026",
-    "[",
-    "(applause",
-    ">>",
-    "and ",
-    "so, ",
-    "a:",
-    "a;",
-    ", because ",
-    " - ",
-    "no ",
-    "million ",
-    "one point ",
-    "hundred and ",
-    "1,000",
-    "$1.",
-    "\u201c",
-    "you know, ",
-    "Dr. ",
-    "DR SMITH 9 ",
-    "SAYS JANE DOE SMITH 1,000 ",
-]
+HOSTILE = (
+    "A" * 20, "A. ", "A ", " " * 50, "\n", ".", "?!", "\u2026", "[", "(applause", ">>", "and ",
+    "so, ", "a:", "a;", ", because ", " - ", "no ", "million ", "one point ", "hundred and ",
+    "1,000", "$1.", "\u201c", "you know, ", "Dr. ", "DR SMITH 9 ", "SAYS JANE DOE SMITH 1,000 ",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_reading_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
+def test_hostile_text_takes_linear_time(piece: str) -> None:
     def seconds(length: int) -> float:
         text = (piece * (length // len(piece) + 1))[:length] + "x"
         began = time.process_time()

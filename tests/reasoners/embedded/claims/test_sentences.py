@@ -106,7 +106,7 @@ def test_changes_of_speaker_alone_do_not_make_a_transcript_punctuated() -> None:
 
 
 @pytest.mark.parametrize("label", ["Reporter:", "Dr. Luis Ferrando:", "Interviewer:"])
-def test_the_name_of_who_speaks_is_no_part_of_what_is_said(label: str) -> None:
+def test_the_label_of_a_speaker_is_a_marker(label: str) -> None:
     assert _texts(f"The harvest was poor. {label} We picked a third of it.") == [
         "The harvest was poor.",
         "We picked a third of it.",
@@ -131,7 +131,7 @@ def test_raw_captions_are_never_cut_after_a_word_that_cannot_close_a_sentence() 
     assert not {text.split()[-1] for text in _texts(RAW * 5)} & {"the", "of", "a", "into", "every"}
 
 
-def test_raw_captions_become_the_sentences_that_a_person_would_write() -> None:
+def test_raw_captions_become_sentences() -> None:
     raw = (
         "democracy is a system where the citizens of a country choose their leaders the word "
         "democracy comes from ancient greek it means that the people rule"
@@ -143,14 +143,14 @@ def test_raw_captions_become_the_sentences_that_a_person_would_write() -> None:
     ]
 
 
-def test_the_ends_that_punctuation_marks_are_certain_and_the_model_says_how_sure_it_is() -> None:
+def test_punctuation_is_certain_and_the_model_reports_its_certainty() -> None:
     assert all(each.certainty == CERTAIN for each in split_sentences("It rained. It froze."))
     cut = split_sentences(RAW)
     assert len(cut) > 3
     assert all(0 < each.certainty < CERTAIN for each in cut)
 
 
-def test_lines_that_a_recogniser_breaks_anywhere_end_no_sentence_though_none_overlaps() -> None:
+def test_arbitrary_line_breaks_of_a_speech_recogniser_end_no_sentence() -> None:
     words = RAW.split()
     lines = [" ".join(words[start : start + 6]) for start in range(0, len(words), 6)]
     starts = [sum(len(line) + 1 for line in lines[:number]) for number in range(len(lines))]
@@ -199,22 +199,9 @@ def test_an_empty_transcript_has_no_sentences() -> None:
 
 
 _PIECES = st.sampled_from(
-    [
-        "The",
-        "ice",
-        "U.S.",
-        "3.5",
-        "melts.",
-        "so",
-        "why?",
-        "[Music]",
-        ">>",
-        "\n\n",
-        "\u00a0",
-        "it's",
-        "…",
-    ]
-)
+    ("The", "ice", "U.S.", "3.5", "melts.", "so", "why?", "[Music]", ">>", "\n\n", "\u00a0", "it's",
+     "…")
+)  # fmt: skip
 
 
 @given(st.lists(_PIECES, max_size=120).map(" ".join) | st.text(max_size=300))
@@ -225,11 +212,5 @@ def test_sentences_lie_in_order_without_overlap_and_lose_no_word(text: str) -> N
     for each in sentences:
         assert text[each.start : each.end].startswith(each.text.split(maxsplit=1)[0])
     covered = "".join(text[each.start : each.end] for each in sentences)
-    if (
-        "[" not in text
-        and ">" not in text
-        and "♪" not in text
-        and ":" not in text
-        and "(" not in text
-    ):
+    if not set("[>♪:(") & set(text):
         assert "".join(covered.split()) == "".join(text.split())

@@ -1,4 +1,4 @@
-"""A claim, a page, a transcript and evidence that several tests use."""
+"""A claim, a page, a transcript and evidence for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ CLAIM = Claim(
     thesis="Sugar changes how children behave.",
     basis="llm",
 )
+PLAIN_CLAIM = CLAIM.model_copy(update={"text": "Sugar makes children hyperactive."})
+"""A claim in the words of `DENIAL`, so that the plain reader can tell the side of a quote."""
 QUERY = Query(
     query_id="q1",
     claim_id="c1",
@@ -42,7 +44,7 @@ PAGE = PageExcerpt(
     date(2019, 5, 4),
 )
 DENIAL_AT = 3
-"""The number of the denial among the page's sentences."""
+"""The number of the denial among the sentences of the page."""
 VERDICT = Verdict(
     claim_id="c1",
     video_id="v1",

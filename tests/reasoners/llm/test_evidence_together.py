@@ -17,8 +17,8 @@ from factible_assets.stages.ports import Arrivals, PageExcerpt, ReasonerRefusalE
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
 from resources.llm.base import ModelOutageError, RefusedError
-from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, reasoner
 from tests.reasoners.llm.scripted import Script, ScriptedModel, report, sentence, staged
+from tests.reasoners.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, reasoner
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
 from tests.servers import MisbehavingServer
 
@@ -65,13 +65,13 @@ async def read_together(
     return await asyncio.gather(*tasks, return_exceptions=True), model
 
 
-async def test_pages_are_read_alone_unless_a_run_says_otherwise() -> None:
+async def test_pages_are_read_alone_by_default() -> None:
     found = [replace(page, together=False) for page in pages("a", "b", "c")]
     _, model = await read_together(found, read_by_its_words)
     assert len(model.questions) == 3
 
 
-async def test_the_pages_of_a_claim_are_read_in_one_call_each_by_its_own_page() -> None:
+async def test_the_pages_of_a_claim_are_read_in_one_call() -> None:
     (first, second), model = await read_together(pages("b", "a"), read_by_its_words)
     assert len(model.questions) == 1
     assert [each.value.quotes for each in (first, second)] == [(DENIAL,), (DENIAL,)]
@@ -82,7 +82,7 @@ async def test_the_pages_of_a_claim_are_read_in_one_call_each_by_its_own_page() 
     ]
 
 
-async def test_the_same_pages_ask_the_same_question_in_whichever_order_they_come() -> None:
+async def test_the_order_of_arrival_does_not_change_the_question() -> None:
     found = pages("a", "b")
     _, model = await read_together(found, read_by_its_words)
     _, other = await read_together(found[::-1], read_by_its_words)
@@ -90,7 +90,7 @@ async def test_the_same_pages_ask_the_same_question_in_whichever_order_they_come
 
 
 @pytest.mark.parametrize("sign", ["a sentence of another source", "the same summary twice"])
-async def test_pages_that_a_model_mixed_up_are_all_read_again_alone(sign: str) -> None:
+async def test_mixed_up_pages_are_read_again_alone(sign: str) -> None:
     def mixed_up(prompt: str) -> dict[str, Any]:
         strays = 40 if sign.startswith("a sentence") else 0
         answer = read_by_its_words(prompt)
@@ -122,7 +122,7 @@ async def test_a_reading_that_is_missing_is_asked_for_alone() -> None:
     assert [each.value.stance for each in outcomes] == ["refutes"] * 3
 
 
-async def test_a_page_that_makes_the_model_decline_costs_no_other_page_its_reading() -> None:
+async def test_a_refusal_for_one_page_leaves_the_others_their_readings() -> None:
     one, two = pages("a", "b")
     two = replace(two, text=f"Something unspeakable.\n{two.text}")
 
@@ -138,7 +138,7 @@ async def test_a_page_that_makes_the_model_decline_costs_no_other_page_its_readi
     assert [call.outcome for call in first.calls] == ["refused", "ok"]
 
 
-async def test_an_outage_is_asked_once_and_is_everybodys() -> None:
+async def test_an_outage_reaches_all_pages_after_one_call() -> None:
     down = ModelOutageError("It is down.", [report(outcome="infra_error")])
     outcomes, model = await read_together(pages("a", "b", "c"), down)
     assert [each.reason for each in outcomes] == ["It is down."] * 3
@@ -146,7 +146,7 @@ async def test_an_outage_is_asked_once_and_is_everybodys() -> None:
     assert len(model.questions) == 1
 
 
-async def test_a_reading_is_kept_by_itself_whatever_company_it_was_made_in(
+async def test_a_reading_is_cached_under_its_page_alone(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
     def answer(asked: dict[str, Any]) -> Any:
@@ -165,9 +165,7 @@ async def test_a_reading_is_kept_by_itself_whatever_company_it_was_made_in(
 
 
 @pytest.mark.parametrize("patience", [3_600, 0.1])
-async def test_pages_wait_for_those_on_their_way_and_not_longer_than_their_patience(
-    patience: float,
-) -> None:
+async def test_pages_wait_for_others_up_to_their_patience(patience: float) -> None:
     is_patient = patience > 1
     arrivals = Arrivals(2 if is_patient else 3)
     found = pages("a", "b", "c")
@@ -188,7 +186,7 @@ async def test_pages_wait_for_those_on_their_way_and_not_longer_than_their_patie
     assert [prompt.count("Source 2") for prompt in model.prompts] == [1, 0][: 2 - is_patient]
 
 
-async def test_a_cancelled_page_takes_no_other_with_it_and_the_last_one_ends_the_call() -> None:
+async def test_the_call_ends_only_with_its_last_page() -> None:
     arrivals = Arrivals(3)
     first, second = (replace(page, arrivals=arrivals) for page in pages("a", "b"))
     mind, model = reasoner(read_by_its_words)
@@ -211,6 +209,6 @@ async def test_a_cancelled_page_takes_no_other_with_it_and_the_last_one_ends_the
     assert len(model.questions) == 1
 
 
-async def test_a_defect_of_the_model_s_client_reaches_all_who_wait() -> None:
+async def test_a_defect_of_the_client_reaches_all_pages() -> None:
     outcomes, _ = await read_together(pages("a", "b"), {"readings": "none"})
     assert all(isinstance(each, ValueError) for each in outcomes)
