@@ -145,7 +145,7 @@ def page_figures(read_claims: Sequence[ReadClaim], threshold: float) -> str:
     sides = {side: [_lean(page) for page, label in told if label == side] for side in _SIDES}
     settle = [page.bearing for page, label in told if label in _SIDES]
     silent = [page.bearing for page, label in told if label == "unclear"]
-    tops = [(max(page.supports, page.refutes), label == _side(page)) for page, label in told]
+    tops = [(page.side[1], label == page.side[0]) for page, label in told]
     taken = [right for top, right in tops if top >= threshold]
     return (
         f"  {len(told)} sources: AUC {auc(sides['supports'], sides['refutes']):.2f}, on the claim "
@@ -177,10 +177,6 @@ _SIDES: tuple[Stance, Stance] = ("supports", "refutes")
 
 def _lean(page: SideChances) -> float:
     return page.supports / max(1e-9, page.bearing)
-
-
-def _side(page: SideChances) -> Stance:
-    return "supports" if page.supports >= page.refutes else "refutes"
 
 
 def _verdict(each: ReadClaim, chance_of_it: float) -> Stance:

@@ -215,9 +215,7 @@ class OnnxEmbedder:
         )
         for length, alike in groupby(encoded, key=lambda each: len(each[0])):
             while batch := tuple(islice(alike, _BATCH_TOKENS // length)):
-                hidden = _run(
-                    session.get_outputs()[0].name, session, [encoding for encoding, _ in batch]
-                )
+                hidden = run_onnx(session, [encoding for encoding, _ in batch])
                 halves = unit_rows(hidden.mean(axis=1)).astype("<f2")
                 for (_, text), row in zip(batch, halves, strict=True):
                     computed[text] = row.tobytes()
@@ -233,7 +231,7 @@ class OnnxEmbedder:
         found = np.zeros((len(words), _DIMENSIONS), dtype=np.float32)
         for start in range(0, max(1, len(words) - _OVERLAP), _WINDOW - _OVERLAP):
             encoding = tokenizer.encode(list(words[start : start + _WINDOW]), is_pretokenized=True)
-            states = _run(_THIRD_LAYER, session, [encoding])[0]
+            states = run_onnx(session, [encoding], _THIRD_LAYER)[0]
             for token, word in enumerate(encoding.word_ids):
                 if word is not None and not (start and word < _OVERLAP // 2):
                     found[start + word] = states[token]
@@ -266,17 +264,13 @@ def _require(path: Path) -> None:
 
 
 def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
-    """Load weights, tokenizer and the heavy packages."""
-    import tokenizers  # noqa: PLC0415 - slow to import
-
     files = given or minilm_files()
     _require(files.weights)
     _require(files.tokenizer)
     try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
-        session = open_session(
-            _with_third_layer(files.weights.read_bytes()) if given is None else str(files.weights)
-        )
+        weights = files.weights.read_bytes()
+        weights = _with_third_layer(weights) if given is None else weights
+        session, tokenizer = open_onnx(weights, files.tokenizer)
     # Both libraries raise bare Exception or private types for a file that is not a model.
     except Exception as error:
         raise SetupError(
@@ -287,17 +281,35 @@ def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
     return session, tokenizer
 
 
-def open_session(model: bytes | str) -> InferenceSession:
-    """Open an ONNX model, by bytes or path, to run on one thread."""
+def open_onnx(weights: bytes | Path, tokenizer: Path) -> tuple[InferenceSession, Tokenizer]:
+    """Open an ONNX model to run on one thread, and its tokenizer; load the heavy packages."""
     import onnxruntime  # noqa: PLC0415 - slow to import
+    import tokenizers  # noqa: PLC0415 - slow to import
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(
-        model, sess_options=options, providers=["CPUExecutionProvider"]
+    session = onnxruntime.InferenceSession(
+        weights, sess_options=options, providers=["CPUExecutionProvider"]
     )
+    return session, tokenizers.Tokenizer.from_file(str(tokenizer))
+
+
+_INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+
+
+def run_onnx(
+    session: InferenceSession, encodings: Sequence[Encoding], output: str | None = None
+) -> npt.NDArray[np.float32]:
+    """Return an output of the model, its first by default, for encodings of one length."""
+    feeds = {
+        each.name: np.array([getattr(one, _INPUTS[each.name]) for one in encodings], dtype=np.int64)
+        for each in session.get_inputs()
+        if each.name in _INPUTS
+    }
+    found = session.run(None if output is None else [output], feeds)[0]
+    return np.asarray(found, dtype=np.float32)
 
 
 def _with_third_layer(model: bytes) -> bytes:
@@ -310,13 +322,3 @@ def _with_third_layer(model: bytes) -> bytes:
     output = b"\x0a" + bytes([len(name)]) + name
     graph = b"\x62" + bytes([len(output)]) + output
     return model + b"\x3a" + bytes([len(graph)]) + graph
-
-
-def _run(output: str, session: InferenceSession, encodings: Sequence[Encoding]) -> Vectors:
-    """Return an output for encodings of one length, shape [encodings, tokens, width]."""
-    ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
-    mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
-    feeds = {"input_ids": ids, "attention_mask": mask}
-    if any(each.name == "token_type_ids" for each in session.get_inputs()):
-        feeds["token_type_ids"] = np.zeros_like(ids)
-    return np.asarray(session.run([output], feeds)[0], dtype=np.float32)

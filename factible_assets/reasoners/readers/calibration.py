@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ValidationError
 
+from factible_assets.stances import Stance
+
 Label = Literal["true", "false", "neither"]
 LABELS: tuple[Label, ...] = ("true", "false", "neither")
 SHIPPED = Path(__file__).with_name("calibrations")
@@ -49,6 +51,13 @@ class SideChances:
     def bearing(self) -> float:
         """The probability that the source settles the claim."""
         return self.supports + self.refutes
+
+    @property
+    def side(self) -> tuple[Stance, float]:
+        """The likelier side and its probability."""
+        if self.supports >= self.refutes:
+            return "supports", self.supports
+        return "refutes", self.refutes
 
 
 class Figures(BaseModel, frozen=True, extra="forbid"):
@@ -158,13 +167,7 @@ def fit(
 
 
 def _threshold(judged: Sequence[SideChances], labels: Sequence[Label], least: float) -> float:
-    tops = sorted(
-        (
-            (max(each.supports, each.refutes), _is_right(each, label))
-            for each, label in zip(judged, labels, strict=True)
-        ),
-        reverse=True,
-    )
+    tops = sorted(map(_graded, judged, labels), reverse=True)
     found, right = _MOST, 0
     for count, (top, is_right) in enumerate(tops, start=1):
         right += is_right
@@ -173,8 +176,10 @@ def _threshold(judged: Sequence[SideChances], labels: Sequence[Label], least: fl
     return math.floor(found * 1_000) / 1_000
 
 
-def _is_right(judged: SideChances, label: Label) -> bool:
-    return label == ("true" if judged.supports >= judged.refutes else "false")
+def _graded(judged: SideChances, label: Label) -> tuple[float, bool]:
+    """Return the probability of the likelier side, and whether that side is right."""
+    side, chance = judged.side
+    return chance, label == ("true" if side == "supports" else "false")
 
 
 def cross_validate(
@@ -202,22 +207,17 @@ def figures(judged: Sequence[tuple[AnsweredPair, SideChances, float]]) -> Figure
         label: [evidence_of(pair.chances)[1] for pair, _, _ in judged if pair.label == label]
         for label in LABELS
     }
-    bears = [(each.bearing, pair.label != "neither") for pair, each, _ in judged]
-    taken = [
-        (max(each.supports, each.refutes), _is_right(each, pair.label))
-        for pair, each, threshold in judged
-        if max(each.supports, each.refutes) >= threshold
-    ]
-    tops = [
-        (max(each.supports, each.refutes), _is_right(each, pair.label)) for pair, each, _ in judged
-    ]
+    bears = [each.bearing for pair, each, _ in judged if pair.label != "neither"]
+    silent = [each.bearing for pair, each, _ in judged if pair.label == "neither"]
+    graded = [(*_graded(each, pair.label), threshold) for pair, each, threshold in judged]
+    taken = [is_right for chance, is_right, threshold in graded if chance >= threshold]
     return Figures(
         pairs=len(judged),
         auc=auc(sides["true"], sides["false"]),
-        bearing_auc=auc([v for v, yes in bears if yes], [v for v, yes in bears if not yes]),
+        bearing_auc=auc(bears, silent),
         decided=len(taken) / len(judged),
-        precision=sum(right for _, right in taken) / max(1, len(taken)),
-        ece=calibration_error(tops),
+        precision=sum(taken) / max(1, len(taken)),
+        ece=calibration_error([(chance, is_right) for chance, is_right, _ in graded]),
     )
 
 

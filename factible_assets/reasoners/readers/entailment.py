@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.embedder import open_session
+from factible_assets.reasoners.embedded.embedder import open_onnx, run_onnx
 from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.records import Stance
@@ -198,9 +198,6 @@ def read_labels(config: object) -> tuple[str, ...]:
 
 
 def _open(folder: Path) -> tuple[InferenceSession, Tokenizer, tuple[str, ...]]:
-    """Load a model and the heavy packages."""
-    import tokenizers  # noqa: PLC0415 - slow to import
-
     for name in (_WEIGHTS, _TOKENIZER, _CONFIG):
         if not (folder / name).is_file():
             raise SetupError(
@@ -208,8 +205,7 @@ def _open(folder: Path) -> tuple[InferenceSession, Tokenizer, tuple[str, ...]]:
             )
     try:
         labels = read_labels(json.loads((folder / _CONFIG).read_bytes()))
-        tokenizer = tokenizers.Tokenizer.from_file(str(folder / _TOKENIZER))
-        session = open_session(str(folder / _WEIGHTS))
+        session, tokenizer = open_onnx(folder / _WEIGHTS, folder / _TOKENIZER)
     # Both libraries raise bare Exception or private types for a file that is not a model.
     except Exception as error:
         raise SetupError(
@@ -217,27 +213,15 @@ def _open(folder: Path) -> tuple[InferenceSession, Tokenizer, tuple[str, ...]]:
         ) from error
     tokenizer.enable_truncation(max_length=_MAX_TOKENS, strategy="only_first")
     # The name of the padding token differs by the family of the model.
-    names = [each for each in ("[PAD]", "<pad>") if tokenizer.token_to_id(each) is not None]
-    padding: dict[str, Any] = (
-        {"pad_token": names[0], "pad_id": tokenizer.token_to_id(names[0])} if names else {}
-    )
-    tokenizer.enable_padding(**padding)
+    padding = "<pad>" if tokenizer.token_to_id("[PAD]") is None else "[PAD]"
+    tokenizer.enable_padding(pad_token=padding, pad_id=tokenizer.token_to_id(padding) or 0)
     return session, tokenizer, labels
-
-
-_INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
 
 def _run(
     session: InferenceSession, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]
 ) -> npt.NDArray[np.float64]:
     """Return the probabilities of one batch, shape [len(pairs), labels]."""
-    encodings = tokenizer.encode_batch(list(pairs))
-    feeds = {
-        each.name: np.array([getattr(one, _INPUTS[each.name]) for one in encodings], dtype=np.int64)
-        for each in session.get_inputs()
-        if each.name in _INPUTS
-    }
-    logits = np.asarray(session.run(None, feeds)[0], dtype=np.float64)
+    logits = run_onnx(session, tokenizer.encode_batch(list(pairs))).astype(np.float64)
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)

@@ -23,7 +23,6 @@ from factible_assets.reasoners.readers.calibration import (
 )
 from factible_assets.reasoners.readers.page_text import PageSentence
 from factible_assets.reasoners.readers.passages import Passage, Selection
-from factible_assets.records import Stance
 from resources.llm.base import ModelCall, ModelError, Part
 
 if TYPE_CHECKING:  # loads arrays
@@ -140,7 +139,7 @@ class LabelReader:
             calls=tuple(calls),
             prompt_version=self._question.prompt.version,
         )
-        stance, chance = _side(judged)
+        stance, chance = judged.side
         threshold = self._calibration.threshold
         if chance < threshold:
             return reading
@@ -152,10 +151,9 @@ class LabelReader:
             alone += await asyncio.gather(
                 *(self._judge(claim, sentence.text, title, calls) for sentence in some)
             )
-            if any(_side(each)[0] == stance and _side(each)[1] >= threshold for each in alone):
+            if any(each.side[0] == stance and each.side[1] >= threshold for each in alone):
                 break
-        clearest = max(alone, key=lambda each: _side(each)[1])
-        side, clear = _side(clearest)
+        side, clear = max((each.side for each in alone), key=lambda each: each[1])
         if side != stance and clear >= threshold:
             if clear < _CLEAR:
                 return replace(reading, calls=tuple(calls))
@@ -196,12 +194,6 @@ class LabelReader:
         near = (vectors[1:] @ vectors[0]).tolist()
         order = sorted(range(len(sentences)), key=lambda at: -near[at])
         return [sentences[at] for at in order[:_SENTENCES]]
-
-
-def _side(judged: SideChances) -> tuple[Stance, float]:
-    if judged.supports >= judged.refutes:
-        return "supports", judged.supports
-    return "refutes", judged.refutes
 
 
 def passages_read(selection: Selection) -> tuple[list[tuple[PageSentence, ...]], bool]:
