@@ -184,7 +184,7 @@ def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
     """
     bytes_of_copy = path.with_name(f".{path.name}.published")
     unfinished = path.with_name(f".{path.name}.restoring")
-    aside = path.with_name(f"{path.name}.replaced-{moment:%Y%m%dT%H%M%SZ}")
+    aside = replaced_name(path, moment)
     try:
         # The copy is read-only, so DuckDB opens a copy of it; reading all of it reveals damage.
         for left in (bytes_of_copy, unfinished):
@@ -223,6 +223,11 @@ def copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> N
     name = source.replace('"', '""')
     for step in ("attach_copy", "copy", "detach_copy"):
         connection.execute(_SQL[step].format(path=path, source=name))
+
+
+def replaced_name(path: Path, moment: datetime) -> Path:
+    """Return the new path of a warehouse's file that another one replaces."""
+    return path.with_name(f"{path.name}.replaced-{moment:%Y%m%dT%H%M%SZ}")
 
 
 def wal_of(path: Path) -> Path:

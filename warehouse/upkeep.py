@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -25,7 +25,7 @@ from warehouse.errors import (
     WarehouseTooOldError,
 )
 from warehouse.lake import Lake
-from warehouse.publication import copy_database, remove_database
+from warehouse.publication import copy_database, remove_database, replaced_name
 from warehouse.rows import to_utc
 from warehouse.store import ALL_TEXTS, Warehouse
 
@@ -131,7 +131,7 @@ def upgrade(warehouse: Warehouse, say: Callable[[MovedTable], None]) -> Path | N
         _upgrade_lake(warehouse, warehouse.connector, say)
         return None
     path = Path(os.path.realpath(warehouse.path))
-    old = path.with_name(f"{path.name}.before-schema-{warehouse.schema.version}")
+    old = replaced_name(path, datetime.now(UTC))
     with _replacement_of(path) as unfinished:
         Warehouse(unfinished, schema=warehouse.schema).ensure_exists()
         with FileConnector(path).connect() as connection:
@@ -140,7 +140,6 @@ def upgrade(warehouse: Warehouse, say: Callable[[MovedTable], None]) -> Path | N
             connection.execute(_SQL["attach_new"].format(path=_escaped(unfinished)))
             _copy_rows(connection, source, "upgraded", say)
             connection.execute(_SQL["detach_new"])
-            old.unlink(missing_ok=True)
             old.hardlink_to(path)
             _swap(connection, unfinished, path)
     return old

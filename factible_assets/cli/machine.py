@@ -23,7 +23,6 @@ from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
 from resources.models.hub import Hub, add_model, pull_model, remove_model
 from resources.transcripts.recording import MODELS
-from warehouse.connection import FileConnector
 from warehouse.errors import NotAWarehouseError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, entries_beyond, restore_copy
@@ -432,30 +431,29 @@ def retention(*, dry_run: Annotated[bool, Option("--dry-run", help="Only count."
     result(removed, *lines)
 
 
-def upgrade(
-    file: Annotated[
-        Path | None, Argument(help="Another warehouse, such as that of an experiment.")
-    ] = None,
-) -> None:
-    """Carry a warehouse that an older version made over into the schema of this version.
+def upgrade() -> None:
+    """Copy the warehouse, and those of experiments, into the schema of this version.
 
-    The old file is kept beside the new one. Every table is compared with its copy.
+    The old files are kept beside the new ones. Every table is compared with its copy.
 
     Example: factible upgrade
     """
     settings = load_settings()
-    store = Warehouse(file or settings.warehouse)
-    if isinstance(store.connector, FileConnector) and not store.path.exists():
-        raise FactibleError(f"There is no warehouse at {store.path}.", "Name its file.")
-    kept = upgrade_warehouse(
-        store, lambda each: note(f"{each.table}: {counted(each.rows, 'row')}, verified")
-    )
-    if file is None:
-        store.publish(settings.published)
+    stores = [Warehouse(settings.warehouse)] if settings.warehouse.exists() else []
+    stores += map(Warehouse, sorted((settings.home / "experiments").glob("*.duckdb")))
+    done = []
+    for store in stores:
+        note(f"{store.path}")
+        kept = upgrade_warehouse(
+            store, lambda each: note(f"  {each.table}: {counted(each.rows, 'row')}, verified")
+        )
+        done.append({"warehouse": store.path, "kept": kept})
+    if settings.warehouse.exists():
+        stores[0].publish(settings.published)
     result(
-        {"warehouse": store.path, "kept": kept},
-        f"{store.path} has the schema of this version.",
-        *([f"The old file is kept as {kept}."] if kept else []),
+        done,
+        *(f"{each['warehouse']} has the schema of this version." for each in done),
+        *(f"The old file is kept as {each['kept']}." for each in done if each["kept"]),
     )
 
 

@@ -137,14 +137,17 @@ def test_without_a_copy_or_with_a_damaged_one_nothing_is_changed(factible: Run, 
 def test_a_warehouse_of_an_older_version_is_upgraded_and_published(
     factible: Run, home: Path
 ) -> None:
-    home.mkdir(exist_ok=True)
-    with duckdb.connect(home / "warehouse.duckdb") as connection:
-        connection.execute(SCHEMA_31)
+    (home / "experiments").mkdir(parents=True)
+    for name in ("warehouse.duckdb", "experiments/own.duckdb"):
+        with duckdb.connect(home / name) as connection:
+            connection.execute(SCHEMA_31)
     refused = factible("sql", "SELECT 1")
     assert refused.exit_code != 0
     assert "Run: factible upgrade" in refused.stderr
     upgraded = factible("upgrade", "--json")
     assert upgraded.exit_code == 0, upgraded.stderr
-    assert Path(json.loads(upgraded.stdout)["kept"]).exists()
+    experiment, live = sorted(json.loads(upgraded.stdout), key=lambda each: each["warehouse"])
+    assert Path(experiment["kept"]).parent.name == "experiments"
+    assert Path(live["kept"]).exists()
     assert "Bees sleep." in factible("sql", "SELECT text FROM claims").stdout
     assert factible("upgrade").exit_code == 0

@@ -25,26 +25,23 @@ PAGE = FetchedPage(
     text="Honey keeps for years.",
     etag='"v1"',
 )
+SUGAR = SearchRequest("sugar", limit=10)
 
 
 async def test_renewal_repeats_fresh_searches_once(tmp_path: Path) -> None:
     clock = Clock()
     async with DiskCache(tmp_path, clock=clock) as cache:
         inner = CountingSearch(lambda: (FOUND,))
-        await CachingSearch(inner, cache, identity="serper").search(
-            SearchRequest("sugar", limit=10)
-        )
+        await CachingSearch(inner, cache, identity="serper").search(SUGAR)
         clock.now += 60
         renewing = CachingSearch(inner, cache, identity="serper")
         cache.renew()
         clock.now += 1
-        await renewing.search(SearchRequest("sugar", limit=10))
-        await renewing.search(SearchRequest("sugar", limit=10))
+        await renewing.search(SUGAR)
+        await renewing.search(SUGAR)
         assert len(inner.asked) == 2
         clock.now += 60
-        await CachingSearch(inner, cache, identity="serper").search(
-            SearchRequest("sugar", limit=10)
-        )
+        await CachingSearch(inner, cache, identity="serper").search(SUGAR)
         assert len(inner.asked) == 2, "what was renewed counts for others"
 
 

@@ -45,6 +45,7 @@ from tests.resources.cache.doubles import (
     Reading,
 )
 
+SUGAR = SearchRequest("sugar", limit=10)
 HOUR = 3600.0
 DAY = 24 * HOUR
 FOUND = SearchAnswer(
@@ -88,21 +89,16 @@ def question(user: str = "What?", *, temperature: float = 0.0) -> ModelRequest[R
 # --- Searches -----------------------------------------------------------------------------------
 
 
-async def test_a_search_is_sent_once_and_its_cached_answer_takes_no_time(cache: DiskCache) -> None:
-    inner = CountingSearch(lambda: (FOUND,))
+@pytest.mark.parametrize("found", [FOUND, replace(FOUND, hits=())])
+async def test_a_search_is_sent_once_and_its_cached_answer_takes_no_time(
+    cache: DiskCache, found: SearchAnswer
+) -> None:
+    inner = CountingSearch(lambda: (found,))
     search = CachingSearch(inner, cache, identity="serper")
-    first = await search.search(SearchRequest("sugar", limit=10))
-    again = await search.search(SearchRequest("sugar", limit=10))
-    assert first == (FOUND,)
-    assert again == (replace(FOUND, latency_seconds=0.0),)
-    assert len(inner.asked) == 1
-
-
-async def test_a_search_that_found_nothing_is_an_answer_too(cache: DiskCache) -> None:
-    inner = CountingSearch(lambda: (replace(FOUND, hits=()),))
-    search = CachingSearch(inner, cache, identity="serper")
-    for _ in range(3):
-        assert (await search.search(SearchRequest("sugar", limit=10)))[0].hits == ()
+    first = await search.search(SUGAR)
+    again = await search.search(SUGAR)
+    assert first == (found,)
+    assert again == (replace(found, latency_seconds=0.0),)
     assert len(inner.asked) == 1
 
 
@@ -121,7 +117,7 @@ async def test_an_outage_or_a_partial_answer_is_asked_for_again(
     inner = CountingSearch(lambda: answers)
     search = CachingSearch(inner, cache, identity="serper")
     for _ in range(2):
-        assert await search.search(SearchRequest("sugar", limit=10)) == answers
+        assert await search.search(SUGAR) == answers
     assert len(inner.asked) == 2
 
 
@@ -129,91 +125,58 @@ async def test_everything_that_changes_the_answer_is_another_question(cache: Dis
     inner = CountingSearch(lambda: (FOUND,))
     search = CachingSearch(inner, cache, identity="serper")
     other = CachingSearch(inner, cache, identity="serper in German")
-    await search.search(SearchRequest("sugar", limit=10))
-    await search.search(SearchRequest("salt", limit=10))
-    await search.search(SearchRequest("sugar", limit=20))
-    await search.search(SearchRequest("sugar", limit=10, page=2))
-    await search.search(SearchRequest("sugar", limit=10, before=date(2020, 1, 1)))
-    await search.search(SearchRequest("sugar", limit=10, after=date(2020, 1, 1)))
-    await search.search(
-        SearchRequest("sugar", limit=10, exclude_domains=("a.example", "b.example"))
-    )
-    await search.search(
-        SearchRequest("sugar", limit=10, exclude_file_types=("a.example", "b.example"))
-    )
-    await search.search(SearchRequest("sugar", limit=10, language="en"))
-    await search.search(SearchRequest("sugar", limit=10, country="en"))
-    await other.search(SearchRequest("sugar", limit=10))
+    asked = [
+        SUGAR,
+        SearchRequest("salt", limit=10),
+        replace(SUGAR, limit=20),
+        replace(SUGAR, page=2),
+        replace(SUGAR, before=date(2020, 1, 1)),
+        replace(SUGAR, after=date(2020, 1, 1)),
+        replace(SUGAR, exclude_domains=("a.example", "b.example")),
+        replace(SUGAR, exclude_file_types=("a.example", "b.example")),
+        replace(SUGAR, language="en"),
+        replace(SUGAR, country="en"),
+    ]
+    for request in asked:
+        await search.search(request)
+    await other.search(SUGAR)
     assert len(inner.asked) == 11
-    await search.search(
-        SearchRequest("sugar", limit=10, exclude_domains=["b.example", "a.example"])
-    )
-    assert len(inner.asked) == 11, "the order of what is excluded means nothing"
+    await search.search(replace(SUGAR, exclude_domains=["b.example", "a.example"]))
+    assert len(inner.asked) == 11, "the order of exclusions does not count"
 
 
 async def test_a_search_is_asked_again_after_a_day(cache: DiskCache, clock: Clock) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     search = CachingSearch(inner, cache, identity="serper")
-    await search.search(SearchRequest("sugar", limit=10))
+    await search.search(SUGAR)
     clock.now += DAY - 1
-    await search.search(SearchRequest("sugar", limit=10))
+    await search.search(SUGAR)
     assert len(inner.asked) == 1
     clock.now += 2
-    await search.search(SearchRequest("sugar", limit=10))
+    await search.search(SUGAR)
     assert len(inner.asked) == 2
-    await search.search(SearchRequest("sugar", limit=10))
+    await search.search(SUGAR)
     assert len(inner.asked) == 2
 
 
 async def test_an_answer_from_the_future_is_not_trusted(cache: DiskCache, clock: Clock) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     search = CachingSearch(inner, cache, identity="serper")
-    await search.search(SearchRequest("sugar", limit=10))
+    await search.search(SUGAR)
     clock.now -= DAY
-    await search.search(SearchRequest("sugar", limit=10))
+    await search.search(SUGAR)
     assert len(inner.asked) == 2
 
 
 async def test_simultaneous_equal_questions_are_sent_once(cache: DiskCache) -> None:
     inner = CountingSearch(lambda: (FOUND,), pause=0.05)
     search = CachingSearch(inner, cache, identity="serper")
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(search.search(SearchRequest("sugar", limit=10))) for _ in range(20)
-        ]
+    found = await asyncio.gather(*(search.search(SUGAR) for _ in range(20)))
     assert len(inner.asked) == 1
-    assert {task.result()[0].hits for task in tasks} == {FOUND.hits}
-
-
-async def test_a_cancelled_caller_does_not_cancel_the_others(cache: DiskCache) -> None:
-    inner = CountingSearch(lambda: (FOUND,), may_answer=asyncio.Event())
-    search = CachingSearch(inner, cache, identity="serper")
-    hasty = asyncio.create_task(search.search(SearchRequest("sugar", limit=10)))
-    patient = asyncio.create_task(search.search(SearchRequest("sugar", limit=10)))
-    while not inner.asked:  # noqa: ASYNC110 - the double has no event for it
-        await asyncio.sleep(0.01)
-    hasty.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await hasty
-    assert inner.may_answer is not None
-    inner.may_answer.set()
-    assert (await patient)[0].hits == FOUND.hits
-    assert len(inner.asked) == 1
-
-
-async def test_work_without_waiting_callers_is_cancelled(cache: DiskCache) -> None:
-    inner = CountingSearch(lambda: (FOUND,), pause=30.0)
-    search = CachingSearch(inner, cache, identity="serper")
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await search.search(SearchRequest("sugar", limit=10))
-    assert len(asyncio.all_tasks()) == 1
+    assert {answers[0].hits for answers in found} == {FOUND.hits}
 
 
 # --- Prior fact checks --------------------------------------------------------------------------
-
-
-SUGAR = SearchRequest("sugar", 10)
 
 
 class CountingLane:
@@ -523,9 +486,7 @@ async def test_an_age_of_zero_keeps_nothing(tmp_path: Path) -> None:
         fetcher = CountingFetcher(lambda url, known: replace(PAGE, text="x"))
         model = CountingModel(lambda budget: Reading(stance="refutes"))
         for _ in range(2):
-            await CachingSearch(search, cache, identity="a").search(
-                SearchRequest("sugar", limit=10)
-            )
+            await CachingSearch(search, cache, identity="a").search(SUGAR)
             await CachingFetcher(fetcher.fetch, cache, identity="a").fetch(PAGE.url)
             await CachingModel(model, cache).complete(question())
         assert (len(search.asked), len(fetcher.asked), model.asked) == (2, 2, 2)
@@ -535,8 +496,8 @@ async def test_an_age_of_zero_keeps_nothing(tmp_path: Path) -> None:
 async def test_a_shorter_age_applies_to_stored_answers(tmp_path: Path, clock: Clock) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     async with DiskCache(tmp_path, clock=clock) as cache:
-        await CachingSearch(inner, cache, identity="a").search(SearchRequest("sugar", limit=10))
+        await CachingSearch(inner, cache, identity="a").search(SUGAR)
     clock.now += 2 * HOUR
     async with DiskCache(tmp_path, CachePolicy(search=timedelta(hours=1)), clock=clock) as cache:
-        await CachingSearch(inner, cache, identity="a").search(SearchRequest("sugar", limit=10))
+        await CachingSearch(inner, cache, identity="a").search(SUGAR)
     assert len(inner.asked) == 2
