@@ -1,4 +1,4 @@
-"""The public face of the pipeline: what Dagster loads, and what a launchpad offers."""
+"""The definitions that Dagster loads, and the launchpad."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def defs(tmp_path: Path) -> dg.Definitions:
     return build_defs(Settings(home=tmp_path))
 
 
-def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Definitions) -> None:
+def test_the_public_names(defs: dg.Definitions) -> None:
     graph = defs.resolve_asset_graph()
     assert {
         key.to_user_string(): graph.get(key).group_name for key in graph.get_all_asset_keys()
@@ -112,18 +112,18 @@ def test_a_video_to_add_must_be_named(
     ("job", "op"),
     [("fact_check", "transcripts"), ("pictures", "media"), ("retention", "remove_old_items")],
 )
-def test_a_knob_that_there_is_not_is_refused(defs: dg.Definitions, job: str, op: str) -> None:
+def test_an_unknown_option_is_refused(defs: dg.Definitions, job: str, op: str) -> None:
     given = {"ops": {op: {"config": {"days": 1}}}}
     with pytest.raises(dg.DagsterInvalidConfigError, match="days"):
         dg.validate_run_config(defs.resolve_job_def(job), given)
 
 
-def test_the_launchpad_does_not_ask_for_what_is_settled(defs: dg.Definitions) -> None:
+def test_the_launchpad_hides_resource_config(defs: dg.Definitions) -> None:
     shown: Any = defs.resolve_job_def("fact_check").run_config_schema.run_config_schema_type
     assert not any(shown.fields["resources"].default_value.values())
 
 
-def test_a_corpus_file_that_cannot_be_read_fails_a_check_once(tmp_path: Path) -> None:
+def test_an_unreadable_corpus_file_fails_a_check_once(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("videos: 3\n")
     corpora = CorporaResource(folders=[str(tmp_path)])
     outcomes = []

@@ -1,4 +1,4 @@
-"""Which implementation stands behind each door, and what is said if there is none."""
+"""The choice of services by settings, keys and options, and the errors without them."""
 
 import asyncio
 import json
@@ -98,7 +98,7 @@ def settings(tmp_path: Path, **given: Any) -> Settings:
         (("live",), False, "live"),
     ],
 )
-def test_the_first_wish_decides_on_the_web(
+def test_the_first_option_decides_on_the_web(
     options: tuple[str | None, ...], live_ready: bool, chosen: str
 ) -> None:
     assert choose_web(*options, live_ready=live_ready) == chosen
@@ -118,7 +118,7 @@ def test_the_first_wish_decides_on_the_web(
         ({"search": "wikipedia", "serper_api_key": "k"}, ("wikipedia",)),
     ],
 )
-def test_who_is_searched_follows_from_keys_unless_it_is_said(
+def test_keys_choose_the_providers_unless_a_setting_does(
     tmp_path: Path, given: dict[str, str], names: tuple[str, ...]
 ) -> None:
     assert search_names(settings(tmp_path, **given)) == names
@@ -213,9 +213,7 @@ NO_KEY: dict[str, str] = {}
 A_KEY = {"openai_api_key": "k"}
 
 
-def test_pages_handed_over_are_rated_as_their_owner_says_unless_something_is_known(
-    tmp_path: Path,
-) -> None:
+def test_pages_of_a_collection_have_its_rating_unless_a_set_lists_them(tmp_path: Path) -> None:
     listed = tmp_path / "sets.csv"
     listed.write_text("domain,rating\ntabloid.example,low\n", encoding="utf-8")
     directory = CollectionRatings(rating_directory([listed]), "high")
@@ -248,7 +246,7 @@ def test_pages_handed_over_are_rated_as_their_owner_says_unless_something_is_kno
         ("llm", A_KEY, "llm", None),
     ],
 )
-def test_the_reasoner_follows_from_the_wish_and_the_keys(
+def test_the_option_and_the_keys_choose_the_reasoner(
     tmp_path: Path, wish: str, given: dict[str, str], kind: str, remark: str | None
 ) -> None:
     options = Reasoners.model_validate({"reasoner": wish})
@@ -289,7 +287,7 @@ def test_the_environment_names_makers_and_the_run_overrules_it(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("reader", "remedy"), [("labels", "models pull reader"), ("entailment", "models pull nli")]
 )
-def test_a_reader_that_is_not_here_is_refused_with_the_command_that_fetches_it(
+def test_a_missing_reader_is_refused_with_the_command_that_pulls_it(
     tmp_path: Path, reader: str, remedy: str
 ) -> None:
     options = Reasoners.model_validate({"evidence_by": reader})
@@ -298,14 +296,14 @@ def test_a_reader_that_is_not_here_is_refused_with_the_command_that_fetches_it(
 
 
 @pytest.mark.parametrize("given", [NO_KEY, {"model": "gpt-4-turbo"}])
-def test_a_language_model_that_is_asked_for_and_not_set_up_is_refused_by_its_setting(
+def test_a_missing_language_model_is_refused_with_its_setting(
     tmp_path: Path, given: dict[str, str]
 ) -> None:
     with pytest.raises(SetupError, match="OPENAI_API_KEY is not set"):
         choose_reasoners(Reasoners(reasoner="llm"), settings(tmp_path, **given))
 
 
-def test_a_model_that_nobody_lists_works_and_says_that_its_cost_is_unknown(tmp_path: Path) -> None:
+def test_an_unlisted_model_works_at_an_unknown_cost(tmp_path: Path) -> None:
     made = settings(tmp_path, model="gpt-4o-mimi", openai_api_key="k")
     choice = choose_reasoners(Reasoners(), made)
     assert choice.asks_llm == frozenset(STAGES[:3])
@@ -326,7 +324,7 @@ def test_a_model_that_nobody_lists_works_and_says_that_its_cost_is_unknown(tmp_p
         ("https://openrouter.ai/api/v1", "ollama/qwen3:4b", "qwen3:4b"),
     ],
 )
-def test_a_name_that_a_server_has_stays_whole(
+def test_a_model_name_of_a_server_stays_whole(
     tmp_path: Path, base_url: str | None, named: str, meant: str
 ) -> None:
     made = settings(tmp_path, model=named, openai_api_key="k", openai_base_url=base_url)
@@ -360,7 +358,7 @@ def test_each_stage_has_its_model(tmp_path: Path) -> None:
     assert len(plan.models) == 3
 
 
-def test_a_model_that_is_not_listed_belongs_to_the_server_that_is_named(tmp_path: Path) -> None:
+def test_an_unlisted_model_belongs_to_the_server_of_the_settings(tmp_path: Path) -> None:
     base = "http://127.0.0.1:8000/v1"
     plan = plan_models(settings(tmp_path, openai_base_url=base, model="mistralai/Ministral-8B"))
     assert {model.name for model in plan.models} == {"mistralai/Ministral-8B"}
@@ -368,7 +366,7 @@ def test_a_model_that_is_not_listed_belongs_to_the_server_that_is_named(tmp_path
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-def test_settings_env_file_and_doctor_know_a_search_provider_as_the_table_has_it(name: str) -> None:
+def test_settings_and_env_file_match_the_table_of_providers(name: str) -> None:
     provider = PROVIDERS[name]  # type: ignore[index]
     assert name in EXAMPLE
     assert provider.remedy
@@ -417,7 +415,7 @@ async def test_a_ceiling_stops_the_models_before_they_are_asked(
         assert server.count(CHAT["openai"]) == 0
 
 
-async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
+async def test_only_a_recheck_uses_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
 ) -> None:
     hasty = partial(Batching, gather_seconds=0.01, poll_seconds=0.01)
@@ -450,7 +448,7 @@ def test_the_steps_of_a_run_spend_from_one_budget(tmp_path: Path) -> None:
     assert budgets.of("a", "v", made) is not budgets.of("b", "v", made)
 
 
-async def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(tmp_path: Path) -> None:
+async def test_an_invalid_key_is_refused_and_not_shown(tmp_path: Path) -> None:
     made = settings(tmp_path, openai_api_key=CANARY)
     async with AsyncExitStack() as stack:
         with pytest.raises(SetupError, match="API key") as refused:
@@ -480,7 +478,7 @@ async def opened(tmp_path: Path, run: RunContext, **options: Any) -> AsyncIterat
 
 
 @pytest.mark.parametrize(("wish", "rating"), [(None, "low"), ("high", "high")])
-async def test_pages_of_a_collection_are_rated_as_the_run_options_else_as_the_corpus_says(
+async def test_the_run_or_the_corpus_rates_the_pages_of_a_collection(
     tmp_path: Path, run: RunContext, wish: str | None, rating: str
 ) -> None:
     entry = '{id: abcDEF_-123, web: "archive:mine", pages_rating: low}'
@@ -490,7 +488,7 @@ async def test_pages_of_a_collection_are_rated_as_the_run_options_else_as_the_co
         assert [each.rating for each in services.ratings.lookup("nobody-knows.example")] == [rating]
 
 
-async def test_missing_keys_select_the_defaults_and_this_is_said_once_per_run(
+async def test_missing_keys_select_the_defaults_with_one_remark_per_run(
     tmp_path: Path, run: RunContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
@@ -513,7 +511,7 @@ async def test_missing_keys_select_the_defaults_and_this_is_said_once_per_run(
         ("FACTIBLE_MODEL", "unheard-of", {}, "unheard-of"),
     ],
 )
-async def test_what_is_not_set_up_is_a_failure_that_no_retry_cures(
+async def test_a_missing_service_is_a_final_failure(
     tmp_path: Path,
     run: RunContext,
     monkeypatch: pytest.MonkeyPatch,
@@ -539,7 +537,7 @@ def test_lists_and_days_survive_the_launchpad() -> None:
     assert FactCheckConfig.model_validate(given) == knobs
 
 
-def test_the_reasoner_of_a_run_is_that_of_both_of_its_steps() -> None:
+def test_both_steps_of_a_run_have_its_reasoner() -> None:
     config = run_config_for(FactCheckConfig(reasoner="embedded"), ["claims", "verdicts"])
     assert config["ops"]["claims"]["config"]["reasoner"] == "embedded"
     assert config["ops"]["claim_checks"]["config"]["reasoner"] == "embedded"
@@ -548,7 +546,7 @@ def test_the_reasoner_of_a_run_is_that_of_both_of_its_steps() -> None:
 # --- Transcripts --------------------------------------------------------------------------------
 
 
-def test_youtube_is_asked_as_the_settings_say(tmp_path: Path) -> None:
+def test_the_settings_configure_the_youtube_client(tmp_path: Path) -> None:
     made = settings(tmp_path, languages="de, en", translate=True, youtube_proxy="http://p:1")
     client = youtube_transcripts(made)
     assert client.languages == ("de", "en")
@@ -567,15 +565,7 @@ def corpus(tmp_path: Path, entry: str) -> CorporaReading:
     return load_corpora([tmp_path / "corpora"])
 
 
-def test_a_youtube_video_needs_no_corpus(tmp_path: Path) -> None:
-    reading = load_corpora([tmp_path])
-    wanted = listed_video(reading, "-LDjqcvSbP4")
-    assert wanted.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
-    with pytest.raises(dg.Failure, match="and it is no YouTube id"):
-        listed_video(reading, "my-favourite-talk")
-
-
-def test_what_a_corpus_says_of_a_video_stands_and_youtube_fills_the_gaps(tmp_path: Path) -> None:
+def test_a_corpus_overrides_youtubes_details(tmp_path: Path) -> None:
     reading = corpus(tmp_path, "{id: abcDEF_-123, title: My title}")
     wanted = listed_video(reading, "abcDEF_-123")
     details = VideoDetails(title="Its title", channel="Its channel", duration_seconds=213.0)
@@ -614,7 +604,7 @@ async def test_prior_fact_checks_need_a_key(tmp_path: Path, server: MisbehavingS
         assert stored.fact_checks is None
 
 
-async def test_a_collection_that_the_archive_does_not_have_is_no_web(tmp_path: Path) -> None:
+async def test_an_unknown_collection_is_refused(tmp_path: Path) -> None:
     made, cache = settings(tmp_path), DiskCache(tmp_path)
     async with AsyncExitStack() as stack:
         with pytest.raises(SetupError, match=r"no collection hony\. It is empty"):
@@ -643,9 +633,7 @@ async def test_the_list_of_suffixes_is_read_beside_the_event_loop(
     assert where != [threading.main_thread()]
 
 
-async def test_a_fact_check_key_that_cannot_be_sent_is_refused_without_being_shown(
-    tmp_path: Path,
-) -> None:
+async def test_an_invalid_fact_check_key_is_refused_and_not_shown(tmp_path: Path) -> None:
     made = settings(tmp_path, search="wikipedia", google_fact_check_api_key=CANARY)
     with pytest.raises(SetupError, match="check GOOGLE_FACT_CHECK_API_KEY") as refused:
         async with live_web(made):
@@ -653,7 +641,7 @@ async def test_a_fact_check_key_that_cannot_be_sent_is_refused_without_being_sho
     assert "canary" not in str(refused.value)
 
 
-async def test_a_whois_server_is_asked_where_the_settings_say(
+async def test_the_settings_name_the_whois_server(
     tmp_path: Path, server: MisbehavingServer
 ) -> None:
     async with WhoisServer().running() as whois:
@@ -671,7 +659,7 @@ async def test_a_whois_server_is_asked_where_the_settings_say(
     assert whois.asked == ["com", "agency.com"]
 
 
-def test_a_default_is_remarked_on_only_if_nobody_wished_otherwise(tmp_path: Path) -> None:
+def test_a_default_causes_a_remark_only_without_an_option(tmp_path: Path) -> None:
     bare = settings(tmp_path)
     assert "SERPER_API_KEY" in (search_remark(bare, "auto", None) or "")
     assert search_remark(bare, "auto", "miniature") is None

@@ -1,4 +1,4 @@
-"""The door to transcripts: which source is asked for which video, and in which order."""
+"""The choice and the order of transcript sources."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_an_outage_ends_the_search_because_the_source_may_answer_later(
     assert await find_transcript(WantedVideo("v"), no_settings) is outage
 
 
-async def test_every_reason_is_told_where_no_source_has_the_words(
+async def test_without_a_transcript_the_answer_has_every_reason(
     sources: Callable[..., None],
 ) -> None:
     sources(Missing("Captions are off."), Missing("No recording."))
@@ -83,7 +83,7 @@ async def test_every_reason_is_told_where_no_source_has_the_words(
     )
 
 
-async def test_a_video_that_suits_no_source_is_told_what_to_name() -> None:
+async def test_a_video_without_a_source_gets_advice() -> None:
     answer = await find_transcript(WantedVideo("my-talk"), no_settings)
     assert isinstance(answer, Missing)
     assert "recording" in answer.reason

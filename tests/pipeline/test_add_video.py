@@ -1,4 +1,4 @@
-"""The job `add_video`, run as the launchpad runs it, and what is launched after it."""
+"""The job `add_video`, and the check that follows it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_youtube_link_becomes_a_listed_video_a_partition_and_the_tags_of_the_r
     assert done.tags["corpus"] == "songs"
 
 
-def test_the_check_of_what_was_added_is_launched_once_with_its_knobs(
+def test_the_check_of_an_added_video_is_launched_once_with_its_options(
     job: dg.JobDefinition, instance: dg.DagsterInstance, talk: str, corpora: Path
 ) -> None:
     result = run(job, instance, video="my-talk", transcript=talk, max_claims=2)
@@ -87,7 +87,7 @@ def test_the_check_of_what_was_added_is_launched_once_with_its_knobs(
     assert request.tags == {"video": "my-talk", "corpus": "local", "launched_by": "add_video"}
 
 
-def test_a_video_that_is_to_be_added_only_is_not_checked(
+def test_a_video_added_without_a_check_is_not_checked(
     job: dg.JobDefinition, instance: dg.DagsterInstance, talk: str
 ) -> None:
     result = run(job, instance, video="my-talk", transcript=talk, check=False)
@@ -127,7 +127,7 @@ def test_adding_a_listed_video_again_checks_it_and_lists_it_no_second_time(
         ({"video": "dQw4w9WgXcQ", "published_on": "2020-13-01"}, "published_on is '2020-13-01'"),
     ],
 )
-def test_what_cannot_be_listed_fails_with_a_sentence_and_leaves_nothing_behind(
+def test_a_wrong_video_fails_with_a_sentence_and_leaves_nothing_behind(
     job: dg.JobDefinition,
     instance: dg.DagsterInstance,
     corpora: Path,
@@ -152,7 +152,7 @@ def test_what_cannot_be_listed_fails_with_a_sentence_and_leaves_nothing_behind(
         ({"video": "dQw4w9WgXcQ", "corpus": "../x"}, "corpus cannot be '../x'"),
     ],
 )
-def test_the_launchpad_refuses_what_is_wrong_in_itself(
+def test_a_launch_refuses_wrong_values(
     job: dg.JobDefinition, instance: dg.DagsterInstance, config: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(FactibleError, match=words):

@@ -1,4 +1,4 @@
-"""Videos whose transcript could not be had are asked for again, and not for ever."""
+"""The schedule `videos_due` retries missing transcripts a limited number of times."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_video_whose_source_failed_is_checked_again_with_its_own_tags(
     assert request.tags["launched_by"] == DUE_SCHEDULE
 
 
-def test_what_was_checked_since_runs_now_or_has_no_partition_is_left_alone(
+def test_checked_running_and_deleted_videos_are_not_due(
     instance: dg.DagsterInstance, settings: Settings, ran: Callable[..., None]
 ) -> None:
     for video_id in ("a", "b", "c", "gone"):

@@ -1,4 +1,4 @@
-"""The job `import_corpus`, run as the launchpad runs it."""
+"""The job `import_corpus`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_import_lists_the_claims_adds_their_partitions_and_tags_the_run(
         ({"path": "/etc/passwd"}, "FACTIBLE_TRANSCRIPT_FOLDERS"),
     ],
 )
-def test_what_cannot_be_imported_fails_with_a_sentence_and_is_not_tried_again(
+def test_a_wrong_import_fails_with_a_sentence_and_is_not_retried(
     job: dg.JobDefinition,
     instance: dg.DagsterInstance,
     tmp_path: Path,
@@ -88,13 +88,6 @@ def test_what_cannot_be_imported_fails_with_a_sentence_and_is_not_tried_again(
     assert failure.step_failure_data.user_failure_data is not None
     assert sentence in (failure.step_failure_data.user_failure_data.description or "")
     assert instance.get_dynamic_partitions("videos") == []
-
-
-def test_the_launchpad_refuses_a_format_that_it_does_not_know(
-    job: dg.JobDefinition, instance: dg.DagsterInstance
-) -> None:
-    with pytest.raises(dg.DagsterInvalidConfigError, match="format"):
-        run(job, instance, path="/x", format="pdf")
 
 
 @pytest.mark.parametrize("config", [{"name": "../x"}, {"limit": 0}, {"web": "moon"}, {"path": ""}])

@@ -1,4 +1,4 @@
-"""What the night launches, whom it tells, and what it leaves alone."""
+"""Nightly launches, retention and webhook messages."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_nothing_is_launched_for_a_video_with_a_run_in_flight_or_without_a_parti
     assert [launch.video_id for launch in launches] == ["b"]
 
 
-def test_a_preview_of_a_night_decides_and_remembers_nothing(
+def test_a_preview_of_a_night_records_no_launch(
     store: Warehouse, instance: dg.DagsterInstance, settings: Settings
 ) -> None:
     previewed = launches_for(store, instance, settings, TICK, preview=True)
@@ -128,7 +128,7 @@ def test_queries_that_a_service_failed_to_write_are_in_the_run() -> None:
     assert request.tags["corpus"] == "talks"
 
 
-def test_a_night_asks_with_the_knobs_of_the_last_check() -> None:
+def test_a_recheck_uses_the_options_of_the_last_check() -> None:
     launches = [Launch(each, TICK, 1, "why", False, 0.0) for each in ("v", "w")]
     known: dict[str, dict[str, Any]] = {
         "v": {"strategy": "best", "search": {"web": "miniature"}},
@@ -145,20 +145,20 @@ def test_a_night_asks_with_the_knobs_of_the_last_check() -> None:
     assert [each.partition(":")[0] for each in said] == ["w"], "whose options are none of today's"
 
 
-def test_options_that_nobody_knows_are_not_taken_for_the_defaults_in_silence() -> None:
+def test_unknown_options_cause_a_warning() -> None:
     said: list[str] = []
     assert recheck_config(None, say=said.append).renew
     assert recheck_config({}, say=said.append).renew
     assert said == [OPTIONS_UNKNOWN]
 
 
-def test_what_is_given_by_name_takes_the_place_of_the_last_check_s_knobs() -> None:
+def test_given_options_replace_those_of_the_last_check() -> None:
     last = {"search": {"web": "miniature", "max_results": 4}}
     search = recheck_config(last, {"web": "archive"}, say=print).search
     assert (search.web, search.max_results) == ("archive", 4)
 
 
-def test_a_folder_where_nothing_was_checked_is_skipped_with_a_sentence(
+def test_a_folder_without_checks_is_skipped_with_a_sentence(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     defs = build_defs(Settings(home=tmp_path / "empty"))
@@ -183,7 +183,7 @@ def test_the_next_tick_is_in_the_time_zone_of_the_settings(tmp_path: Path) -> No
     ("name", "value"),
     [("FACTIBLE_RECHECK_TIMEZONE", "Middle/Earth"), ("FACTIBLE_NOTIFY_URL", "hooks.example")],
 )
-def test_a_setting_that_cannot_be_used_is_named_and_not_repeated(
+def test_the_error_names_an_invalid_setting_and_hides_its_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -201,7 +201,7 @@ def test_a_cron_expression_of_five_wrong_fields_is_refused(tmp_path: Path) -> No
 
 
 def flip(store: Warehouse, *, incomplete_first: bool = False) -> None:
-    """Let the verdict of one claim turn in the run run-9."""
+    """Store a run, run-9, that changes the verdict of one claim."""
     if incomplete_first:
         row = incomplete_verdict("a", 1)
         write_asset(store, "verdicts", "a", [row], stamp=stamp(8), code_version="1")
@@ -241,7 +241,7 @@ FLIP = VerdictChange(
 )
 
 
-async def test_a_webhook_on_an_own_network_is_told_in_json(server: MisbehavingServer) -> None:
+async def test_a_webhook_on_a_private_network_gets_json(server: MisbehavingServer) -> None:
     server.on("/hook", respond("ok"))
     url = f"http://127.0.0.1:{server.port}/hook"
     assert await send(url, flips_message("v", "Talk", "run", [FLIP] * 12)) is None
@@ -254,7 +254,7 @@ async def test_a_webhook_on_an_own_network_is_told_in_json(server: MisbehavingSe
     assert "and 2 more" in body["text"]
 
 
-async def test_a_webhook_that_falls_silent_is_told_once(
+async def test_a_silent_webhook_gets_one_message(
     monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
 ) -> None:
     monkeypatch.setattr("factible_assets.pipeline.schedules._WEBHOOK_SECONDS", 0.5)
@@ -266,7 +266,7 @@ async def test_a_webhook_that_falls_silent_is_told_once(
     assert len(server.asked) == 1
 
 
-async def test_what_cannot_be_told_says_so_without_the_secret_address() -> None:
+async def test_a_failed_message_is_logged_without_the_secret_address() -> None:
     message = failure_message("v", "recheck", "0123456789", "search: no credits")
     assert "search: no credits" in message["text"]
     async with MisbehavingServer() as server:
@@ -310,9 +310,7 @@ def test_the_retention_job_runs_and_leaves_verdicts(store: Warehouse, settings: 
     assert store.query("SELECT * FROM verdicts ORDER BY ALL").rows() == before
 
 
-def test_old_runs_go_from_dagsters_records_and_those_behind_current_sets_stay(
-    tmp_path: Path,
-) -> None:
+def test_retention_deletes_old_runs_except_those_of_current_sets(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     outcomes = [
         run_video(

@@ -1,4 +1,4 @@
-"""The Dagster instance of a data folder, and runs in processes of their own that are stopped."""
+"""The Dagster instance of a data folder, and stopping runs in other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model reads pages by labels, by what is set up."""
+"""The choice of the model that reads pages by label probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from resources.models.hub import add_model
 
 
 def put(home: Path, name: str, content: bytes = b"weights") -> None:
-    """Put a model of any content in place, under a name of the manifest."""
+    """Install a fake model under a name of the manifest."""
     home.mkdir(exist_ok=True)
     file = home / "file"
     file.write_bytes(content)
@@ -56,7 +56,7 @@ def test_a_servers_model_is_taken_at_its_name(tmp_path: Path) -> None:
     assert (named.name, named.folder) == ("ollama/qwen3:4b", None)
 
 
-def test_a_pulled_model_that_is_named_and_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_pulled_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="factible models pull reader-large"):
         reading_model(Settings(home=tmp_path, model_reader="reader-large"))
 

@@ -27,7 +27,7 @@ def test_a_run_leaves_a_report_and_an_index_and_names_both(tmp_path: Path) -> No
     assert all(Path(str(value.value)).is_file() for value in said.values())
 
 
-def test_where_a_service_shows_reports_the_materialization_links_it(tmp_path: Path) -> None:
+def test_the_materialization_links_the_report_of_a_service(tmp_path: Path) -> None:
     store = store_sample(tmp_path)
     settings = Settings(home=tmp_path, public_url="https://checks.example.org/base/")
     said = ReportsResource.of(settings).publish(store, VIDEO_ID, LOG)
@@ -39,9 +39,7 @@ def test_where_a_service_shows_reports_the_materialization_links_it(tmp_path: Pa
     assert settings.published.exists(), "which the service reads: the links open at once"
 
 
-def test_a_report_that_cannot_be_written_is_a_sentence_and_fails_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_report_becomes_metadata(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = store_sample(tmp_path)
     in_the_way = tmp_path / "reports"
     in_the_way.write_text("a file where the folder should be")
@@ -50,7 +48,7 @@ def test_a_report_that_cannot_be_written_is_a_sentence_and_fails_nothing(
     assert f"factible report -- {VIDEO_ID}" in caplog.text
 
 
-def test_a_report_that_somebody_waits_to_write_is_named_by_the_run_alone(tmp_path: Path) -> None:
+def test_a_run_names_a_report_that_its_launcher_writes(tmp_path: Path) -> None:
     store = store_sample(tmp_path)
     reports = ReportsResource.of(Settings(home=tmp_path), launcher_writes=True)
     said = reports.publish(store, VIDEO_ID, LOG)
@@ -68,6 +66,6 @@ def test_a_check_that_fails_leaves_a_report_of_what_is_stored(tmp_path: Path) ->
     assert ended.data.in_time[0].text in ended.report.read_text("utf-8")
 
 
-def test_a_video_of_which_nothing_is_stored_gets_no_report(tmp_path: Path) -> None:
+def test_a_video_without_stored_rows_gets_no_report(tmp_path: Path) -> None:
     store = store_sample(tmp_path)
     assert ReportsResource(folder=str(tmp_path / "reports")).publish(store, "another", LOG) == {}

@@ -1,4 +1,4 @@
-"""A pipeline over a fresh data folder, run as Dagster runs it, on the demo's video and web."""
+"""A pipeline over a fresh data folder, with the demo's video and web."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -62,7 +62,7 @@ class Pipeline:
 
 @dataclass
 class Checked(Pipeline):
-    """A data folder in which the demo's video was checked, with what that check answered."""
+    """A data folder after a check of the demo's video, with the result of that check."""
 
     first: dg.ExecuteInProcessResult
 
@@ -71,7 +71,7 @@ class Checked(Pipeline):
 def checked_once(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, dg.ExecuteInProcessResult]:
-    """Check the demo's video once for all tests that begin with that."""
+    """Check the demo's video once for all tests."""
     folder = tmp_path_factory.mktemp("checked")
     with dg.DagsterInstance.ephemeral(tempdir=str(folder)) as instance:
         result = Pipeline(Settings(home=folder / "home"), instance).materialize()

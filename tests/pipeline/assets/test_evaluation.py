@@ -8,7 +8,6 @@ import dagster as dg
 import pytest
 
 from factible_assets.definitions import build_defs
-from factible_assets.errors import FactibleError
 from factible_assets.evaluation.measures import CATALOGUE, HEADLINES
 from factible_assets.evaluation.targets import FILE_NAME
 from factible_assets.settings import Settings
@@ -43,9 +42,7 @@ def metadata_of(result: dg.ExecuteInProcessResult) -> dict[str, object]:
     return {key: value.value for key, value in event.materialization.metadata.items()}
 
 
-def test_the_demo_meets_its_targets_and_is_measured_stored_judged_by_others_and_drawn(
-    checked: Checked,
-) -> None:
+def test_the_demo_meets_its_targets_and_has_metrics_and_plots(checked: Checked) -> None:
     first = evaluate(checked.settings, checked.instance)
     assert first.success
     outcomes = checks(first)
@@ -102,7 +99,7 @@ def test_the_demo_meets_its_targets_and_is_measured_stored_judged_by_others_and_
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Settings:
-    """A data folder in which one video was checked that no corpus lists."""
+    """A data folder with one checked video that no corpus lists."""
     settings = Settings(home=tmp_path / "home")
     store_sample(settings.home)
     return settings
@@ -155,17 +152,7 @@ def test_a_corpus_that_was_never_checked_is_named_with_those_that_were(
     assert "No video of the corpus 'nowhere' has been checked" in str(said.description)
 
 
-def test_a_corpus_without_a_name_is_refused_before_the_run(
-    sample: Settings, tmp_path: Path
-) -> None:
-    with (
-        dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance,
-        pytest.raises(FactibleError, match=r"corpora cannot be '': .* by name"),
-    ):
-        evaluate(sample, instance, corpora=[""])
-
-
-def test_nothing_checked_is_measured_as_nothing(tmp_path: Path) -> None:
+def test_an_empty_warehouse_has_an_empty_evaluation(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     settings.home.mkdir()
     with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:

@@ -1,4 +1,4 @@
-"""What a run shows to whoever looks for it, or for the reason of its failure, in the UI."""
+"""Tags, metadata and failures of runs in the UI."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Silent:
         (Missing("There are no captions."), None),
     ],
 )
-def test_a_run_that_a_source_failed_is_tagged_as_due_and_one_without_captions_is_not(
+def test_an_outage_tags_the_run_as_due_and_missing_captions_do_not(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, answer: TranscriptAnswer, due: str | None
 ) -> None:
     source = TranscriptSource("silent", lambda video, settings: _Silent(answer))
@@ -80,9 +80,7 @@ def test_a_run_that_a_source_failed_is_tagged_as_due_and_one_without_captions_is
         ({}, "dagster"),
     ],
 )
-def test_who_launched_a_run_is_told_by_dagsters_own_tags(
-    tags: dict[str, str], launcher: str
-) -> None:
+def test_dagsters_tags_name_the_launcher_of_a_run(tags: dict[str, str], launcher: str) -> None:
     assert launcher_of(tags) == launcher
 
 
@@ -96,7 +94,7 @@ def test_who_launched_a_run_is_told_by_dagsters_own_tags(
         ("zzz", "List it with its transcript file, by the job add_video"),
     ],
 )
-def test_a_partition_that_names_no_video_fails_for_good_and_says_what_to_do(
+def test_a_partition_without_a_video_fails_finally_with_the_remedy(
     reading: CorporaReading, partition: str, words: str
 ) -> None:
     with pytest.raises(dg.Failure) as failure:
@@ -111,7 +109,7 @@ def test_a_bare_youtube_id_needs_no_corpus(reading: CorporaReading) -> None:
     assert wanted.url == "https://www.youtube.com/watch?v=-abcDEF_123"
 
 
-def test_an_outage_is_tried_again_and_keeps_its_sentence_at_the_last_try() -> None:
+def test_an_outage_is_retried_except_the_last_time() -> None:
     for is_last in (False, True):
         with pytest.raises(dg.Failure, match="YouTube could not be reached") as failure:
             transcript_of(Outage("YouTube could not be reached."), is_last_try=is_last)

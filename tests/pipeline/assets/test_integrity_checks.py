@@ -1,4 +1,4 @@
-"""Structural checks in real runs: recorded per video, and what breaks a rule is never written."""
+"""Integrity checks in real runs: recorded per video, and they keep broken rows out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_run_records_every_check_for_its_video(checked: Checked) -> None:
     assert (flips.passed, flips.partition) == (True, DEMO_VIDEO)
 
 
-def test_rows_that_break_a_rule_are_told_row_by_row_and_the_last_good_ones_stay(
+def test_rows_that_break_a_rule_are_listed_and_the_last_good_rows_stay(
     checked: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = checked.first

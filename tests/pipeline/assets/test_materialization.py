@@ -1,4 +1,4 @@
-"""What materializing does: alone, in part, again, with bad input, and with an outage."""
+"""Materializing all or some assets, again, with bad input, and with an outage."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import pytest
 
-from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
+from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.pipeline.resources import FactCheckServices
 from factible_assets.records import METHOD, Claim, Evidence, PageText, Query, Transcript, Verdict
 from factible_assets.stages.ports import Services
@@ -128,14 +127,6 @@ def test_an_asset_without_its_input_says_what_to_materialize_first(pipeline: Pip
     assert DEMO_VIDEO in failure_sentence(result)
 
 
-def test_an_unknown_video_is_a_final_failure_that_says_how_to_list_it(pipeline: Pipeline) -> None:
-    result = pipeline.materialize("no-such-video", assets=["transcripts"])
-    sentence = failure_sentence(result)
-    assert "no-such-video" in sentence
-    assert "factible corpus add" in sentence
-    assert not [event for event in result.all_events if event.is_step_up_for_retry]
-
-
 def test_a_dead_search_service_gives_incomplete_verdicts_and_no_stance(pipeline: Pipeline) -> None:
     dead = ServicesWithoutSearch(home=str(pipeline.settings.home))
     result = pipeline.materialize(overrides={"services": dead})
@@ -157,15 +148,6 @@ def test_a_failed_recheck_leaves_the_last_good_verdicts_in_place(checked: Checke
     ]
     attempts = checked.store.query("SELECT latest_status FROM current_verdicts")
     assert set(attempts["latest_status"]) == {"incomplete"}
-
-
-def test_a_search_on_the_live_web_without_a_key_says_which_setting_is_missing(
-    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SERPER_API_KEY", raising=False)
-    live = FEW_CLAIMS.model_copy(update={"search": SearchConfig(web="live")})
-    result = pipeline.materialize(knobs=live)
-    assert "SERPER_API_KEY" in failure_sentence(result)
 
 
 def corpus_with_transcript(folder: Path, name: str, words: str) -> None:

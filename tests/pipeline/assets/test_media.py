@@ -73,7 +73,7 @@ def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(checke
     assert "64 by 48 pixels." in page
 
 
-def test_who_is_asked_about_pictures_follows_the_keys(checked: Checked) -> None:
+def test_the_keys_decide_which_services_examine_pictures(checked: Checked) -> None:
     def asked(**keys: str) -> MediaServices:
         settings = checked.settings.model_copy(
             update={f"{name}_api_key": SecretStr(key) for name, key in keys.items()}
