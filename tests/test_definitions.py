@@ -89,6 +89,22 @@ def test_the_evaluation_belongs_to_no_video_and_has_a_check_per_target(
     assert names >= {"targets_are_readable", "precision", "stance_accuracy", "recall_important"}
 
 
+def test_new_verdicts_request_one_evaluation(defs: dg.Definitions) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions("videos", ["a", "b"])
+        cursor, requested = None, []
+        for partition in (None, "a", None, "b"):
+            if partition:
+                event = dg.AssetMaterialization("verdicts", partition=partition)
+                instance.report_runless_asset_event(event)
+            result = dg.evaluate_automation_conditions(
+                defs, instance, dg.AssetSelection.assets("evaluation"), cursor=cursor
+            )
+            cursor = result.cursor
+            requested.append(result.total_requested)
+    assert requested == [0, 1, 0, 1]
+
+
 def test_every_resource_says_what_it_is_in_one_line(defs: dg.Definitions) -> None:
     for name, resource in defs.get_repository_def().get_top_level_resources().items():
         described = resource.description or ""

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from factible_assets.services import transcripts
-from factible_assets.services.transcripts import (
-    SOURCES,
-    TranscriptSource,
-    WantedVideo,
-    find_transcript,
-)
+from factible_assets.services.transcripts import WantedVideo, find_transcript
 from factible_assets.settings import Settings
 from resources.transcripts.base import Cue, Found, Missing, Outage, TimedText, TranscriptAnswer
 from tests.resources.transcripts.fake_youtube import VIDEO
@@ -43,8 +37,7 @@ def suiting(
 @pytest.fixture
 def sources(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def given(*answers: TranscriptAnswer) -> None:
-        table = tuple(TranscriptSource("one", suiting(answer)) for answer in answers)
-        monkeypatch.setattr(transcripts, "SOURCES", table)
+        monkeypatch.setattr(transcripts, "SOURCES", tuple(map(suiting, answers)))
 
     return given
 
@@ -93,9 +86,8 @@ async def test_the_recording_of_a_youtube_video_is_heard_only_where_captions_are
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     off = Answering(Missing("Captions are off."))
-    table = tuple(
-        replace(each, open=lambda *_: off) if each.name == "youtube" else each for each in SOURCES
-    )
+    file, podcast, _, recording = transcripts.SOURCES
+    table = (file, podcast, lambda *_: off, recording)
     monkeypatch.setattr(transcripts, "SOURCES", table)
     video = WantedVideo(VIDEO, media=tmp_path / "talk.mp4")
     answer = await find_transcript(video, lambda: Settings(home=tmp_path))
@@ -103,10 +95,3 @@ async def test_the_recording_of_a_youtube_video_is_heard_only_where_captions_are
     assert answer.reason.startswith("Captions are off. Recordings need a")
     off.answer = WORDS
     assert await find_transcript(video, lambda: Settings(home=tmp_path)) is WORDS
-
-
-def test_every_file_is_taken_by_a_source() -> None:
-    assert transcripts.source_of_file(Path("talk.vtt")).name == "file"
-    sound = transcripts.source_of_file(Path("talk.mp3"))
-    assert (sound.name, sound.listed_as) == ("recording", "media")
-    assert len({source.name for source in SOURCES}) == len(SOURCES)

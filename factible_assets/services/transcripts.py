@@ -1,6 +1,6 @@
 """The sources of transcripts: factible asks those that suit a video, in order.
 
-To add a source, add a row to SOURCES.
+To add a source, add a function to SOURCES.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import TypeAlias
 
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.services.web import youtube_transcripts
@@ -49,16 +49,9 @@ class WantedVideo:
     """Receives a sentence and a share from slow sources."""
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptSource:
-    name: str
-    open: Callable[[WantedVideo, Callable[[], Settings]], base.TranscriptProvider | None]
-    """Returns the client for a video, or None if the source does not suit it. Loads the settings
-    only if the client needs them."""
-    takes_file: Callable[[Path], bool] = lambda _: False
-    """Whether the source reads a file of this name. The first such source wins."""
-    listed_as: Literal["transcript", "media"] = "transcript"
-    """The key of such a file in a corpus entry."""
+Source: TypeAlias = Callable[[WantedVideo, Callable[[], Settings]], base.TranscriptProvider | None]
+"""Returns the client for a video, or None if the source does not suit it. Loads the settings only
+if the client needs them."""
 
 
 def _file(video: WantedVideo, _: Callable[[], Settings]) -> base.TranscriptProvider | None:
@@ -100,12 +93,7 @@ def _recording(
     return podcast.LinkedRecording(str(video.recording_url), client, recognise, video.on_progress)
 
 
-SOURCES: Final = (
-    TranscriptSource("file", _file, takes_file=lambda path: not is_recording(path)),
-    TranscriptSource("podcast", _linked_transcript),
-    TranscriptSource("youtube", _youtube),
-    TranscriptSource("recording", _recording, takes_file=is_recording, listed_as="media"),
-)
+SOURCES: tuple[Source, ...] = (_file, _linked_transcript, _youtube, _recording)
 """All sources, in the order of requests: captions by people before speech recognition."""
 
 
@@ -144,10 +132,6 @@ def speech_model(settings: Settings) -> Path | None:
     return next((each for each in found if each is not None), None)
 
 
-def source_of_file(path: Path) -> TranscriptSource:
-    return next(source for source in SOURCES if source.takes_file(path))
-
-
 async def find_transcript(
     video: WantedVideo, settings: Callable[[], Settings]
 ) -> base.TranscriptAnswer:
@@ -158,7 +142,7 @@ async def find_transcript(
     """
     reasons: list[str] = []
     for source in SOURCES:
-        client = source.open(video, settings)
+        client = source(video, settings)
         if client is None:
             continue
         answer = await client.transcript(video.video_id)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import dagster as dg
 import duckdb
@@ -49,53 +49,51 @@ CODE_VERSION = "11"
 
 Metadata = dict[str, Any]
 
-_DESCRIPTIONS: dict[Stage, str] = {
-    "queries": (
-        "The web searches for evidence on each claim. At least one looks for the contrary."
+
+class _Asset(NamedTuple):
+    kind: str
+    reads: tuple[str, ...]
+    sources: tuple[str, ...]
+    description: str
+
+
+_ASSETS: dict[Stage, _Asset] = {
+    "queries": _Asset(
+        "llm",
+        ("transcripts", "claims"),
+        ("language_model",),
+        "The web searches for evidence on each claim. At least one looks for the contrary.",
     ),
-    "search_hits": (
+    "search_hits": _Asset(
+        "search",
+        ("queries",),
+        ("search_engines",),
         "The results of the searches, before any page is fetched, and how each search ended. "
         "Fact-checks that others published are stored with them; the page of a check of the same "
-        "statement is one of the results."
+        "statement is one of the results.",
     ),
-    "reliability_ratings": (
-        "The reliability of each domain in the search results, with the rating set and the reason."
+    "reliability_ratings": _Asset(
+        "python",
+        ("search_hits",),
+        ("rating_sets",),
+        "The reliability of each domain in the search results, with the rating set and the reason.",
     ),
-    "evidence": (
-        "The stance of each selected page on its claim, with a verbatim quote and its place in "
-        "the stored page, or the reason why there is none."
+    "evidence": _Asset(
+        "llm",
+        ("claims", "queries", "search_hits", "reliability_ratings"),
+        ("web_pages", "language_model"),
+        "The stance of each selected page on its claim, with a verbatim quote and its place in the "
+        "stored page, or the reason why there is none.",
     ),
-    "verdicts": (
+    "verdicts": _Asset(
+        "python",
+        ("claims", "queries", "search_hits", "evidence"),
+        (),
         "The verdict on each claim from its evidence, with its confidence. Incomplete if services "
-        "failed and the missing sources could change the answer."
+        "failed and the missing sources could change the answer.",
     ),
 }
-
-_READS: dict[Stage, tuple[str, ...]] = {
-    "queries": ("transcripts", "claims"),
-    "search_hits": ("queries",),
-    "reliability_ratings": ("search_hits",),
-    "evidence": ("claims", "queries", "search_hits", "reliability_ratings"),
-    "verdicts": ("claims", "queries", "search_hits", "evidence"),
-}
-"""The upstream assets of each asset: the lineage in the UI, and the inputs of a partial run."""
-
-_SOURCES: dict[Stage, tuple[str, ...]] = {
-    "queries": ("language_model",),
-    "search_hits": ("search_engines",),
-    "reliability_ratings": ("rating_sets",),
-    "evidence": ("web_pages", "language_model"),
-    "verdicts": (),
-}
-"""The external assets of each asset."""
-
-_KINDS: dict[Stage, str] = {
-    "queries": "llm",
-    "search_hits": "search",
-    "reliability_ratings": "python",
-    "evidence": "llm",
-    "verdicts": "python",
-}
+"""`reads` names upstream assets, which a partial run reads; `sources` names external assets."""
 
 
 @dg.multi_asset(
@@ -104,18 +102,18 @@ _KINDS: dict[Stage, str] = {
     can_subset=True,
     backfill_policy=common.ONE_RUN_PER_VIDEO,
     config_schema=CLAIM_CHECKS_SCHEMA,
-    deps=["transcripts", "claims", *sorted({name for each in _SOURCES.values() for name in each})],
+    deps=["transcripts", "claims", *{name for each in _ASSETS.values() for name in each.sources}],
     outs={
         stage: dg.AssetOut(
             is_required=False,
-            description=_DESCRIPTIONS[stage],
-            **common.static_metadata(stage, CODE_VERSION, _KINDS[stage]),
+            description=each.description,
+            **common.static_metadata(stage, CODE_VERSION, each.kind),
         )
-        for stage in ALL_STAGES
+        for stage, each in _ASSETS.items()
     },
     internal_asset_deps={
-        stage: {dg.AssetKey(name) for name in (*_READS[stage], *_SOURCES[stage])}
-        for stage in ALL_STAGES
+        stage: {dg.AssetKey(name) for name in each.reads + each.sources}
+        for stage, each in _ASSETS.items()
     },
     check_specs=[*integrity_specs(*ALL_STAGES), CONTRADICTIONS, FLIPS],
     retry_policy=common.RETRIES,
@@ -139,7 +137,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     with resources.setup_errors_are_final():
         strategy = fitting_strategy(options.strategy, options, settings)
         prices = model_registry(settings).services
-    read = {"transcripts", "claims", *(name for stage in selected for name in _READS[stage])}
+    read = {"transcripts", "claims", *(name for stage in selected for name in _ASSETS[stage].reads)}
     with store.snapshot() as now:
         # Reuse the previous run's queries if the options say so (keeps_queries).
         optional = ["queries"] if options.keeps_queries else []

@@ -8,7 +8,7 @@ import dagster as dg
 
 from factible_assets.pipeline.checks.integrity import check_integrity, integrity_specs
 from factible_assets.pipeline.partitions import videos
-from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Record, Video
+from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
 from factible_assets.rows import VideoRows
 from factible_assets.wording import cell, plain, table
 from warehouse.errors import NotMaterializedError
@@ -137,6 +137,16 @@ def video_asset(
 def static_metadata(asset: str, code_version: str, kind: str) -> dict[str, Any]:
     """Return the arguments of an asset definition that describe it in the UI."""
     comments, main = packaged_comments(), MAIN_RECORD[asset]
+    columns = [
+        dg.TableColumn(
+            name=column.name,
+            type="list of " * column.sql_type.endswith("[]")
+            + _TYPE_WORDS[column.sql_type.removesuffix("[]")],
+            description=comments.get(f"{main.table}.{column.name}"),
+            constraints=dg.TableColumnConstraints(nullable=column.nullable),
+        )
+        for column in columns_of(main)
+    ]
     tables = [
         (f"`{each.table}`", cell(comments.get(each.table) or "–", 400))
         for each in ASSET_RECORDS[asset]
@@ -147,27 +157,11 @@ def static_metadata(asset: str, code_version: str, kind: str) -> dict[str, Any]:
         "owners": OWNERS,
         "kinds": {kind, "duckdb"},
         "metadata": {
-            "dagster/column_schema": column_schema(main),
+            "dagster/column_schema": dg.TableSchema(columns=columns),
             "dagster/table_name": main.table,
             "tables": dg.MetadataValue.md(table(("table", "content"), tables)),
         },
     }
-
-
-def column_schema(record: type[Record]) -> dg.TableSchema:
-    """Return the columns of a record's table, with the comments of the schema."""
-    comments = packaged_comments()
-    columns = [
-        dg.TableColumn(
-            name=column.name,
-            type="list of " * column.sql_type.endswith("[]")
-            + _TYPE_WORDS[column.sql_type.removesuffix("[]")],
-            description=comments.get(f"{record.table}.{column.name}"),
-            constraints=dg.TableColumnConstraints(nullable=column.nullable),
-        )
-        for column in columns_of(record)
-    ]
-    return dg.TableSchema(columns=columns)
 
 
 def checked_results(

@@ -9,7 +9,6 @@ from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.pipeline.assets.common import launcher_of
 from factible_assets.pipeline.assets.transcripts import DUE_TAG, listed_video, transcript_of
 from factible_assets.services import transcripts
-from factible_assets.services.transcripts import TranscriptSource
 from factible_assets.settings import Settings
 from resources.transcripts.base import Missing, Outage, TranscriptAnswer
 from tests.evaluation.test_charts import INLINE_CHARACTERS
@@ -63,8 +62,7 @@ class _Silent:
 def test_an_outage_tags_the_run_as_due_and_missing_captions_do_not(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, answer: TranscriptAnswer, due: str | None
 ) -> None:
-    source = TranscriptSource("silent", lambda video, settings: _Silent(answer))
-    monkeypatch.setattr(transcripts, "SOURCES", (source,))
+    monkeypatch.setattr(transcripts, "SOURCES", (lambda video, settings: _Silent(answer),))
     result = pipeline.materialize(assets=("transcripts",))
     assert not result.success
     run = pipeline.instance.get_run_by_id(result.run_id)
