@@ -27,7 +27,7 @@ from resources.network_guard import NameTable, NetworkGuard
 from resources.pages.browser import Browser, find_browser
 from resources.pages.scraper import JINA_URL, JinaReader, PageFetcher, PageSource, Wayback
 from resources.ratings import registries
-from resources.search.base import FactCheckLane, SearchProvider
+from resources.search.base import FactCheckLookup, SearchProvider
 from resources.search.providers import SerperSearch
 from resources.search.service import MergedSearch
 
@@ -49,7 +49,7 @@ class OpenWeb:
     searcher: SearchProvider
     fetcher: Fetcher
     ages: DomainAges
-    fact_checks: FactCheckLane | None = None
+    fact_checks: FactCheckLookup | None = None
     """None except on the live web."""
 
 

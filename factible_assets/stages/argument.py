@@ -45,7 +45,7 @@ _UNOPPOSED: Mapping[Stance, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class KeySource:
     """The strongest source of one side: `{lead} {source} {says}: {words}`.
 
     `words` are its quote (`is_quote`), else its summary.
@@ -72,7 +72,7 @@ class Voice:
 class Argument:
     """The strongest sources, the verdict's own side first, and how the sides compare."""
 
-    voices: tuple[Voice, ...] = ()
+    key_sources: tuple[KeySource, ...] = ()
     balance: str | None = None
 
 
@@ -101,7 +101,7 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         weighs = 1 if each.stance == "unclear" else weight(each)
         return each.quote is not None, weighs * relevance, not asks, relevance
 
-    voices = []
+    key_sources = []
     for side in heard:
         row = max(sides[side], key=loudness)
         if side == "unclear" and (row.relevance or 0.0) < _BEARS_ON:
@@ -111,8 +111,8 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
             words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
         lead = "" if outcome == "mixed" and not is_divided else _LEADS.get((outcome, side), "")
         says = STANCES[side].seems if _only_seems(row) else STANCES[side].source
-        voices.append(Voice(side, lead, row, says, words, row.quote is not None))
-    return Argument(tuple(voices), _balance(outcome, sides))
+        key_sources.append(KeySource(side, lead, row, says, words, row.quote is not None))
+    return Argument(tuple(key_sources), _balance(outcome, sides))
 
 
 def _only_seems(row: Evidence) -> bool:

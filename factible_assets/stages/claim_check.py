@@ -15,23 +15,23 @@ from factible_assets.rows import VideoRows
 from factible_assets.stages import ports, reviews, verdict
 from factible_assets.stages.evidence import (
     PageLibrary,
-    address_of,
-    departure,
     evidence_row,
     excerpt_of,
+    final_address,
     read_row,
+    redirect_note,
 )
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.prior_fact_checks import pages_to_read
 from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
-from factible_assets.stages.quotes import unswayed
+from factible_assets.stages.quotes import recheck_without_quotes
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import (
     PUBLISHED,
     REVIEWER,
-    Candidate,
+    FoundPage,
     gather_hits,
     is_answer,
     late_exclusion,
@@ -40,7 +40,7 @@ from factible_assets.stages.search import (
     with_pages,
 )
 
-_LANE_SECONDS = 3.0
+_LOOK_UP_SECONDS = 3.0
 """How long a claim waits for published fact checks after its own searches."""
 
 Answer = TypeVar("Answer")
@@ -200,7 +200,7 @@ class ClaimCheck:
         """Return the published fact checks, or none if they are not in after three seconds."""
         if self.reviews is None:
             return ()
-        await asyncio.wait({self.reviews}, timeout=_LANE_SECONDS)
+        await asyncio.wait({self.reviews}, timeout=_LOOK_UP_SECONDS)
         return self.reviews.result() if self.reviews.done() else ()
 
     async def read(
@@ -290,7 +290,7 @@ class ClaimCheck:
         return wider, speaking
 
     async def _read_all(
-        self, chosen: Sequence[Candidate], by: ReadPage
+        self, chosen: Sequence[FoundPage], by: ReadPage
     ) -> tuple[records.Evidence, ...]:
         enough = self.config.evidence.enough_origins
         done, observer = count(1), self.services.observer
@@ -299,7 +299,7 @@ class ClaimCheck:
         # A check that stops at enough sources does not wait for further pages.
         arrivals = ports.Arrivals(len(chosen)) if enough is None else None
 
-        async def read(candidate: Candidate) -> None:
+        async def read(candidate: FoundPage) -> None:
             try:
                 self.trace.refuse_beyond_budget()
             except ports.BudgetSpentError as spent:
@@ -324,7 +324,7 @@ class ClaimCheck:
         )
 
     async def _read(
-        self, candidate: Candidate, arrivals: ports.Arrivals | None, by: ReadPage
+        self, candidate: FoundPage, arrivals: ports.Arrivals | None, by: ReadPage
     ) -> records.Evidence:
         """Read a source, and look up the age of its domain at the same time."""
         async with asyncio.TaskGroup() as group:
@@ -332,16 +332,16 @@ class ClaimCheck:
             reading = group.create_task(self._outcome(candidate, arrivals, by))
         page, row_of = reading.result()
         # The address after all redirects decides the rating.
-        address = address_of(candidate.hit, page.final_url)
+        address = final_address(candidate.hit, page.final_url)
         await self.book.look_up_ages([address])
         rating = self.book.of(address)
-        if departure(candidate.hit, page) is None:
+        if redirect_note(candidate.hit, page) is None:
             rating = rated(candidate.hit, rating)
         return await asyncio.to_thread(row_of, replace(candidate, rating=rating))
 
     async def _outcome(
-        self, candidate: Candidate, arrivals: ports.Arrivals | None, by: ReadPage
-    ) -> tuple[records.Page, Callable[[Candidate], records.Evidence]]:
+        self, candidate: FoundPage, arrivals: ports.Arrivals | None, by: ReadPage
+    ) -> tuple[records.Page, Callable[[FoundPage], records.Evidence]]:
         """Fetch and read a page; return it with a function that makes its row from the rating."""
         hit, config = candidate.hit, self.config.search
         try:
@@ -363,7 +363,7 @@ class ClaimCheck:
             return page, partial(unread, status=status, reason=f"{hit.domain}: {page.reason}")
         together = self.config.evidence.together and arrivals is not None
         excerpt = replace(excerpt, arrivals=arrivals, together=together)
-        match await self._asked(partial(self._read_unswayed, by, candidate.query, excerpt)):
+        match await self._asked(partial(self._read_twice, by, candidate.query, excerpt)):
             case ports.WithCalls(value=draft):
                 return page, partial(
                     read_row, self.claim, page=page, read=excerpt, draft=draft, basis=self.basis
@@ -377,7 +377,7 @@ class ClaimCheck:
                 reason = f"The reader failed on the fetched page: {reason}"
         return page, partial(unread, basis=self.basis, status=status, reason=reason)
 
-    async def _read_unswayed(
+    async def _read_twice(
         self, by: ReadPage, query: records.Query, excerpt: ports.PageExcerpt
     ) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
         """Read a page; the embedded engine reads it again without the deciding passage.
@@ -391,7 +391,7 @@ class ClaimCheck:
         judged = await by(query, excerpt)
         if isinstance(judged, str) or self.basis != "embedded":
             return judged
-        return await unswayed(judged, excerpt.text, again)
+        return await recheck_without_quotes(judged, excerpt.text, again)
 
     def form_opinion(self, case: verdict.CaseFile) -> verdict.Opinion:
         """Take the vote on a case, and decide whether missing sources could change it."""

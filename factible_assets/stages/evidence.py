@@ -19,8 +19,8 @@ from factible_assets import records
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
 from factible_assets.stages.ports import EvidenceDraft, Fetcher, PageExcerpt, clamped
 from factible_assets.stages.quotes import check_words
-from factible_assets.stages.reliability import is_of_the_page
-from factible_assets.stages.search import Candidate, is_answer
+from factible_assets.stages.reliability import is_page_reason
+from factible_assets.stages.search import FoundPage, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
 from resources.pages.base import FetchedPage
@@ -60,7 +60,7 @@ def store_page(
         "page_id": page_id(hit.canonical_url, digest),
         "video_id": hit.video_id,
         "canonical_url": hit.canonical_url,
-        "domain": domain_of(address_of(hit, fetched.final_url)),
+        "domain": domain_of(final_address(hit, fetched.final_url)),
         "status": "ok" if readable else "no_evidence" if is_absent else "infra_error",
         "reason": fetched.reason if readable else fetched.reason or unread,
         "content_hash": digest,
@@ -75,12 +75,12 @@ def promise_of(hit: records.SearchHit) -> Promise:
     return Promise("" if hit.title == hit.url else hit.title, hit.snippet)
 
 
-def address_of(hit: records.SearchHit, final_url: str | None) -> str:
+def final_address(hit: records.SearchHit, final_url: str | None) -> str:
     """Return the address that answers for a page: the one after all redirects."""
     return published_at(final_url if final_url and domain_of(final_url) else hit.url)
 
 
-def departure(hit: records.SearchHit, page: records.Page) -> str | None:
+def redirect_note(hit: records.SearchHit, page: records.Page) -> str | None:
     """Return a sentence if a hit led to another registrable domain, else None."""
     found = domain_of(published_at(hit.url))
     if page.domain == found:
@@ -175,7 +175,7 @@ class PageLibrary:
         if fetched.outcome != "ok":
             return fetched
         text = content_hash(re.sub(r"\d+", "", fetched.text))
-        place = domain_of(address_of(hit, fetched.final_url)), text
+        place = domain_of(final_address(hit, fetched.final_url)), text
         first = self._given.setdefault(place, hit)
         if first is hit or not is_repeated(promise_of(hit), fetched, promise_of(first)):
             return fetched
@@ -187,7 +187,7 @@ class PageLibrary:
 
 
 def excerpt_of(
-    candidate: Candidate, page: records.Page, texts: Mapping[str, str]
+    candidate: FoundPage, page: records.Page, texts: Mapping[str, str]
 ) -> PageExcerpt | None:
     """Return the text to read for a claim: the page's, else its snippet; None without either.
 
@@ -195,7 +195,9 @@ def excerpt_of(
     """
     hit = candidate.hit
     text = texts.get(page.content_hash or "")
-    is_speaking = len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS and departure(hit, page) is None
+    is_speaking = (
+        len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS and redirect_note(hit, page) is None
+    )
     if page.status != "ok" and is_speaking:
         text = hit.snippet
     if text is None:
@@ -211,7 +213,7 @@ def excerpt_of(
 
 def read_row(
     claim: records.Claim,
-    candidate: Candidate,
+    candidate: FoundPage,
     page: records.Page,
     read: PageExcerpt,
     draft: EvidenceDraft | None,
@@ -234,7 +236,7 @@ def read_row(
         candidate,
         page,
         basis=basis,
-        remarks=(remark, *(each for each in candidate.rating.reasons if is_of_the_page(each))),
+        remarks=(remark, *(each for each in candidate.rating.reasons if is_page_reason(each))),
         content_hash=page.content_hash or content_hash(read.text),
         via=via,
         published_on=read.published_on,
@@ -249,7 +251,7 @@ def read_row(
 
 def evidence_row(
     claim: records.Claim,
-    candidate: Candidate,
+    candidate: FoundPage,
     page: records.Page | None = None,
     *,
     status: records.Status,
@@ -259,7 +261,7 @@ def evidence_row(
 ) -> records.Evidence:
     """Return the row of a source; `reason` says why nobody read it."""
     hit, rating = candidate.hit, candidate.rating
-    told = (reason, departure(hit, page) if page else None, *remarks)
+    told = (reason, redirect_note(hit, page) if page else None, *remarks)
     common = {
         "evidence_id": evidence_id(claim.claim_id, hit.canonical_url),
         "claim_id": claim.claim_id,

@@ -216,12 +216,12 @@ async def check_claims(
     async with asyncio.TaskGroup() as group:
         # A task of its own for each claim: no verdict fails with a look-up, or waits long for it.
         fact_checks, asked = services.fact_checks, "search_hits" in selected
-        lane = [
+        look_ups = [
             group.create_task(look_up(claim, video, fact_checks, config.search))
             for claim in claims
             if fact_checks is not None and asked
         ]
-        found = lane or repeat(None, len(checks))
+        found = look_ups or repeat(None, len(checks))
         tasks = [
             group.create_task(check_one(replace(check, reviews=reviewed)))
             for check, reviewed in zip(checks, found, strict=True)
@@ -257,7 +257,7 @@ async def check_claims(
         queries=if_selected("queries", (row for case in cases for row in case.queries)),
         searches=if_selected("search_hits", (row for case in cases for row in case.searches)),
         hits=if_selected("search_hits", hits),
-        prior_fact_checks=tuple(row for task in lane for row in task.result()),
+        prior_fact_checks=tuple(row for task in look_ups for row in task.result()),
         ratings=if_selected("reliability_ratings", book.ratings(addresses)),
         pages=pages,
         page_texts=if_selected("evidence", page_texts),

@@ -18,7 +18,7 @@ from factible_assets import records
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
 from resources.ratings.base import DomainAge, ListedRating
-from resources.search.base import FactCheckLane, SearchProvider
+from resources.search.base import FactCheckLookup, SearchProvider
 
 Value_co = TypeVar("Value_co", covariant=True)
 
@@ -363,5 +363,5 @@ class Services:
     ratings: RatingDirectory
     ages: DomainAges
     observer: Observer = field(default_factory=Observer)
-    fact_checks: FactCheckLane | None = None
+    fact_checks: FactCheckLookup | None = None
     """Looks up prior fact checks; None: switched off."""

@@ -17,8 +17,7 @@ from factible_assets.stages.ids import normalise_text, prior_fact_check_id
 from factible_assets.stages.search import identity_of, is_the_video, unwanted
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of
-from resources.search.base import FactCheckLane, FoundHit, SearchRequest
-from resources.search.base import PriorFactCheck as FoundFactCheck
+from resources.search.base import FactCheckLookup, FoundFactCheck, FoundHit, SearchRequest
 
 LIMIT = 10
 """Reviews to ask for; more are seldom about the claim."""
@@ -42,7 +41,7 @@ _EMPTY_WORDS = frozenset(_EMPTY_TEXT.split())
 
 
 async def look_up(
-    claim: Claim, video: Video, lane: FactCheckLane, config: SearchConfig
+    claim: Claim, video: Video, service: FactCheckLookup, config: SearchConfig
 ) -> tuple[PriorFactCheck, ...]:
     """Look up the published reviews of a claim; return at least one row, the best first.
 
@@ -50,7 +49,7 @@ async def look_up(
     """
     since, language = config.published_after, config.language
     wanted = SearchRequest(question(claim), LIMIT, after=since, language=language)
-    answer = await lane.prior_checks(wanted)
+    answer = await service.prior_checks(wanted)
     own = {
         "claim_id": claim.claim_id,
         "video_id": claim.video_id,

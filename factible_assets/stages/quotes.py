@@ -184,7 +184,7 @@ def _folded(text: str) -> tuple[str, list[int]]:
 # --- Planted sentences --------------------------------------------------------------------------
 
 
-async def unswayed(
+async def recheck_without_quotes(
     reading: WithCalls[EvidenceDraft | None], text: str, read: ReadAgain
 ) -> WithCalls[EvidenceDraft | None]:
     """Return a reading, or an unclear one if a single passage turns it to the contrary.

@@ -113,7 +113,7 @@ _NAMESPACE = re.compile(r"[^\W\d_][^:/]*:[^\s_:]")
 `Avatar: The Way of Water` has one."""
 
 
-def openness_of(url: str, kinds: Container[SourceClass], listed: str) -> str | None:
+def open_place_reason(url: str, kinds: Container[SourceClass], listed: str) -> str | None:
     """Return why anybody may publish at an address; None if not, or if a set lists the place.
 
     `kinds` are the classes of the site; `listed` is the host name that its rating belongs to.
@@ -243,7 +243,7 @@ def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
     listed = rating.listed_as or (rating.domain if rating.datasets else "")
     institution = institution_of(rating.domain)
     kinds = {rating.source_class, *(institution[1:] if institution else ())}
-    why = openness_of(url, kinds, listed)
+    why = open_place_reason(url, kinds, listed)
     if why is None:
         return rating
     changes: dict[str, object] = {
@@ -278,7 +278,7 @@ def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
     return rating.model_copy(update=changes | {"reasons": (*rating.reasons, reason)})
 
 
-def is_of_the_page(reason: str) -> bool:
+def is_page_reason(reason: str) -> bool:
     """Whether a reason concerns one page, and not its domain."""
     return reason.startswith((OPEN_PLACE, CITED))
 

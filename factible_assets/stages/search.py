@@ -212,7 +212,7 @@ def _reaches(rating: records.Rating, minimum: records.Rating) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FoundPage:
     """A page found for a claim, with the query that it is read for."""
 
     query: records.Query
@@ -227,7 +227,7 @@ def select_hits(
     rating_of: Callable[[str], records.ReliabilityRating],
     config: SearchConfig,
     corrections: Corrections = NO_CORRECTIONS,
-) -> tuple[tuple[Candidate, ...], tuple[tuple[Candidate, str], ...]]:
+) -> tuple[tuple[FoundPage, ...], tuple[tuple[FoundPage, str], ...]]:
     """Choose the pages to read for one claim; return them, and the others with a reason each.
 
     Each query, in order of rank, takes at most `max_results` pages that no earlier query took. A
@@ -240,13 +240,13 @@ def select_hits(
     that number (the minimum guarantee; Factible, section 1.3.4, phase 3).
     """
     found, limit, minimum = list(hits), config.max_results, config.minimum_rating
-    chosen: dict[str, Candidate] = {}
-    skipped: dict[str, tuple[Candidate, str]] = {}
+    chosen: dict[str, FoundPage] = {}
+    skipped: dict[str, tuple[FoundPage, str]] = {}
     for query in sorted(queries, key=lambda query: query.rank):
-        wanted, others = list[Candidate](), list[Candidate]()
+        wanted, others = list[FoundPage](), list[FoundPage]()
         own = [hit for hit in found if hit.query_id == query.query_id]
         for hit in sorted(own, key=lambda hit: (hit.rank, hit.canonical_url)):
-            candidate = Candidate(query, hit, rated(hit, rating_of(hit.url)))
+            candidate = FoundPage(query, hit, rated(hit, rating_of(hit.url)))
             reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, (candidate, reason))
@@ -275,7 +275,7 @@ def select_hits(
     return tuple(chosen.values()), left
 
 
-def _exclusion(video: records.Video, candidate: Candidate, config: SearchConfig) -> str | None:
+def _exclusion(video: records.Video, candidate: FoundPage, config: SearchConfig) -> str | None:
     hit = candidate.hit
     if not hit.domain:
         return "It is no web address."

@@ -6,7 +6,7 @@ published runs of Factible the vote over a model's stances agreed with the annot
 (.677) than the model's own verdict on the same claims (.582).
 
 **One voice.** The words of a verdict follow from its label and its counts. A model's words stand
-beside them only if they speak for the label and for nothing else (voice.py).
+beside them only if they speak for the label and for nothing else (wording_guard.py).
 
 **A verdict is complete only if nothing that is missing could change its stance.** A source that a
 failed service kept back might say anything. If it could change the stance, the verdict is
@@ -27,7 +27,7 @@ from factible_assets.config import VerdictsConfig
 from factible_assets.stages import ports
 from factible_assets.stages.origins import PageOdds, StoryIndex, chance, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
-from factible_assets.stages.voice import speaks_for
+from factible_assets.stages.wording_guard import speaks_for
 from factible_assets.stances import DEFINITE, SIDES, STANCES
 from factible_assets.wording import counted as numbered
 

@@ -22,7 +22,7 @@ from resources.promises import Promise, broken
 from resources.ratings.base import DomainAge
 from resources.search.base import (
     FactCheckAnswer,
-    FactCheckLane,
+    FactCheckLookup,
     SearchAnswer,
     SearchProvider,
     SearchRequest,
@@ -138,7 +138,7 @@ class CachingSearch:
 class CachingFactChecks:
     """Caches the answers of a lane of prior fact-checks, without outages."""
 
-    def __init__(self, lane: FactCheckLane, cache: DiskCache, *, identity: str) -> None:
+    def __init__(self, lane: FactCheckLookup, cache: DiskCache, *, identity: str) -> None:
         self._lane = lane
         self._answers = _Answers[FactCheckAnswer](
             cache,
@@ -149,7 +149,7 @@ class CachingFactChecks:
         )
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
-        """Look a claim up; see FactCheckLane.prior_checks. A cached answer takes 0 seconds."""
+        """Look a claim up; see FactCheckLookup.prior_checks. A cached answer takes 0 seconds."""
         asked = _written(request)
         return (await self._answers.ask(asked, lambda _: self._lane.prior_checks(request)))[0]
 

@@ -46,7 +46,7 @@ class SearchAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class PriorFactCheck:
+class FoundFactCheck:
     """One review of one claim by one publisher. Texts are the publisher's own, on one line.
 
     `rating` is in the publisher's own words ("Mostly false", "Pants on fire"); scales differ.
@@ -70,7 +70,7 @@ class FactCheckAnswer:
 
     provider: str
     outcome: Literal["ok", "outage"]
-    checks: tuple[PriorFactCheck, ...] = ()
+    checks: tuple[FoundFactCheck, ...] = ()
     reason: str | None = None
     latency_seconds: float = 0.0
 
@@ -126,7 +126,7 @@ class SearchProvider(Protocol):
         """Return one page of results, one answer per provider. An outage is an answer, no error."""
 
 
-class FactCheckLane(Protocol):
+class FactCheckLookup(Protocol):
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look up reviews of a claim, or of words of it. An outage is an answer, no error.
 

@@ -21,7 +21,7 @@ from urllib.parse import quote_plus
 from resources.dates import read_day
 from resources.errors import SetupError
 from resources.http import HttpClient, OutageError
-from resources.search.base import ANSWERS, FactCheckAnswer, FoundHit, PriorFactCheck, SearchRequest
+from resources.search.base import ANSWERS, FactCheckAnswer, FoundFactCheck, FoundHit, SearchRequest
 from resources.search.service import (
     KEY_REFUSED,
     NO_CREDITS,
@@ -353,7 +353,7 @@ class GoogleFactChecks(Service):
     )
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
-        async def look_up() -> tuple[PriorFactCheck, ...]:
+        async def look_up() -> tuple[FoundFactCheck, ...]:
             now = self.now()
             days = (now.date() - request.after).days if request.after else None
             answer = await self._get(
@@ -370,7 +370,7 @@ class GoogleFactChecks(Service):
         return FactCheckAnswer(checks=checks or (), **answer)
 
 
-def _checks(claims: object, now: datetime) -> Iterator[PriorFactCheck]:
+def _checks(claims: object, now: datetime) -> Iterator[FoundFactCheck]:
     """Yield the reviews with a URL; OutageError if there are reviews but none has one."""
     reviews = [
         (claim, review)
@@ -383,7 +383,7 @@ def _checks(claims: object, now: datetime) -> Iterator[PriorFactCheck]:
     for claim, review in addressed:
         publisher = review.get("publisher")
         names = publisher if isinstance(publisher, dict) else {}
-        yield PriorFactCheck(
+        yield FoundFactCheck(
             claim=text(claim.get("text")),
             claimant=text(claim.get("claimant")),
             rating=text(review.get("textualRating")),

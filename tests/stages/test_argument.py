@@ -23,7 +23,9 @@ def row(host: str, stance: Stance, **fields: Any) -> Evidence:
 
 def sentences(outcome: str, *rows: Evidence) -> list[str]:
     argument = argue(outcome, rows)
-    said = [f"{each.lead} {each.evidence.domain} {each.says}".strip() for each in argument.voices]
+    said = [
+        f"{each.lead} {each.evidence.domain} {each.says}".strip() for each in argument.key_sources
+    ]
     return [*said, *([argument.balance] if argument.balance else [])]
 
 
@@ -95,13 +97,15 @@ def test_among_equal_weights_the_most_relevant_source_speaks() -> None:
 
 
 def test_a_source_read_by_its_snippet_says_so() -> None:
-    voice = argue("supports", [row("a.example", "supports", via="snippet")]).voices[0]
+    voice = argue("supports", [row("a.example", "supports", via="snippet")]).key_sources[0]
     assert voice.sentence(quoted=False).startswith("a.example (high reliability")
     assert "search snippet only) bears the claim out" in voice.sentence(quoted=False)
 
 
 def test_footnote_numbers_are_left_out() -> None:
-    voice = argue("supports", [row("a.example", "supports", quote="It is so.[19][2]")]).voices[0]
+    voice = argue("supports", [row("a.example", "supports", quote="It is so.[19][2]")]).key_sources[
+        0
+    ]
     assert voice.words == "It is so."
 
 
@@ -130,8 +134,8 @@ def test_the_first_voice_is_of_the_side_that_the_vote_takes(
     vote = decide(tally(rows, StoryIndex({})), VerdictsConfig(), basis)
     argument = argue(vote.stance, rows)
     if vote.stance in {"supports", "refutes"}:
-        assert argument.voices[0].side == vote.stance
-    assert len({voice.side for voice in argument.voices}) == len(argument.voices)
-    for voice in argument.voices:
+        assert argument.key_sources[0].side == vote.stance
+    assert len({voice.side for voice in argument.key_sources}) == len(argument.key_sources)
+    for voice in argument.key_sources:
         assert voice.evidence in rows
         assert voice.words in " ".join((voice.evidence.quote or "").split())

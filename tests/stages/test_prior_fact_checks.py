@@ -18,8 +18,8 @@ from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import Observer, QueryDraft
 from factible_assets.stages.prior_fact_checks import LEAST_SIMILARITY, look_up, question, similarity
 from factible_assets.stages.progress import ALL_STAGES
-from resources.search.base import FactCheckAnswer, FactCheckLane, SearchRequest
-from resources.search.base import PriorFactCheck as Found
+from resources.search.base import FactCheckAnswer, FactCheckLookup, SearchRequest
+from resources.search.base import FoundFactCheck as Found
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, reviewed, says
 
 SUGAR = "Sugar makes children hyperactive."
@@ -230,7 +230,7 @@ class Bell(Observer):
 class AfterTheVerdicts:
     """A look-up that answers only after all verdicts."""
 
-    lane: FactCheckLane
+    lane: FactCheckLookup
     bell: Bell
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:

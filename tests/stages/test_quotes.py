@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from factible_assets.records import Stance
 from factible_assets.stages.ports import EvidenceDraft, WithCalls
-from factible_assets.stages.quotes import QuoteFinder, check_words, unswayed, whole_sentences
+from factible_assets.stages.quotes import (
+    QuoteFinder,
+    check_words,
+    recheck_without_quotes,
+    whole_sentences,
+)
 
 PAGE = (
     "The agency said: \u201cSea level rose by 21\u00a0cm since 1900\u201d \u2014 a rate that\n"
@@ -271,15 +276,17 @@ class Reader:
 )
 async def test_a_stance_that_one_passage_turns_is_unclear(text: str, stance: str | None) -> None:
     reader = Reader()
-    judged = await unswayed(await reader(text), text, reader)
+    judged = await recheck_without_quotes(await reader(text), text, reader)
     assert (judged.value.stance if judged.value else None) == stance
 
 
 async def test_the_second_reading_adds_its_calls_and_happens_only_if_needed() -> None:
     reader = Reader()
-    await unswayed(await reader("The town has a market."), "The town has a market.", reader)
+    await recheck_without_quotes(
+        await reader("The town has a market."), "The town has a market.", reader
+    )
     assert len(reader.texts) == 1
-    await unswayed(await reader(ARTICLE), ARTICLE, reader)
+    await recheck_without_quotes(await reader(ARTICLE), ARTICLE, reader)
     assert [each.strip() for each in reader.texts[1:]] == [ARTICLE, "The wall is long and narrow."]
 
 
@@ -288,4 +295,4 @@ async def test_a_page_that_may_not_be_read_again_keeps_its_reading() -> None:
         return "The budget is spent."
 
     read = await Reader()(ARTICLE)
-    assert await unswayed(read, ARTICLE, refuses) == read
+    assert await recheck_without_quotes(read, ARTICLE, refuses) == read

@@ -18,7 +18,7 @@ from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reliability import LISTED_SCORES, RATING_ORDER, RatingBook
 from factible_assets.stages.search import (
-    Candidate,
+    FoundPage,
     gather_hits,
     late_exclusion,
     select_hits,
@@ -47,8 +47,8 @@ class Gathered(NamedTuple):
 
 
 class Selection(NamedTuple):
-    chosen: Sequence[Candidate]
-    skipped: Sequence[tuple[Candidate, str]]
+    chosen: Sequence[FoundPage]
+    skipped: Sequence[tuple[FoundPage, str]]
 
 
 async def gather(world: World, **knobs: object) -> Gathered:

@@ -32,7 +32,7 @@ from factible_assets.stages.verdict import (
     ranked,
     settled_vote,
 )
-from factible_assets.stages.voice import speaks_for
+from factible_assets.stages.wording_guard import speaks_for
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
 CLAIM = make_claim("a claim")

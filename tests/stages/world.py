@@ -49,8 +49,8 @@ from resources.promises import Promise
 from resources.ratings.base import DomainAge, ListedRating
 from resources.search.base import (
     FactCheckAnswer,
+    FoundFactCheck,
     FoundHit,
-    PriorFactCheck,
     SearchAnswer,
     SearchRequest,
 )
@@ -103,8 +103,8 @@ def reviewed(
     claimant: str = "",
     language: str = "en",
     **more: Any,
-) -> PriorFactCheck:
-    return PriorFactCheck(claim, claimant, rating, publisher, url, language=language, **more)
+) -> FoundFactCheck:
+    return FoundFactCheck(claim, claimant, rating, publisher, url, language=language, **more)
 
 
 def listed(dataset: str, domain: str, rating: Rating, **more: Any) -> ListedRating:
@@ -141,7 +141,7 @@ class World:
     steps: list[tuple[str, str]] = field(default_factory=list)
     before: list[date | None] = field(default_factory=list)
     requests: list[SearchRequest] = field(default_factory=list)
-    checks: dict[str, list[PriorFactCheck]] | None = None
+    checks: dict[str, list[FoundFactCheck]] | None = None
     """Prior fact checks by question; None: switched off."""
     wishes: list[tuple[str | None, date | None]] = field(default_factory=list)
 

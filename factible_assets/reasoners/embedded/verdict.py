@@ -24,7 +24,7 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     """
     argument = argue(vote.stance, evidence)
     sentences = (
-        each.sentence(quoted=_UNFIT.search(each.words) is None) for each in argument.voices
+        each.sentence(quoted=_UNFIT.search(each.words) is None) for each in argument.key_sources
     )
     by_model = any(row.basis == "llm" for row in evidence)
     by_whom = None if by_model else "Judged automatically, by the wording of the sources."

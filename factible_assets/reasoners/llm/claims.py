@@ -106,7 +106,7 @@ WINDOWS = Windowing(size=24_000, overlap=1_500)
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ClaimCandidate:
     """A claim of the transcript; `stretch` counts the windows from 1."""
 
     draft: ClaimDraft
@@ -218,7 +218,7 @@ def _importance(claim: StatedClaim | RankedClaim, *, credential: bool, expertise
 
 def _candidates(
     text: str, title: str, spans: Sequence[tuple[int, int]], answers: Sequence[ClaimsAnswer]
-) -> tuple[list[Candidate], int]:
+) -> tuple[list[ClaimCandidate], int]:
     """Return the checkable claims of the transcript, and how many others it does not contain."""
     found, refused = [], 0
     for stretch, ((start, end), answer) in enumerate(zip(spans, answers, strict=True), start=1):
@@ -256,7 +256,7 @@ def _candidates(
                 char_end=start + last,
                 searches=tuple(claim.searches),
             )
-            found.append(Candidate(draft, stretch, credential))
+            found.append(ClaimCandidate(draft, stretch, credential))
     return found, refused
 
 
@@ -267,9 +267,9 @@ def _place_of(words: str, shown: ShownText, similar: Localiser) -> tuple[int, in
     return (near.char_start, near.char_end) if near else None
 
 
-def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
+def _distinct(found: Sequence[ClaimCandidate]) -> list[ClaimCandidate]:
     """Sort by importance and drop paraphrases of more important claims."""
-    kept: list[Candidate] = []
+    kept: list[ClaimCandidate] = []
     for each in sorted(found, key=lambda each: (-each.draft.importance, -each.draft.confidence)):
         if not any(says_the_same(each.draft.text, other.draft.text) for other in kept):
             kept.append(each)
@@ -346,7 +346,7 @@ def drops_denial(claim: str, source: str) -> bool:
     return is_in_its_words and not asserted.isdisjoint(denied - said)
 
 
-def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[Candidate]) -> list[Piece]:
+def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[ClaimCandidate]) -> list[Piece]:
     """List theses and numbered claims by stretch, one per line, so that no text forges a number."""
     pieces: list[Piece] = []
     for stretch, answer in enumerate(answers, start=1):
@@ -364,7 +364,7 @@ def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[Candidate]) -> 
     return pieces
 
 
-def _reranked(merged: MergeAnswer, found: Sequence[Candidate]) -> list[ClaimDraft]:
+def _reranked(merged: MergeAnswer, found: Sequence[ClaimCandidate]) -> list[ClaimDraft]:
     """Give the claims their importance for the whole video; ignore unknown numbers.
 
     A claim without a rank is a paraphrase of another. If no claim has a rank, all stay unchanged.

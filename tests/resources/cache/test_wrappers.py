@@ -28,8 +28,8 @@ from resources.promises import Promise
 from resources.ratings.base import DomainAge
 from resources.search.base import (
     FactCheckAnswer,
+    FoundFactCheck,
     FoundHit,
-    PriorFactCheck,
     SearchAnswer,
     SearchRequest,
 )
@@ -190,7 +190,7 @@ class CountingLane:
         self.asked += 1
         if self.is_down:
             return FactCheckAnswer("checkers", "outage", reason="checkers: over quota")
-        check = PriorFactCheck(
+        check = FoundFactCheck(
             request.query, "A post", "False", "Checkers", "https://checkers.example/1"
         )
         return FactCheckAnswer("checkers", "ok", (check,), latency_seconds=0.5)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from resources.http import HttpClient
-from resources.search.base import PriorFactCheck, SearchRequest
+from resources.search.base import FoundFactCheck, SearchRequest
 from resources.search.providers import GoogleFactChecks
 from tests.resources.search.asking import parameters
 from tests.servers import MisbehavingServer, respond_json
@@ -44,7 +44,7 @@ async def test_every_review_of_a_claim_is_a_prior_fact_check(
     answer = await lane.prior_checks(SearchRequest("sugar", 10))
     assert (answer.provider, answer.outcome) == ("google_fact_check", "ok")
     first, second = answer.checks
-    assert first == PriorFactCheck(
+    assert first == FoundFactCheck(
         claim="Sugar makes children hyperactive",
         claimant="Viral post",
         rating="Mostly false",
