@@ -166,12 +166,12 @@ async def test_a_server_that_never_answers_takes_no_more_than_the_claims_seconds
 @pytest.mark.parametrize("name", ROUNDS)
 async def test_pages_left_unread_by_the_budget_say_so(name: StrategyName) -> None:
     world = ocean()
-    world.delays["search"] = 0.6
-    result = await checked(Persona(label=UNSURE).behave, name, world, max_seconds=0.5)
+    world.delays["search"] = 1.2
+    result = await checked(Persona(label=UNSURE).behave, name, world, max_seconds=1.0)
     assert {row.canonical_url for row in result.evidence} == set(SITES)
     chosen = [row for row in result.evidence if "limit of 3" not in str(row.reason)]
     assert {row.reason for row in chosen} == {
-        "The claim has used up its 0.5 seconds (max_seconds)."
+        "The claim has used up its 1.0 seconds (max_seconds)."
     }
     assert {row.status for row in result.evidence} == {"skipped"}
     (verdict,) = result.verdicts
