@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = (ROOT / "docs/strategies.md").read_text("utf-8").partition("## Where each stands")[2]
+PAGE = (ROOT / "docs/strategies.md").read_text("utf-8")
+TABLE = PAGE.partition("## Equations, parameters and tests")[2]
 ROWS = re.findall(r"^\|[^|]*\| (.+?) \| (.+?) \| `(.+?):(\w+)` \|$", TABLE, re.MULTILINE)
 
 
