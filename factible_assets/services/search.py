@@ -28,8 +28,8 @@ _NO_SEARCH = (
     "SERPER_API_KEY, FACTIBLE_SEARXNG_URL or FACTIBLE_SEARCH to search the live web."
 )
 NO_LIVE_SEARCH = (
-    "no search provider is set up. Set SERPER_API_KEY or FACTIBLE_SEARXNG_URL in .env, name one "
-    "that needs no key (FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
+    "no search provider is set up. Set SERPER_API_KEY or FACTIBLE_SEARXNG_URL, name one without "
+    "a key (FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
 )
 """The end of a sentence that names the origin of the wish for the live web."""
 
