@@ -74,18 +74,16 @@ def run(
     # After the note, because this import takes a second.
     from factible_assets.runs.experiments.runner import run_and_score
 
-    done = count(1)
+    done, kinds = count(1), ("computed", "shared", "kept")
 
     def say(outcome: VariantOutcome) -> None:
-        words = ("computed", outcome.computed), ("shared", outcome.shared), ("kept", outcome.kept)
-        amounts = ", ".join(f"{len(stages)} {word}" for word, stages in words if stages)
-        how = plain(outcome.failure or amounts)
-        place = f"{next(done)}/{variants * videos}"
-        note(f"  {place} {plain(outcome.video_id)} {outcome.variant}: {how}")
+        amounts = {kind: len(getattr(outcome, kind)) for kind in kinds}
+        words = ", ".join(f"{amount} {kind}" for kind, amount in amounts.items() if amount)
+        place = f"{next(done)}/{variants * videos} {plain(outcome.video_id)} {outcome.variant}"
+        note(f"  {place}: {plain(outcome.failure or words)}")
 
     ran = run_and_score(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=say)
     comparison = _comparison(experiment.name, settings)
-    kinds = ("computed", "shared", "kept")
     amounts = {kind: sum(len(getattr(each, kind)) for each in ran) for kind in kinds}
     failed = [each for each in ran if each.failure is not None]
     incomplete = sum(each.incomplete for each in ran)
@@ -93,9 +91,9 @@ def run(
         {"variant": each.variant, "video_id": each.video_id, "reason": each.failure}
         for each in failed
     ]
-    told = {"run": {**amounts, "incomplete": incomplete, "failures": failures}}
+    summary = {**amounts, "incomplete": incomplete, "failures": failures}
     result(
-        {**told, **as_json(comparison)},
+        {"run": summary, **as_json(comparison)},
         f"{amounts['computed']} stages computed, {amounts['shared']} shared with another "
         f"variant, {amounts['kept']} reused from earlier runs.",
         _overview(comparison),
@@ -109,10 +107,8 @@ def run(
             "experiment again to repeat those."
         )
     note(f"Compare it: factible experiment compare {experiment.name}")
-    if failed:
-        raise Exit(ExitCode.FAILED)
-    if incomplete:
-        raise Exit(ExitCode.INCOMPLETE)
+    if failed or incomplete:
+        raise Exit(ExitCode.FAILED if failed else ExitCode.INCOMPLETE)
 
 
 @app.command("list")
