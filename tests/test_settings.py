@@ -219,7 +219,7 @@ def test_a_data_folder_that_is_given_wins_over_the_environment(
     assert load_settings(tmp_path / "here").home == tmp_path / "here"
 
 
-# --- What a working folder says -------------------------------------------------------------------
+# --- The .env of a working folder -----------------------------------------------------------------
 
 
 def test_a_dotenv_sets_keys_and_plain_values(

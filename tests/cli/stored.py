@@ -1,4 +1,4 @@
-"""A data folder in which the sample video of the report's tests has been checked."""
+"""A data folder with the results of the sample video of the report's tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def store_sample(home: Path, outcomes: tuple[str, ...] = samples.OUTCOMES[:5]) -
 
 
 def store_failed_recheck(warehouse: Warehouse) -> None:
-    """Write a later run in which the first claim could not be judged."""
+    """Write a later run with an incomplete verdict on the first claim."""
     write_asset(
         warehouse,
         "verdicts",

@@ -301,7 +301,7 @@ def test_missing_keys_are_named_in_one_line(home: Path, monkeypatch: pytest.Monk
     assert "\n" not in words
     assert "OPENAI_API_KEY" in words
     assert "SERPER_API_KEY" in words
-    # The demo's corpus names its web, and whoever names a reasoner needs no hint.
+    # The demo's corpus names its web, and a named reasoner needs no hint.
     config = FactCheckConfig(reasoner="embedded")
     assert default_remarks("everyday-beliefs-talk", settings=settings, config=config) == ""
 

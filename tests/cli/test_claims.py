@@ -1,4 +1,4 @@
-"""`factible claims check` refuses what it cannot use before anything is checked."""
+"""`factible claims check` refuses unusable input before the check."""
 
 from __future__ import annotations
 

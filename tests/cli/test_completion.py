@@ -19,7 +19,7 @@ echo "${{COMPREPLY[@]}}"
 
 
 def completed_by_bash(home: Path, *lines: str) -> list[str]:
-    """Return what the last word of each line may become, in the session of one bash."""
+    """Return bash's completions of the last word of each line."""
     program, bash = Path(sys.executable).with_name("factible"), shutil.which("bash")
     if bash is None or not program.exists():
         pytest.skip("bash, or the installed program, is not here")

@@ -1,4 +1,4 @@
-"""What no program expects is answered with a sentence that names the file and the line."""
+"""Damaged input gets a sentence with the file and the line."""
 
 from __future__ import annotations
 

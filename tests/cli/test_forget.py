@@ -1,4 +1,4 @@
-"""Nothing of a forgotten video is left in any file of the data folder, and all of others is."""
+"""`factible forget` leaves nothing of a video in the data folder, and everything of others."""
 
 from __future__ import annotations
 

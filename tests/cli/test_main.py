@@ -42,7 +42,7 @@ def test_help_says_how_to_give_an_id_that_begins_with_a_dash(factible: Run) -> N
 
 @pytest.mark.parametrize("command", [(), ("evaluate",), ("experiment", "run"), ("review",)])
 def test_help_needs_nothing_heavy(command: tuple[str, ...]) -> None:
-    # A command knows the classes of settings and records, and what corpora list.
+    # Commands import the settings, the records and the reader of corpora.
     heavy = [name for name in HEAVY if not command or name not in {"pydantic", "yaml"}]
     program = (
         "import sys\n"

@@ -24,7 +24,7 @@ def test_plain_lines_tell_of_claims_and_of_each_verdict(capsys: pytest.CaptureFi
     observer.claims_found([samples.claim(0), samples.claim(1)])
     observer.verdict_reached(samples.claim(1), samples.verdict(1, "refutes", basis="llm"))
     observer.verdict_reached(samples.claim(0), samples.verdict(0, "incomplete"))
-    # A step that is tried again reaches its verdicts anew.
+    # A retried step reports its verdicts again.
     observer.verdict_reached(samples.claim(1), samples.verdict(1, "refutes", basis="llm"))
     out, err = capsys.readouterr()
     assert out == ""

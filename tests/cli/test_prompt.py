@@ -52,7 +52,7 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def until(self, words: str, again: str = "") -> str:
-        """Return what is shown up to these words, and forget it; meanwhile keys may be repeated."""
+        """Return and drop the output before these words; repeat the keys `again` meanwhile."""
         while words not in self.shown:
             readable, _, _ = select.select([self.master], [], [], 5 if again else None)
             if not readable:

@@ -51,7 +51,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 def test_the_plan_lists_the_next_videos_and_why_others_wait(home: Path) -> None:
     code, out, err = run("--plan")
     assert code == 0
-    # Together they are expected to cost more than the night may.
+    # Together their expected cost exceeds the limit of the night.
     assert "open" in out
     assert "verdicts incomplete" in out
     assert "aged" not in out

@@ -1,4 +1,4 @@
-"""The published copy takes the place of a damaged or lost warehouse, and nothing is lost by it."""
+"""`factible restore` replaces a damaged or lost warehouse by the published copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`factible review` on a video that was checked: what it shows, records and refuses."""
+"""`factible review` on a checked video."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> ClaimFile:
-    """The sample's first claim, for what judges changes and writes nothing."""
+    """The sample's first claim, for tests that write nothing."""
     home = tmp_path_factory.mktemp("opened")
     store_sample(home)
     return open_claim(VIDEO_ID, number(0), Settings(home=home))
 
 
 def number(place: int) -> str:
-    """The number under which the claim of a place in the sample is listed: by rank."""
+    """Return the number of a claim of the sample in the list, by rank."""
     ranks = sorted(samples.claim(each).rank for each in range(5))
     return str(ranks.index(samples.claim(place).rank) + 1)
 

@@ -1,4 +1,4 @@
-"""Every command keeps the convention of the command line; the whole tree is walked."""
+"""Every command of the tree keeps the conventions of the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from factible_assets.cli.output import OutputMode, output_mode
 from tests.cli.conftest import Run
 
 WITHOUT_JSON = {
-    # What they print is no document: the output of Dagster, a script for a shell.
+    # They print the output of Dagster, or a script for a shell.
     ("dev",),
     ("completion",),
 }
