@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -19,8 +19,8 @@ from resources.transcripts.tracks import Caption, captions_of
 _CLOCK = r"(?:\d{1,3}:)?\d{1,3}:[0-5]\d(?:[.,]\d{1,3}|:\d\d(?!\d))?(?!\d|:\d)"
 _RANGE = rf"(?P<at>{_CLOCK})(?:\s*(?:-+>?|[–—→,;|]|to)\s*(?P<end>{_CLOCK}))?"
 _EDGE = r"[\s*_`#>|~@•·-]*"
-_BEGINS = re.compile(rf"(?P<edge>{_EDGE}[\[({{<]?){_RANGE}(?P<close>[\])}}>]?){_EDGE}[:–—,;]?\s*")
-_ENDS = re.compile(rf"[\s|@,–—-]*(?P<edge>[*_`]*[\[({{<]?){_RANGE}(?P<close>[\])}}>]?)[\s*_`:]*$")
+_BEGINS = re.compile(rf"{_EDGE}[\[({{<]?{_RANGE}(?P<close>[\])}}>]?){_EDGE}[:–—,;]?\s*")
+_ENDS = re.compile(rf"[\s|@,–—-]*[*_`]*[\[({{<]?{_RANGE}(?P<close>[\])}}>]?)[\s*_`:]*$")
 _INSIDE = re.compile(rf"(?P<name>[^\W\d][^\n\[\]():]{{0,39}}?)[\s:]*[\[(]{_RANGE}[\])]:?\s+(?=\S)")
 _TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]$")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
@@ -148,7 +148,7 @@ def _without_spoken_times(lines: Sequence[_Line]) -> list[_Line]:
     if len(found) < _LABEL_SHARE * times:
         return list(lines)
     return [
-        _Line(found.get(at, each.words), each.at, each.end, each.strong, each.at_end)
+        replace(each, words=found.get(at, each.words))
         for at, each in enumerate(lines)
         if found.get(at, "words") or each.at is not None
     ]
