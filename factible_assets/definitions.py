@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
@@ -58,6 +59,18 @@ def build_defs(
             resources[key] = dg.ResourceDefinition.hardcoded_resource(each, each.__doc__)
         elif isinstance(each, dg.IOManager):
             resources[key] = dg.IOManagerDefinition.hardcoded_io_manager(each, each.__doc__)
+    checks = claim_checks
+    if settings.recheck_schedule == "on":
+        # The nightly schedule checks videos again once they have this age.
+        window = timedelta(days=settings.recheck_min_age_days + 2)
+        policy = dg.FreshnessPolicy.time_window(fail_window=window)
+        checks = claim_checks.map_asset_specs(
+            lambda spec: (
+                spec.replace_attributes(freshness_policy=policy)
+                if spec.key == dg.AssetKey("verdicts")
+                else spec
+            )
+        )
     fact_check = dg.define_asset_job(
         FACT_CHECK_JOB,
         selection=dg.AssetSelection.assets(*METHOD)
@@ -72,7 +85,7 @@ def build_defs(
             *sources,
             transcripts,
             claims,
-            claim_checks,
+            checks,
             media,
             evaluation_asset(settings.corpus_folders),
         ],

@@ -1,7 +1,7 @@
 """The definitions that Dagster loads, and the launchpad."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import dagster as dg
 import pytest
@@ -103,6 +103,19 @@ def test_new_verdicts_request_one_evaluation(defs: dg.Definitions) -> None:
             cursor = result.cursor
             requested.append(result.total_requested)
     assert requested == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(("schedule", "is_expected"), [("on", True), ("off", False)])
+def test_nightly_rechecks_give_verdicts_a_freshness_policy(
+    tmp_path: Path, schedule: Literal["on", "off"], is_expected: bool
+) -> None:
+    defs = build_defs(Settings(home=tmp_path, recheck_schedule=schedule))
+    fresh = {
+        spec.key.to_user_string()
+        for spec in defs.resolve_all_asset_specs()
+        if spec.freshness_policy is not None
+    }
+    assert fresh == ({"verdicts"} if is_expected else set())
 
 
 def test_every_resource_says_what_it_is_in_one_line(defs: dg.Definitions) -> None:
