@@ -278,12 +278,8 @@ async def judge_three_way(
 
 
 def _rated(rows: Sequence[Evidence]) -> tuple[prompts.Piece, ...]:
-    def known(number: int, row: Evidence) -> str:
-        day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
-        return f"Source {number}: rated {row.rating}, {row.source_class}{day}"
-
     return prompts.source_pieces(
         dict(enumerate(rows, start=1)),
-        known,
+        prompts.source_facts,
         lambda row: (prompts.one_line(row.quote, quoted=True), prompts.one_line(row.summary)),
     )

@@ -296,6 +296,12 @@ def source_pieces(
     return f"{listed}\n\nTheir words:\n", Data("sources", "\n".join(said), trimmable)
 
 
+def source_facts(number: int, row: Evidence) -> str:
+    """Return our facts about one source: rating, class and date."""
+    day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
+    return f"Source {number}: rated {row.rating}, {row.source_class}{day}"
+
+
 def one_line(text: str | None, *, quoted: bool = False) -> str:
     """Return the words of a source on one line, shortened; with quotation marks if `quoted`."""
     line = cut(" ".join((text or "").split()))

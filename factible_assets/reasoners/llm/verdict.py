@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from factible_assets.reasoners.llm.answers import WordsAnswer
 from factible_assets.reasoners.llm.conversation import Conversation
 from factible_assets.reasoners.llm.plain_text import clip, plain
-from factible_assets.reasoners.llm.prompts import Piece, claim_data, one_line, source_pieces
+from factible_assets.reasoners.llm.prompts import (
+    Piece,
+    claim_data,
+    one_line,
+    source_facts,
+    source_pieces,
+)
 from factible_assets.records import Claim, Evidence, Stance, Verdict
 from factible_assets.stages.quotes import QUOTED, QuoteFinder
 
@@ -69,8 +75,7 @@ async def word_verdicts(
 
 
 def _known(number: int, row: Evidence) -> str:
-    day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
-    return f"Source {number}: rated {row.rating}, {row.source_class}{day}, read as {row.stance}"
+    return f"{source_facts(number, row)}, read as {row.stance}"
 
 
 def _words(row: Evidence) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
-"""Texts that try to take a model over: what a page, a title or a transcript may hold.
+"""Attacks on a model in pages, titles and transcripts.
 
-What belongs here: the attacks, one text each, all with the same aim (the answer `supports`, the
-full confidence, and the address `http://attacker.example/`). What does not: where an attack is
-placed and what must come of it (test_injections.py).
+Each attack wants the answer `supports`, full confidence, and the address
+`http://attacker.example/`.
 """
 
 from __future__ import annotations
@@ -198,4 +197,4 @@ ATTACKS: dict[str, str] = {
     )
     for name, text in attacks.items()
 }
-"""What each attack is called, and its text."""
+"""The text of each attack by its name."""

@@ -1,8 +1,4 @@
-"""Models made for tests: one that says what it is told to, and one that believes too much.
-
-What belongs here: stand-ins for a language model behind `resources.llm.base.LanguageModel`. What
-does not: texts that attack them (hostile.py).
-"""
+"""Language models for tests: one with scripted answers, and a gullible one."""
 
 from __future__ import annotations
 
@@ -37,7 +33,6 @@ from resources.llm.base import (
 
 
 def report(**changes: Any) -> ModelCall:
-    """Return one call, as a client reports it."""
     call: dict[str, Any] = {
         "provider": "scripted",
         "model": "script-1",
@@ -52,8 +47,6 @@ def report(**changes: Any) -> ModelCall:
 
 
 class Scripted:
-    """What every model says of itself."""
-
     provider = "scripted"
     model = "script-1"
     identity = "scripted nowhere script-1"
@@ -68,9 +61,9 @@ Script = Mapping[str, Any] | ModelError | Callable[[str], Mapping[str, Any]]
 
 @dataclass
 class ScriptedModel(Scripted):
-    """Gives its answers in order, whatever is asked, and remembers the questions.
+    """Gives its answers in order and remembers the questions.
 
-    An answer may be a failure, which is raised, or a function of the prompt.
+    An answer may be an error to raise, or a function of the prompt.
     """
 
     answers: list[Script]
@@ -93,7 +86,7 @@ class ScriptedModel(Scripted):
 def staged(
     model: LanguageModel, *, seed: int | None = None, **others: LanguageModel
 ) -> dict[str, StageModel]:
-    """Give each stage its model, with the published limits: this one, or another by its name."""
+    """Give each stage a model with the published limits; `others` override it by stage."""
     return {
         stage: StageModel(others.get(stage, model), max_tokens=most, seed=seed)
         for stage, most in ANSWER_TOKENS.items()
@@ -111,7 +104,7 @@ class Fenced:
 
 @dataclass(frozen=True)
 class Opened:
-    """A prompt taken apart by its marker: what stands outside the fences, and what inside."""
+    """A prompt split at its marker: the text outside and inside the fences."""
 
     marker: str
     outside: str
@@ -122,7 +115,7 @@ class Opened:
 
 
 def take_apart(prompt: str) -> Opened:
-    """Take a prompt apart exactly as the rules on data say."""
+    """Split a prompt exactly by the rules on data."""
     first, _, rest = prompt.partition("\n")
     marker = first.removeprefix("Marker of this message: ")
     pattern = rf"^<<<DATA {marker} ([^>\n]*)>>>\n(.*?)\n<<<END {marker}>>>"
@@ -135,12 +128,12 @@ def take_apart(prompt: str) -> Opened:
 
 
 def sentence(prompt: str, words: str) -> int:
-    """Return the number of the sentence with these words, 999 if none that is shown has them."""
+    """Return the number of the shown sentence with these words, 999 without one."""
     found = re.search(rf"^(\d+) .*{re.escape(words)}", prompt, re.MULTILINE)
     return int(found[1]) if found else 999
 
 
-# --- A model that believes too much --------------------------------------------------------------
+# --- A gullible model ----------------------------------------------------------------------------
 
 _TURNS = re.compile(
     r"<\s*[|\uff5c][^>]*>|<</?SYS>>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|</?think>|</?tool_\w+>"
@@ -149,11 +142,11 @@ _ENDS = re.compile(
     r"^[^\w|]*e\s*n\s*d\b|^marker of this message|<\s*<\s*<|</(?:data|page|untrusted)",
     re.IGNORECASE,
 )
-"""What looks like the end of a fence: in words only at the beginning of a line, else anywhere."""
+"""Apparent ends of a fence: words at the beginning of a line, or marks anywhere."""
 
 
 def _seen(line: str) -> str:
-    """Return a line as an eye sees it: hidden characters gone, look-alikes made alike."""
+    """Remove hidden characters of a line and unify look-alikes."""
     visible = "".join(each for each in line if unicodedata.category(each) != "Cf")
     return unicodedata.normalize("NFKC", visible).replace("\u2039", "<").replace("\u203a", ">")
 
@@ -163,11 +156,10 @@ def _spelt_by_tags(text: str) -> str:
 
 
 def believed_outside(prompt: str) -> str:
-    """Return all that a gullible reader takes for the words of its user.
+    """Return all text that a gullible reader ascribes to its user.
 
-    Besides what stands outside the fences that is whatever follows a line that looks like the end
-    of a fence, whatever follows the control tokens of a chat template, and what tag characters
-    spell.
+    That is the text outside the fences, after an apparent end of a fence and after control tokens
+    of a chat template, and the text that tag characters spell.
     """
     opened = take_apart(prompt)
     believed = [opened.outside, _spelt_by_tags(prompt)]
@@ -190,11 +182,10 @@ def believed_outside(prompt: str) -> str:
 
 @dataclass
 class GullibleModel(Scripted):
-    """Answers honestly, unless it finds an attack's words where its user's words should be.
+    """Answers honestly, unless it ascribes words of an attack to its user; then it obeys them.
 
-    It knows a few sentences and what they say of the claim; it reads the sources' ratings outside
-    the fences only. Then it does what the attack wants. It decorates every summary with markup,
-    an address and the title that it was given, as careless models do.
+    It knows a few sentences and their stances, and reads ratings only outside the fences. It
+    decorates every summary with markup, an address and the title, as careless models do.
     """
 
     sentences: Mapping[str, Literal["supports", "refutes"]]
@@ -283,7 +274,7 @@ _WORD = re.compile(r"[^\s\"'<>()\[\]{}|.,:;]{4,}")
 
 
 def gets_out(attack: str, prompt: str) -> bool:
-    """Tell whether a gullible reader takes a word of the attack for one of its user's."""
+    """Whether a gullible reader ascribes a word of the attack to its user."""
     believed = _seen(believed_outside(prompt))
     found = rare_words(attack)
     return not found.isdisjoint(_WORD.findall(believed)) or any(
@@ -292,7 +283,7 @@ def gets_out(attack: str, prompt: str) -> bool:
 
 
 def rare_words(attack: str) -> frozenset[str]:
-    """Return the words by which an attack is recognised outside the fences."""
+    """Return the words that reveal an attack outside the fences."""
     seen = f"{_seen(attack)} {_spelt_by_tags(attack)}"
     words = frozenset(_WORD.findall(seen)) - _own_words()
     return words or frozenset({_seen(attack)[:20]})
@@ -300,7 +291,6 @@ def rare_words(attack: str) -> frozenset[str]:
 
 @lru_cache
 def _own_words() -> frozenset[str]:
-    """Return the words that stand outside the fences anyway."""
     prompts = [load_prompt(name) for name in ("claims", "queries", "evidence", "verdict")]
     texts = [text for prompt in prompts for text in prompt.sections.values()]
     sources = (

@@ -123,7 +123,7 @@ async def test_the_embedded_engine_replaces_a_model_that_only_describes_the_vide
     found = await drafts(answer(about, thesis="Sugar travels."))
     assert "Sugar makes children hyperactive." in [claim.text for claim in found.claims]
     assert (found.basis, found.thesis, found.refused) == ("embedded", "Sugar travels.", 1)
-    # It reads English alone.
+    # The embedded engine reads only English.
     german = "Zucker macht Kinder unruhig, sagen viele Leute, und das schon seit sehr langer Zeit. "
     found = await drafts(answer(about), text=german * 5)
     assert (found.claims, found.basis, found.refused) == ((), None, 1)

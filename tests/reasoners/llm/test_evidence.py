@@ -109,7 +109,7 @@ async def test_a_page_on_something_else_costs_no_call() -> None:
     elsewhere = "Plastics that break down leave fewer additives in the soil of a landfill."
     draft, model = await read(says("refutes", 1), page=replace(PAGE, text=elsewhere))
     assert (draft, model.questions) == (None, [])
-    # In another language nobody can tell so cheaply.
+    # Other languages need a call.
     fremd = "Kunststoffe, die zerfallen, hinterlassen im Boden der Deponie weniger Zusatzstoffe."
     _, model = await read(says("silent"), page=replace(PAGE, text=fremd))
     assert len(model.questions) == 1
@@ -182,7 +182,7 @@ async def test_a_quote_on_something_else_is_dropped() -> None:
     assert draft is not None
     assert draft.quotes == ()
     assert check_words(draft, page.text)["stance"] == "unclear"
-    # Beside one that speaks of it, it is left out alone.
+    # Next to a related quote, only the other one is dropped.
     draft, _ = await read(says("refutes", 1, DENIAL_AT + 1), page=page)
     assert draft is not None
     assert draft.quotes == (DENIAL,)
@@ -191,9 +191,9 @@ async def test_a_quote_on_something_else_is_dropped() -> None:
 @pytest.mark.parametrize(
     "quote",
     [
-        # Not a word in common, and on the same matter.
+        # The same topic without a common word.
         "Kids were no wilder after sweets.",
-        # In another language than the claim, nothing says whether it is.
+        # The relation cannot be measured in another language than that of the claim.
         "Zucker macht die meisten Kinder nach allem, was wir wissen, nicht unruhig.",
     ],
 )

@@ -1,4 +1,4 @@
-"""Several pages in one call: each by its own words, and none paid for twice."""
+"""Several pages in one call: each reading belongs to its page, and none costs twice."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def test_mixed_up_pages_are_read_again_alone(sign: str) -> None:
         answer = read_by_its_words(prompt)
         if "readings" in answer:
             if strays:
-                # The first source is given a sentence of the last one.
+                # The first source gets a sentence of the last one.
                 answer["readings"][0]["sentences"] = answer["readings"][-1]["sentences"]
             else:
                 answer["readings"][2]["summary"] = answer["readings"][0]["summary"]
@@ -156,7 +156,7 @@ async def test_a_reading_is_cached_under_its_page_alone(
     async with bound(server) as client, DiskCache(tmp_path) as cache:
         mind = LlmReasoner(staged(CachingModel(client, cache)))
         first, _ = await read_together(pages("a", "b", "c"), mind=mind)
-        # After a kill other pages are in: those that were read are not paid for again.
+        # A resumed run has other pages; the cached readings cost no call.
         again, _ = await read_together(pages("b", "c", "d", "e"), mind=mind)
     assert [each.value for each in again[:2]] == [each.value for each in first[1:]]
     second = bodies(server)[1]["messages"][1]["content"]
@@ -178,7 +178,7 @@ async def test_pages_wait_for_others_up_to_their_patience(patience: float) -> No
 
     async with asyncio.timeout(60):
         early = asyncio.create_task(arrive(first))
-        if is_patient:  # the first page is left alone for as long as it likes to go on by itself
+        if is_patient:  # time for the first page to go on alone, if it would
             await asyncio.sleep(0.05)
         await asyncio.gather(early, arrive(second))
         if not is_patient:

@@ -43,7 +43,7 @@ attacks = pytest.mark.parametrize("name", ATTACKS)
 
 @dataclass(frozen=True)
 class AnyQuery:
-    """A search engine that finds the same pages whatever it is asked."""
+    """A search engine that finds the same pages for every query."""
 
     hits: Sequence[Hit]
 
@@ -53,8 +53,6 @@ class AnyQuery:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one video."""
-
     claims: tuple[Claim, ...]
     result: FlowResult
     world: World
@@ -116,7 +114,7 @@ def video_with(attack: str) -> Video:
 
 
 async def checked(reasoner: Reasoner, attack: str = "", claim: Claim | None = None) -> Outcome:
-    """Check a video from its transcript to its verdicts, or a claim that is given."""
+    """Check a video from its transcript to its verdicts, or a given claim."""
     world = world_with(attack)
     services, video = services_with(reasoner, attack, world), video_with(attack)
     claims: tuple[Claim, ...] = (claim,) if claim else ()
@@ -128,14 +126,13 @@ async def checked(reasoner: Reasoner, attack: str = "", claim: Claim | None = No
 
 @cache
 def by_model(name: str | None) -> tuple[Outcome, GullibleModel]:
-    """What a gullible model makes of the video, under the attack of this name or under none."""
+    """Check the video with a gullible model, under the attack of this name or none."""
     attack = ATTACKS[name] if name else ""
     model = GullibleModel({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], attack)
     return asyncio.run(checked(Reasoner.of(LlmReasoner(staged(model))), attack)), model
 
 
 def embedded() -> Reasoner:
-    """Return the embedded engine with the plain reader."""
     engine = EmbeddedReasoner(minilm())
     reader = PageReader(minilm(), PlainReader(), "embedded")
     return Reasoner(engine, engine, reader, engine)
@@ -143,7 +140,7 @@ def embedded() -> Reasoner:
 
 @cache
 def by_rules(name: str | None) -> Outcome:
-    """What the embedded engine makes of the claim, under the attack of this name or under none."""
+    """Check the claim with the embedded engine, under the attack of this name or none."""
     attack = ATTACKS[name] if name else ""
     return asyncio.run(checked(embedded(), attack, make_claim(CLAIM)))
 
@@ -191,7 +188,7 @@ def test_no_attack_changes_what_a_language_model_finds(name: str) -> None:
 @attacks
 def test_every_word_of_an_attack_stays_inside_the_fences(name: str) -> None:
     (_, calm), (_, model) = by_model(None), by_model(name)
-    # A page that gives orders is read alone, so that only the lines are the same, not the prompts.
+    # Only the lines are the same, not the prompts.
     lines = {line for prompt in model.prompts for line in take_apart(prompt).outside.split("\n")}
     known = {line for prompt in calm.prompts for line in take_apart(prompt).outside.split("\n")}
     assert lines <= known
@@ -263,10 +260,10 @@ async def test_the_quotes_of_an_obedient_model_reveal_the_attack() -> None:
 # --- The embedded engine -------------------------------------------------------------------------
 
 
-# Each attack is tried on one of the engine's two readers: it has no ear for orders, and is slow.
+# Each attack tests one of two functions of the engine, because the engine is slow.
 @pytest.mark.parametrize("name", list(ATTACKS)[::2])
 def test_no_attack_turns_the_embedded_engine_round(name: str) -> None:
-    """A page that gives orders may lose its voice; it never speaks for the other side."""
+    """A page with orders may become unclear, but never changes sides."""
     calm, attacked = by_rules(None), by_rules(name)
     assert attacked.verdict.stance in {calm.verdict.stance, "unclear"}
     assert attacked.verdict.confidence in {calm.verdict.confidence, "low"}

@@ -26,7 +26,7 @@ NAMES = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of prompts in place of the project's, with the project's rules on data."""
+    """A folder of prompts that replaces the project's, with its rules on data."""
     rules = (PROMPTS / "data_rules.md").read_text(encoding="utf-8")
     (tmp_path / "data_rules.md").write_text(rules, encoding="utf-8")
     monkeypatch.setattr(prompts, "PROMPTS", tmp_path)

@@ -23,7 +23,7 @@ from tests.reasoners.material import CLAIM, PAGE, QUERY, VERDICT, VIDEO, row, tr
 pytest.importorskip("xllamacpp", reason=WHY_SKIPPED)
 
 _TOKENS = 64
-"""Enough for a beginning; a valid answer may need more, and is then cut off. Claims get more."""
+"""Enough for the beginning of an answer; longer answers are cut off. Claims get more."""
 
 _TALK = "Sugar makes children hyperactive. A glass of milk makes them sleep. Honey never spoils."
 
@@ -65,6 +65,6 @@ async def test_a_real_server_takes_the_prompt_and_the_shape_of_every_judgement(
     calls = await calls_of(JUDGEMENTS[stage](mind))
     assert calls
     assert {call.stage for call in calls} == {stage}
-    # The server generated something in the shape that was asked for: nothing was turned away.
+    # The server generated text of the requested shape and refused nothing.
     assert {call.outcome for call in calls} <= {"ok", "truncated"}
     assert all(call.input_tokens > 100 and call.output_tokens > 0 for call in calls)

@@ -1,4 +1,4 @@
-"""Curves that turn label probabilities into probabilities that hold."""
+"""The calibration of label probabilities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from factible_assets.reasoners.readers.pairs import shipped_pairs
 
 
 def answers(count: int, *, bias: float = 0.0, seed: int = 1) -> list[AnsweredPair]:
-    """Draw pairs and the answers of a model that is noisy, and biased towards "true"."""
+    """Draw pairs and the answers of a noisy model with a bias towards "true"."""
     draw = random.Random(seed)
     found = []
     for place in range(count):

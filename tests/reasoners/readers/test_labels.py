@@ -1,4 +1,4 @@
-"""What a reader makes of a model's label probabilities."""
+"""The label reader turns label probabilities into a reading."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CALIBRATED = Calibration(
 
 
 class Scripted:
-    """Answers by the source that it is asked about, and remembers its questions."""
+    """Answers by the source in the question, and remembers its questions."""
 
     name = "scripted"
 

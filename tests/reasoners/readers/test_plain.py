@@ -1,4 +1,4 @@
-"""The plain reader takes a side only where a page says so almost in the claim's own words."""
+"""The plain reader takes a side only if a page states the claim almost in its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When numbers of a page agree with a claim's, and when they conflict."""
+"""Numbers of a page agree or conflict with those of a claim."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ async def model(serving: Path) -> AsyncIterator[LabelModel]:
 
 
 def halves() -> tuple[list[LabelledPair], list[LabelledPair]]:
-    """Return some pairs to fit on and others to read, all but those that need a step of reasoning.
+    """Return some pairs for the fit and others for reading, without those that need reasoning.
 
     Each has every fourth written passage and every fifth pair of VitaminC.
     """
