@@ -118,7 +118,7 @@ _EDGE_WORDS = 5
 def safe_url(url: str | None) -> str | None:
     """Return an http(s) URL that has a host, else None.
 
-    URLs with a user name are refused, because the name can pass for a host.
+    A URL with a user name is unsafe, because the name can pass for a host.
     """
     if url is None or len(url) > _MAX_URL_LENGTH or not _LINKABLE.fullmatch(url):
         return None
@@ -134,7 +134,7 @@ def safe_url(url: str | None) -> str | None:
 def quote_url(url: str | None, quote: str) -> str | None:
     """Add a text fragment to a safe URL, so that a browser scrolls to the quote.
 
-    A short quote on one line is given whole. A longer one is given by its first and last words,
+    The fragment has a short quote on one line whole, and the first and last words of a longer one,
     because a browser finds whole text only within one block of the page. Browsers without text
     fragments open the page at its top.
 

@@ -82,7 +82,7 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class ClaimView:
-    """One claim with everything that is known about it.
+    """One claim with all its results.
 
     Attributes:
         number: In order of time, from 1.
@@ -233,7 +233,7 @@ def _first_screen(claims: Sequence[ClaimView]) -> list[Section]:
 
 
 def count_outcomes(outcomes: Iterable[tuple[str, records.Basis | None]]) -> list[OutcomeCount]:
-    """Count claims by outcome, in the order of summaries. Leanings are counted apart."""
+    """Count claims by outcome, in the order of summaries. Leanings count apart."""
     numbers = Counter((each, wording.outcome_words(each, basis)) for each, basis in outcomes)
     places, offset, counts = list(wording.OUTCOME_WORDS), 0.0, []
     for outcome, words in sorted(numbers, key=lambda each: (places.index(each[0]), each[1])):
@@ -531,7 +531,7 @@ def transcript_paragraphs(
 ) -> tuple[Paragraph, ...]:
     """Cut a transcript into paragraphs of about half a minute, with the claims marked.
 
-    A transcript without times is cut at line breaks. The runs of all paragraphs join to `text`.
+    Line breaks cut a transcript without times. The runs of all paragraphs join to `text`.
     """
     spans = [
         (claim.char_start, min(claim.char_end, len(text)), claim.claim_id)

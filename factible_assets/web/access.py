@@ -1,6 +1,6 @@
 """Guards every request before it reaches a route, and every answer before it leaves.
 
-All checks come before the body is read, so that nobody parses a stranger's body.
+All checks come before the body, so that nobody parses a stranger's body.
 
 - Host: a page that made its own name resolve to this machine (DNS rebinding) still sends that name.
 - Origin and content type: another site's page can make a browser send a form here, but no JSON, and
@@ -32,7 +32,7 @@ MOST_BODY_BYTES = 64 * 1024
 MOST_FORM_BYTES = 32 * 1024 * 1024
 """A form of the desk can bring a transcript and pages."""
 MOST_KEPT_BYTES = 16 * 1024
-"""If a session has ended, a form of up to this size is kept until the user is signed in again."""
+"""A form of up to this size survives the end of its session: its user can sign in and send it."""
 
 DESK, SIGN_IN, SIGN_OUT, CARDS = "/desk", "/desk/sign-in", "/desk/sign-out", "/desk/cards/"
 HEALTH = "/api/v1/health"
@@ -72,13 +72,13 @@ ErrorResponse: TypeAlias = Callable[[Request, HTTPException, bytes | None], Resp
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """Who may send requests, under which host names, from which origins.
+    """The clients, host names and origins that the service accepts.
 
     Attributes:
         clients: The tokens, sessions and quotas.
         hosts: The names of the service in lower case, or None for any name.
         origins: Other sites whose pages may call the service.
-        challenge: How a client without a token is asked for one.
+        challenge: The header that asks a client for a token.
         public: The origin under which a proxy shows the service, if there is one.
     """
 
@@ -226,7 +226,7 @@ class AccessMiddleware:
 
 @dataclass
 class ConcurrencyLimit:
-    """Answers a few requests at once. Others wait, and are told if the wait is long.
+    """Answers a few requests at once. Others wait, and get an error if the wait is long.
 
     Threads that share one interpreter make the pages: of two hundred at once, none would be done
     soon. Streams are not counted, because they stay open as long as a check.
@@ -265,7 +265,7 @@ async def refuse(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Answer with an error. The words of a form whose session has ended are passed on."""
+    """Answer with an error. Pass on the words of a form whose session has ended."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
@@ -280,7 +280,7 @@ async def refuse(
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a channel that delivers a body that was read before."""
+    """Return a channel that delivers the body again."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replayed() -> Message:

@@ -67,40 +67,24 @@ RunId = Annotated[uuid.UUID, Path(description="The id of a run.")]
 Limit = Annotated[int, Query(ge=1, le=200, description="The most items to return.")]
 Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many items to skip.")]
 
-_PROBLEM_WORDS = {
-    400: "The request is malformed.",
-    401: "The token is missing or wrong.",
-    403: "This client may not do this.",
-    404: "There is no such video or run, or the video was not checked.",
-    408: "The body came too slowly.",
-    409: "The request conflicts with a running check.",
-    413: "The body is too large.",
-    415: "The body is not JSON.",
-    421: "The service does not answer under this host name.",
-    422: "The input cannot be used.",
-    429: "A quota is used up, or all workers are busy. Retry-After says when to try again.",
-    503: "The service cannot answer now.",
-}
-
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the problems of a route; any route can answer with some of them."""
+    """Describe the problems of a route. Every route can answer with the first four."""
     content = {models.PROBLEM_TYPE: {"schema": models.Problem.model_json_schema()}}
     return {
-        status: {"description": _PROBLEM_WORDS[status], "content": content}
-        for status in sorted({401, 421, 422, 429, *statuses})
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in (401, 421, 422, 429, *statuses)
     }
 
 
 _WRITING_PROBLEMS = _problems(400, 403, 408, 409, 413, 415)
-_READING_PROBLEMS = _problems(404, 503)
 open_routes = APIRouter(prefix="/api/v1", tags=["service"])
-routes = APIRouter(prefix="/api/v1", responses=_READING_PROBLEMS)
-pages = APIRouter(responses=_READING_PROBLEMS)
+routes = APIRouter(prefix="/api/v1", responses=_problems(404, 503))
+pages = APIRouter(responses=_problems(404, 503))
 
 
-@open_routes.get("/health", responses=_problems(), summary="Check that the service is up")
-async def health() -> models.Health:
+@open_routes.get("/health", responses=_problems())
+async def check_health() -> models.Health:
     """Needs no token."""
     return models.Health(version=factible_assets.__version__)
 
@@ -132,14 +116,8 @@ async def _server_sent(run: ServiceRun, after: int = 0) -> AsyncIterator[ServerS
         yield ServerSentEvent(data=update, event=update.step, id=str(number) if number else None)
 
 
-@routes.post(
-    "/fact-check",
-    status_code=202,
-    responses=_WRITING_PROBLEMS,
-    tags=["fact-check"],
-    summary="Start a fact-check and fetch the result later",
-)
-async def fact_check(
+@routes.post("/fact-check", status_code=202, responses=_WRITING_PROBLEMS, tags=["fact-check"])
+async def start_fact_check(
     asked: models.FactCheckRequest, state: State, client: CurrentClient, response: Response
 ) -> models.RunInfo:
     """Launch a run that needs no followers. The header Location has its address.
@@ -159,9 +137,8 @@ async def fact_check(
     response_class=EventSourceResponse,
     responses=_WRITING_PROBLEMS,
     tags=["fact-check"],
-    summary="Start a fact-check and follow it",
 )
-async def fact_check_stream(
+async def stream_fact_check(
     run: Annotated[ServiceRun, Depends(_launched_run)],
 ) -> AsyncIterable[models.ProgressUpdate]:
     """Launch a run and stream its events until `complete` or `error`.
@@ -175,100 +152,71 @@ async def fact_check_stream(
         yield event  # type: ignore[misc] # its data is the declared model
 
 
-@routes.get(
-    "/runs/{run_id}/events",
-    response_class=EventSourceResponse,
-    tags=["runs"],
-    summary="Follow a run of this service from its first event on",
-)
-async def run_events(
+@routes.get("/runs/{run_id}/events", response_class=EventSourceResponse, tags=["runs"])
+async def follow_run(
     run: Annotated[ServiceRun, Depends(_known_run)],
     last_event_id: Annotated[
         int | None,
         Header(ge=0, le=1_000_000, description="The last received event; later ones follow."),
     ] = None,
 ) -> AsyncIterable[models.ProgressUpdate]:
-    """Stream all events of a run, or those after Last-Event-ID. The run can be over."""
+    """Stream all events of a run of this service, or those after Last-Event-ID."""
     async for event in _server_sent(run, last_event_id or 0):
         yield event  # type: ignore[misc] # its data is the declared model
 
 
-@routes.get("/runs", tags=["runs"], summary="List the newest runs")
-async def runs(
+@routes.get("/runs", tags=["runs"])
+async def list_runs(
     state: State,
     limit: Annotated[int, Query(ge=1, le=100, description="The most runs to return.")] = 20,
     video_id: Annotated[
         str | None, Query(min_length=1, max_length=128, description="Only runs of this video.")
     ] = None,
 ) -> models.RunList:
-    """List the runs of the data folder, as the Dagster UI does."""
+    """List the newest runs of the data folder, as the Dagster UI does."""
     return models.RunList(items=await state.runs.infos(limit=limit, video_id=video_id), limit=limit)
 
 
-@routes.get("/runs/{run_id}", tags=["runs"], summary="Show one run")
-async def run(run_id: RunId, state: State) -> models.RunInfo:
+@routes.get("/runs/{run_id}", tags=["runs"])
+async def show_run(run_id: RunId, state: State) -> models.RunInfo:
     """Show a run as Dagster has recorded it."""
     for info in await state.runs.infos(limit=1, run_id=str(run_id)):
         return info
     raise HTTPException(404, f"There is no run {run_id}.")
 
 
-@routes.delete(
-    "/runs/{run_id}",
-    status_code=202,
-    responses=_WRITING_PROBLEMS,
-    tags=["runs"],
-    summary="Cancel a run of this service",
-)
+@routes.delete("/runs/{run_id}", status_code=202, responses=_WRITING_PROBLEMS, tags=["runs"])
 async def cancel_run(run_id: RunId, state: State, client: CurrentClient) -> models.RunInfo:
-    """Cancel a run. Its events end with `error`, and Dagster records it as canceled."""
+    """Cancel a run of this service. Its events end with `error`; Dagster records it as canceled."""
     found = state.runs.get(str(run_id))
     state.runs.cancel_for(found, client.id)
     return found.info
 
 
-@routes.get("/videos", tags=["results"], summary="List the checked videos")
-def videos(state: State, limit: Limit = 50, offset: Offset = 0) -> models.VideoPage:
+@routes.get("/videos", tags=["results"])
+def list_videos(state: State, limit: Limit = 50, offset: Offset = 0) -> models.VideoPage:
     """List the checked videos, the newest check first."""
     return state.results.videos(limit=limit, offset=offset)
 
 
-@routes.get(
-    "/videos/{video_id}",
-    tags=["results"],
-    summary="Show the claims of a video with their verdicts and evidence",
-)
-def video(video_id: VideoId, state: State) -> models.VideoResult:
-    """Show the results of the newest checks of a video."""
+@routes.get("/videos/{video_id}", tags=["results"])
+def show_video(video_id: VideoId, state: State) -> models.VideoResult:
+    """Show the claims of a video with their current verdicts and evidence."""
     return video_result(state.results.data(video_id))
 
 
-@routes.get(
-    "/videos/{video_id}/history",
-    tags=["results"],
-    summary="Show the checks of a video, and the verdicts that changed",
-)
-def video_history(
+@routes.get("/videos/{video_id}/history", tags=["results"])
+def show_history(
     video_id: VideoId, state: State, limit: Limit = 50, offset: Offset = 0
 ) -> models.VideoHistory:
-    """Show checks and changed verdicts, the newest first."""
+    """Show the checks of a video and the verdicts that changed, the newest first."""
     return state.results.history(video_id, limit=limit, offset=offset)
 
 
-@pages.get(
-    "/reports/{video_id}",
-    response_class=HTMLResponse,
-    tags=["results"],
-    summary="Show the HTML report of a video, by its short address",
-)
-@routes.get(
-    "/videos/{video_id}/report",
-    response_class=HTMLResponse,
-    tags=["results"],
-    summary="Show the HTML report of a video",
-)
-def video_report(video_id: VideoId, state: State) -> HTMLResponse:
-    """Return the report as one self-contained page."""
+@pages.get("/reports/{video_id}", response_class=HTMLResponse, tags=["results"])
+@routes.get("/videos/{video_id}/report", response_class=HTMLResponse, tags=["results"])
+def show_report(video_id: VideoId, state: State) -> HTMLResponse:
+    """Return the report of a video as one self-contained page."""
     return desk.page_response(render_report(state.results.data(video_id)))
 
 
@@ -388,7 +336,7 @@ def _method_not_allowed(request: Request) -> HTTPException:
 def bind_socket(host: str, port: int) -> socket.socket:
     """Bind a listening socket. Port 0 takes any free port.
 
-    Raises FactibleError: The host or port cannot be used.
+    Raises FactibleError: The system refuses the host or port.
     """
     try:
         family, *_, place = socket.getaddrinfo(host, port, flags=socket.AI_PASSIVE)[0]
@@ -429,7 +377,7 @@ def build_server(app: FastAPI) -> uvicorn.Server:
         log_level="warning",
         access_log=False,
         server_header=False,
-        # Headers of proxies are not trusted.
+        # Do not trust the headers of proxies.
         proxy_headers=False,
         timeout_graceful_shutdown=_GOODBYE_SECONDS,
         ws="none",
@@ -439,7 +387,7 @@ def build_server(app: FastAPI) -> uvicorn.Server:
 
 
 def serve_app(app: FastAPI, listening: socket.socket) -> None:
-    """Answer requests until the process is interrupted or terminated. Then cancel all runs."""
+    """Answer requests until Ctrl-C or SIGTERM. Then cancel all runs."""
     # Dagster takes seconds to load. The first question about runs should not wait for that.
     warm_up = partial(recorded_runs, app.state.shared.settings, limit=1)
     threading.Thread(target=warm_up, daemon=True).start()

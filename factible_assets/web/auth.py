@@ -129,7 +129,7 @@ class Clients:
 
     @classmethod
     def from_settings(cls, settings: Settings, *, beyond_loopback: bool) -> Self:
-        """Read tokens and quotas. Beyond loopback, both are required.
+        """Read tokens and quotas. Beyond loopback, both must exist.
 
         Raises SettingsError: A token is too short, or there is none although other machines can
         reach the service.
@@ -198,7 +198,7 @@ class Clients:
         """Return the holder of a token, or None if the token is wrong.
 
         Raises HTTPException (429): The address sent too many wrong tokens within a minute. A token
-        that was right from there before is never slowed down.
+        that was right from there before always works.
         """
         given, place = _digest(token), _network(address)
         with self._lock:

@@ -183,7 +183,7 @@ def own_temporary_folder() -> Iterator[Path]:
 
 
 def _end_with(starter: int) -> None:
-    """End this process soon after its starter has ended, for whatever reason."""
+    """End this process soon after its starter, however that ended."""
 
     def watch() -> None:
         while os.getppid() == starter:

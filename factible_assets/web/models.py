@@ -33,7 +33,7 @@ RunStatus = Literal[
 class FactCheckRequest(BaseModel):
     """Which video to fact-check, and how thoroughly."""
 
-    # An unknown field is refused, so that nobody overlooks a misspelt one.
+    # Refuse unknown fields, so that nobody overlooks a misspelt one.
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
@@ -95,7 +95,7 @@ class Health(BaseModel):
 
 
 class EvidenceSource(BaseModel):
-    """A source of a claim: what it says, or why it could not be read."""
+    """A source of a claim: its statement, or the reason why nobody could read it."""
 
     url: str
     domain: str

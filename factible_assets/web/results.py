@@ -81,7 +81,7 @@ class PublishedResults:
         )
 
     def data(self, video_id: str) -> ReportData:
-        """Return the rows of a video. The newest sixteen answers are cached until a new copy."""
+        """Return the rows of a video. A cache keeps sixteen answers until the next copy."""
         with self._lock:
             if self.is_empty:
                 raise _unchecked(video_id)

@@ -43,7 +43,7 @@ GRACE_SECONDS = 5.0
 """A run goes on for so long after its last follower left, because the follower may come back."""
 
 KILL_SECONDS = 30.0
-"""A cancelled worker is killed after so long."""
+"""The time that a cancelled worker has to stop."""
 
 SILENCE_SECONDS = 10.0
 """The longest silence of a stream. After 15 s FastAPI would send a comment, which some clients
@@ -58,6 +58,7 @@ class Worker:
 
     def __init__(self, process: Process) -> None:
         self._process = process
+        self._kill_timer: asyncio.TimerHandle | None = None
 
     async def updates(self) -> AsyncIterator[models.ProgressUpdate]:
         """Yield the events until the process closes its stdout."""
@@ -69,11 +70,14 @@ class Worker:
                 yield models.ProgressUpdate.model_validate_json(line)
 
     def cancel(self) -> None:
-        """Ask the worker to stop, by closing its stdin. Its last event confirms that."""
+        """Ask the worker to stop, by closing its stdin. Kill it if it takes too long."""
         if self._process.stdin is not None:
             self._process.stdin.close()
+        if self._kill_timer is None:
+            loop = asyncio.get_running_loop()
+            self._kill_timer = loop.call_later(KILL_SECONDS, self._kill)
 
-    def kill(self) -> None:
+    def _kill(self) -> None:
         """Kill the process and its children, such as a browser."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -81,7 +85,11 @@ class Worker:
     async def wait(self) -> int:
         """Wait for the end of the process and return its exit code."""
         self.cancel()
-        return await self._process.wait()
+        try:
+            return await self._process.wait()
+        finally:
+            if self._kill_timer is not None:
+                self._kill_timer.cancel()
 
 
 LaunchWorker: TypeAlias = Callable[[models.CheckOrder], Awaitable[Worker]]
@@ -120,7 +128,6 @@ class ServiceRun:
     worker: Worker | None = None
     task: asyncio.Task[None] | None = None
     cancel_timer: asyncio.TimerHandle | None = None
-    kill_timer: asyncio.TimerHandle | None = None
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -153,7 +160,7 @@ class ServiceRun:
         """
         position = max(0, after)
         while True:
-            # Taken before the look at the events, so that no event is missed.
+            # Take this before looking at the events, to miss none.
             changed = self._changed
             while position < len(self.events):
                 position += 1
@@ -263,14 +270,9 @@ class RunManager:
     ) -> ServiceRun:
         """Launch a run, or join the run that does the same for the same video.
 
-        Args:
-            video: A link or an id; with `prepare`, the id of a new video.
-            config: The config of the run. A `claim_id` uses that of the claim's last check.
-            client: The client whose quota pays for the run and who may cancel it.
-            detached: Whether the run goes on without followers.
-            experiment_name: A tag of the run.
-            claim_id: The only claim to check.
-            prepare: Lists a new video. It is called once the run is admitted.
+        The quota of `client` pays for the run, and only this client may cancel it. `claim_id`
+        limits the check to one claim, with the config of its last check. `prepare` lists a new video
+        once the run is admitted.
 
         Raises HTTPException: The video is unknown (404), a run with other settings checks it (409),
         all workers are busy or the quota is used up (429), or the service is stopping (503).
@@ -318,7 +320,7 @@ class RunManager:
 
     @contextlib.contextmanager
     def followed(self, run: ServiceRun) -> Iterator[None]:
-        """Count a follower. A run that is not detached is cancelled after its last follower."""
+        """Count a follower. Without followers, a run ends unless it is detached."""
         run.followers += 1
         if run.cancel_timer is not None:
             run.cancel_timer.cancel()
@@ -344,12 +346,11 @@ class RunManager:
         self.cancel(run)
 
     def cancel(self, run: ServiceRun) -> None:
-        """Ask the worker of a run to stop. It is killed if it does not."""
         if run.is_over or run.info.status == "canceling":
             return
         run.info.status = "canceling"
         if run.worker is not None:
-            _stop(run, run.worker)
+            run.worker.cancel()
 
     async def close(self) -> None:
         """Cancel all runs and wait until they are over."""
@@ -366,7 +367,7 @@ class RunManager:
         try:
             run.worker = await self.launch(run.order)
             if run.info.status == "canceling":
-                _stop(run, run.worker)
+                run.worker.cancel()
             else:
                 run.info.status = "started"
             async for event in run.worker.updates():
@@ -376,9 +377,8 @@ class RunManager:
         except OSError as error:
             _LOG.error("The worker of run %s could not be started: %s", run.run_id, error)
         finally:
-            for timer in (run.kill_timer, run.cancel_timer):
-                if timer is not None:
-                    timer.cancel()
+            if run.cancel_timer is not None:
+                run.cancel_timer.cancel()
             if not run.has_final_event:
                 is_cancelled = run.info.status == "canceling"
                 _LOG.warning("The worker of run %s sent no last event: %s", run.run_id, code)
@@ -390,9 +390,8 @@ class RunManager:
                     )
                 run.add_event(models.error_update(words, run.run_id, cancelled=is_cancelled))
             last = run.events[-1]
-            failed: models.RunStatus = (
-                "canceled" if last.data and last.data.get("cancelled") else "failure"
-            )
+            is_cancelled = bool(last.data and last.data.get("cancelled"))
+            failed: models.RunStatus = "canceled" if is_cancelled else "failure"
             run.end("success" if last.step == "complete" else failed)
 
 
@@ -420,11 +419,6 @@ def _new_info(order: models.CheckOrder) -> models.RunInfo:
         ended_at=None,
         events=f"/api/v1/runs/{order.run_id}/events",
     )
-
-
-def _stop(run: ServiceRun, worker: Worker) -> None:
-    worker.cancel()
-    run.kill_timer = asyncio.get_running_loop().call_later(KILL_SECONDS, worker.kill)
 
 
 def recorded_runs(

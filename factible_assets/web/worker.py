@@ -122,7 +122,7 @@ def _until_over(writer: EventWriter, over: threading.Event) -> Iterator[EventWri
 def carry_out(order: models.CheckOrder, stream: TextIO) -> bool:
     """Run a fact-check and write its events, the last `complete` or `error`. Tell if it succeeds.
 
-    An unforeseen error is raised. The service then reports that the worker ended unexpectedly.
+    Unforeseen errors pass. The service then reports that the worker ended unexpectedly.
     """
     writer = EventWriter(stream, partial(_transcript_length, order))
     words = f"Reading the transcript of {order.video_id}."
@@ -193,7 +193,7 @@ def _transcript_length(order: models.CheckOrder) -> int | None:
 
 
 def main() -> int:
-    # Stdout carries events only. Everything else that is printed goes to stderr.
+    # Stdout carries events only. All other output goes to stderr.
     events = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:

@@ -25,7 +25,6 @@ class ScriptedWorker(Worker):
     def __init__(self, order: CheckOrder) -> None:
         self.order = order
         self.cancelled = False
-        self.killed = False
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[ProgressUpdate | None] = asyncio.Queue()
 
@@ -60,10 +59,6 @@ class ScriptedWorker(Worker):
             self.cancelled = True
             self.say(error_update("The run was cancelled.", self.order.run_id, cancelled=True))
             self.vanish()
-
-    def kill(self) -> None:
-        self.killed = True
-        self.vanish()
 
     async def wait(self) -> int:
         return 0

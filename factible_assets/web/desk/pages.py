@@ -94,7 +94,7 @@ class Viewer:
         name: The name under which they review.
         may_review: Whether their role lets them review.
         has_session: Whether they signed in with a token.
-        behind_since: When the shown data was published, if newer data is not published yet.
+        behind_since: When the shown data was published, if there is newer data.
     """
 
     name: str
@@ -191,10 +191,10 @@ def report_page(viewer: Viewer, report: ReportView, **values: Any) -> Page:
 def claim_version(
     claim: records.Claim, acts: Sequence[records.ReviewAction], verdict: records.Verdict | None
 ) -> str:
-    """Return the version of a claim that a form is made from: `{number of acts}-{hash}`.
+    """Return the version of a claim for its forms: `{number of acts}-{hash}`.
 
     It covers the claim's words, all acts of reviewers, and the verdict as the last check stored it.
-    The rank is left out, because the video's other claims decide it too.
+    It leaves out the rank, because the video's other claims decide it too.
     """
     stored = verdict.model_dump_json(exclude={"rank"}) if verdict else ""
     ids = (act.action_id for act in acts)

@@ -1,6 +1,6 @@
 """The addresses and forms of the desk.
 
-Every form is answered with a redirect (303), so that reloading a page never sends its form again.
+A redirect (303) answers every form, so that reloading a page never sends its form again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _MOST_FIELDS = 100
 _LONGEST_NAME = 50
 """Characters of a file's name. A file system takes 255 bytes, and a character has up to four."""
 _UNVERSIONED: frozenset[ReviewKind] = frozenset({"note", "add_claim"})
-"""These acts decide nothing about the claim, so they are recorded in any state of it."""
+"""These acts decide nothing about the claim, so any state of it will do."""
 
 UNREADABLE = (
     "The published copy of the results cannot be read now. Check a video again, which publishes a "
@@ -117,18 +117,13 @@ def _redirect(path: str) -> RedirectResponse:
 
 
 _TITLES = {
-    400: "This form cannot be read",
     401: "Sign in first",
     403: "This is not allowed",
     404: "Not found",
     405: "Not found",
-    408: "This took too long",
-    409: "This cannot be done now",
     413: "This is too large",
-    415: "This cannot be read",
     422: "This cannot be done",
-    429: "This cannot be done now",
-    503: "This cannot be done now",
+    500: "Something went wrong",
 }
 
 
@@ -137,7 +132,7 @@ def error_response(
 ) -> Response:
     """Answer an error: on a page at the desk, elsewhere as problem details.
 
-    A browser without a valid session is sent to the sign-in page. `unsent` is the form that it sent
+    A browser without a valid session gets the sign-in page. `unsent` is the form that it sent
     after its session had ended.
     """
     path, status = request.scope["path"], problem.status_code
@@ -158,7 +153,7 @@ def error_response(
     viewer = _viewer(request, state_of(request), client) if client and is_known else None
     back = path.rpartition("/")[0] if request.method == "POST" else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
-    title = _TITLES.get(status, "Something went wrong")
+    title = _TITLES.get(status, "This cannot be done now")
     made = pages.page("refused", viewer, title=title, detail=problem.detail, back=back)
     response = page_response(made, status=status)
     for name, value in (problem.headers or {}).items():
@@ -181,7 +176,7 @@ def _sign_in_response(*, status: int = 401, **values: Any) -> HTMLResponse:
 
 @routes.post(SIGN_IN)
 def sign_in(request: Request, state: State, form: SentForm) -> Response:
-    """Start a session for a token. The words of a form that came without one are shown again."""
+    """Start a session for a token. Show the words of a form that came without one again."""
     to, kept, path = _own_path(_field(form, "to")), _field(form, "kept"), _field(form, "path")
     if not state.clients.by_digest:
         return _redirect(to)
