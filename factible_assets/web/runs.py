@@ -271,8 +271,8 @@ class RunManager:
         """Launch a run, or join the run that does the same for the same video.
 
         The quota of `client` pays for the run, and only this client may cancel it. `claim_id`
-        limits the check to one claim, with the config of its last check. `prepare` lists a new video
-        once the run is admitted.
+        limits the check to one claim, with the config of its last check. Once the run is admitted,
+        `prepare` lists a new video.
 
         Raises HTTPException: The video is unknown (404), a run with other settings checks it (409),
         all workers are busy or the quota is used up (429), or the service is stopping (503).

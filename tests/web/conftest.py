@@ -31,7 +31,7 @@ def script() -> Script:
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An empty data folder, and nothing of the machine's own settings."""
+    """An empty data folder, without the settings of this machine."""
     monkeypatch.chdir(tmp_path)
     place = tmp_path / "home"
     place.mkdir()
@@ -40,7 +40,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def serve(home: Path, script: Script) -> Iterator[Serve]:
-    """Starts the service on a real socket, with settings of its own and scripted workers."""
+    """Starts services on real sockets, with given settings and scripted workers."""
     with ExitStack() as stack:
 
         def start(
@@ -57,6 +57,6 @@ def serve(home: Path, script: Script) -> Iterator[Serve]:
 
 @pytest.fixture
 def published(home: Path) -> str:
-    """The id of a video that was checked and published."""
+    """Publishes a checked video, and returns its id."""
     store_sample(home).publish(home / "published.duckdb")
     return VIDEO_ID

@@ -1,4 +1,4 @@
-"""Workers that say what a test wants, and the service around them on a real socket."""
+"""Scripted workers, and a service on a real socket."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.patience import eventually
 
 
 class ScriptedWorker(Worker):
-    """A worker that waits for the test's words."""
+    """A worker whose events come from the test."""
 
     def __init__(self, order: CheckOrder) -> None:
         self.order = order
@@ -33,12 +33,12 @@ class ScriptedWorker(Worker):
             yield event
 
     def say(self, *events: ProgressUpdate) -> None:
-        """Say something, from any thread."""
+        """Send events, from any thread."""
         for event in events:
             self._loop.call_soon_threadsafe(self._queue.put_nowait, event)
 
     def complete(self) -> None:
-        """Say all that a check without claims says, and go."""
+        """Send all events of a check without claims, and end."""
         run_id = self.order.run_id
         self.say(
             progress_update("transcript_extraction", "Reading.", run_id=run_id),
@@ -51,7 +51,7 @@ class ScriptedWorker(Worker):
         self.vanish()
 
     def vanish(self) -> None:
-        """Go, whatever was said."""
+        """End, whatever came before."""
         self._loop.call_soon_threadsafe(self._queue.put_nowait, None)
 
     def cancel(self) -> None:
@@ -66,7 +66,7 @@ class ScriptedWorker(Worker):
 
 @dataclass
 class Script:
-    """Launches scripted workers; `at_once` makes each of them complete at once."""
+    """Launches scripted workers. With `at_once` each completes at once."""
 
     at_once: bool = False
     workers: list[ScriptedWorker] = field(default_factory=list)
@@ -79,14 +79,14 @@ class Script:
         return worker
 
     def worker(self, number: int = 0) -> ScriptedWorker:
-        """Wait until that worker was launched."""
+        """Wait for the launch of a worker."""
         eventually(lambda: len(self.workers) > number)
         return self.workers[number]
 
 
 @contextmanager
 def listening(app: FastAPI) -> Iterator[httpx.Client]:
-    """Serve an app on loopback and yield a client of it."""
+    """Serve an app on loopback, and yield a client."""
     door = bind_socket("127.0.0.1", 0)
     server = build_server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
@@ -103,7 +103,7 @@ def listening(app: FastAPI) -> Iterator[httpx.Client]:
 
 @dataclass(frozen=True)
 class Heard:
-    """One event as it came over the wire."""
+    """One event of a stream."""
 
     name: str
     number: int | None
@@ -116,7 +116,7 @@ class Heard:
 
 
 def events_of(response: httpx.Response, *, silences: bool = False) -> Iterator[Heard]:
-    """Parse a stream of server-sent events as it comes, without those that break a silence."""
+    """Parse server-sent events as they come, by default without `still_running`."""
     fields: dict[str, str] = {}
     for line in response.iter_lines():
         assert not line.startswith(":"), "some clients take a comment for an event without data"

@@ -1,4 +1,4 @@
-"""A data folder with a video whose evidence is looked for where nobody answers."""
+"""A video whose searches never get an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands between strangers and the service."""
+"""Access to the service: tokens, hosts, origins, bodies, quotas and headers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.web.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
 from tests.web.doubles import Script, listening
 
 STREAM = "/api/v1/fact-check/stream"
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, which is the point
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - not bound
 BODY = {"video_url": "everyday-beliefs-talk"}
 
 
@@ -37,7 +37,7 @@ def test_beyond_loopback_the_service_needs_a_token(home: Path) -> None:
             create_app(Settings(home=home), address=address)
 
 
-def test_a_short_token_is_no_token(home: Path) -> None:
+def test_a_short_token_is_refused(home: Path) -> None:
     settings = Settings(home=home, serve_token=SecretStr("hunter2"))
     with pytest.raises(SettingsError, match="at least 16") as refused:
         create_app(settings)
@@ -51,9 +51,7 @@ def test_loopback_is_recognised(address: str) -> None:
     assert not is_loopback("192.0.2.1")
 
 
-def test_without_the_right_token_nothing_but_health_is_answered(
-    serve: Serve, script: Script
-) -> None:
+def test_without_a_valid_token_only_health_answers(serve: Serve, script: Script) -> None:
     client = serve(serve_token=BOTH)
     wrong = [{}, bearer("a-token-that-is-long-enougH"), {"Authorization": TOKEN}]
     wrong += [{"Authorization": "Bearer"}, {"Authorization": f"Basic {TOKEN}"}]
@@ -70,12 +68,7 @@ def test_without_the_right_token_nothing_but_health_is_answered(
         assert client.get("/api/v1/videos", headers=bearer(token)).status_code == 200
 
 
-def test_a_strangers_body_is_not_even_parsed(serve: Serve) -> None:
-    refused = serve(serve_token=BOTH).post(STREAM, content=b"{")
-    assert refused.status_code == 401
-
-
-def test_a_rebound_name_is_not_answered(serve: Serve) -> None:
+def test_other_host_names_are_refused(serve: Serve) -> None:
     client = serve(serve_hosts=("checks.example.org",))
     hosts = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::1"]
     hosts += ["evil.example@127.0.0.1", "127.0.0.1:8000@evil.example", "127.0.0.1/evil"]
@@ -103,16 +96,16 @@ def test_only_the_whole_origin_of_the_service_is_its_own(
     assert posted(here, f"http://{here}") == 200
     for origin in (f"https://{here}", "http://127.0.0.1", f"http://localhost:{port}", "null", here):
         assert posted(here, origin) == 403, origin
-    # Behind a proxy with TLS the pages are shown under the public address, and no other.
+    # Behind a proxy with TLS, only the public address shows the pages.
     assert posted(there, "https://checks.example.org") == (403 if public is None else 200)
     assert posted(there, "http://checks.example.org") == (200 if public is None else 403)
     assert posted(there, "http://checks.example.org:80") == (200 if public is None else 403)
-    # What a browser sends once, and a forger may send twice.
+    # A browser sends it once, but a forger may send it twice.
     assert posted(here, f"http://{here}", "https://evil.example") == 403
     assert posted(here, "https://evil.example", f"http://{here}") == 403
 
 
-def test_a_page_of_another_site_can_launch_nothing(serve: Serve, script: Script) -> None:
+def test_pages_of_other_sites_can_launch_nothing(serve: Serve, script: Script) -> None:
     client = serve()
     foreign = client.post(STREAM, json=BODY, headers={"Origin": "https://evil.example"})
     assert foreign.status_code == 403
@@ -146,7 +139,7 @@ def test_a_listed_origin_may_call_the_service(serve: Serve, script: Script) -> N
     assert done.headers["access-control-allow-origin"] == origin
 
 
-def test_a_large_body_is_refused_however_it_is_sent(serve: Serve, script: Script) -> None:
+def test_a_large_body_is_refused(serve: Serve, script: Script) -> None:
     client = serve()
     large = b'{"video_url": "' + b"x" * 100_000 + b'"}'
     kind = {"Content-Type": "application/json"}
@@ -157,13 +150,13 @@ def test_a_large_body_is_refused_however_it_is_sent(serve: Serve, script: Script
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"null", b"[[[[", b'{"a":NaN}', b""])
-def test_a_body_that_is_no_request_is_answered_with_a_sentence(serve: Serve, body: bytes) -> None:
+def test_a_malformed_body_gets_a_sentence(serve: Serve, body: bytes) -> None:
     refused = serve().post(STREAM, content=body, headers={"Content-Type": "application/json"})
     assert refused.status_code in {400, 422}
     assert refused.json()["detail"].endswith(".")
 
 
-def test_a_method_that_is_not_answered_is_told_which_are(serve: Serve) -> None:
+def test_a_405_names_the_methods_of_the_address(serve: Serve) -> None:
     client = serve()
     answered = {
         "/api/v1/runs/00000000-0000-4000-8000-000000000000": "DELETE, GET, HEAD",
@@ -179,7 +172,7 @@ def test_a_method_that_is_not_answered_is_told_which_are(serve: Serve) -> None:
         assert f"These methods are: {methods}" in refused.text
 
 
-def test_the_head_of_a_page_can_be_asked_for_alone(serve: Serve) -> None:
+def test_head_requests_are_answered(serve: Serve) -> None:
     client = serve()
     for path in ("/desk", "/docs", "/api/v1/videos"):
         head = client.head(path)
@@ -187,9 +180,7 @@ def test_the_head_of_a_page_can_be_asked_for_alone(serve: Serve) -> None:
         assert head.headers["content-length"] == client.get(path).headers["content-length"]
 
 
-def test_people_on_the_desk_are_refused_on_a_page(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_at_the_desk_are_pages(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "MOST_FORM_BYTES", 1000)
     client = serve(serve_requests_per_minute=4)
     own = {"Origin": str(client.base_url).rstrip("/"), "Accept": "text/html"}
@@ -212,7 +203,7 @@ def test_people_on_the_desk_are_refused_on_a_page(
     assert int(slowed.headers["retry-after"]) >= 1
 
 
-def test_wrong_tokens_are_slowed_and_the_right_one_of_before_is_not(
+def test_wrong_tokens_are_slowed_but_not_a_proven_one(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = serve(serve_token=BOTH)
@@ -223,21 +214,21 @@ def test_wrong_tokens_are_slowed_and_the_right_one_of_before_is_not(
         return client.get("/api/v1/videos", headers=wrong).status_code
 
     assert [guess(number) for number in range(12)] == [401] * 10 + [429] * 2
-    # A right guess is not told from a wrong one, on no way in.
+    # A right guess looks like a wrong one, in headers and forms.
     refused = client.get("/api/v1/videos", headers=bearer(OTHER_TOKEN))
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["retry-after"]) <= 60
     origin = {"Origin": str(client.base_url).rstrip("/")}
     form = client.post("/desk/sign-in", data={"token": OTHER_TOKEN}, headers=origin)
     assert form.status_code == 429
-    # Its holder works on, from where the token was right before.
+    # The holder of a proven token continues to work.
     assert client.get("/api/v1/videos", headers=bearer()).status_code == 200
     later = time.monotonic() + 61
     monkeypatch.setattr(auth, "time", SimpleNamespace(monotonic=lambda: later, time=time.time))
     assert client.get("/api/v1/videos", headers=bearer(OTHER_TOKEN)).status_code == 200
 
 
-def test_guesses_from_one_network_count_together_and_from_another_apart(home: Path) -> None:
+def test_wrong_tokens_are_counted_by_network(home: Path) -> None:
     clients = Clients.from_settings(Settings(home=home, serve_token=BOTH), beyond_loopback=False)
     for number in range(10):
         assert clients.client_with_token("a-guess-that-is-wrong", f"2001:db8::{number}") is None
@@ -255,7 +246,7 @@ def test_too_many_requests_are_slowed_down(serve: Serve) -> None:
     assert 1 <= int(refused.headers["retry-after"]) <= 60
 
 
-def test_of_too_many_at_once_each_is_answered_or_told_that_the_service_is_busy(
+def test_many_requests_at_once_are_answered_or_refused_as_busy(
     home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access, "QUEUE_SECONDS", 1.0)
@@ -282,7 +273,7 @@ def test_of_too_many_at_once_each_is_answered_or_told_that_the_service_is_busy(
         assert client.get("/api/v1/videos").status_code == 200
 
 
-def test_quotas_apply_beyond_loopback_where_the_settings_state_none(home: Path) -> None:
+def test_default_quotas_apply_beyond_loopback(home: Path) -> None:
     app = create_app(Settings(home=home, serve_token=BOTH), address=EVERYWHERE)
     clients = app.state.shared.clients
     assert (clients.videos_per_day, clients.requests_per_minute) == (50, 120)
@@ -306,7 +297,7 @@ def test_every_answer_carries_the_security_headers(serve: Serve) -> None:
         assert "server" not in answer.headers
 
 
-def test_an_unforeseen_error_shows_nothing_of_itself(
+def test_an_unexpected_error_reveals_nothing(
     home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = create_app(Settings(home=home), launch=script.launch)
@@ -328,7 +319,7 @@ def test_an_unforeseen_error_shows_nothing_of_itself(
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_raw_request_that_is_no_http_does_not_end_the_service(serve: Serve) -> None:
+def test_malformed_http_does_not_end_the_service(serve: Serve) -> None:
     client = serve()
     place = (client.base_url.host, client.base_url.port or 0)
     with socket.create_connection(place) as raw:
@@ -341,7 +332,7 @@ def test_a_raw_request_that_is_no_http_does_not_end_the_service(serve: Serve) ->
     "begun",
     [b"", b"GET /api/v1/videos HTTP/1.1\r\nHost:", b"GET /api/v1/health HTTP/1.1\r\n\r\nGET /"],
 )
-def test_a_request_that_never_comes_whole_is_closed(
+def test_a_half_sent_request_is_closed(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
     monkeypatch.setattr(access, "HEAD_SECONDS", 0.5)
@@ -351,12 +342,12 @@ def test_a_request_that_never_comes_whole_is_closed(
         with suppress(ConnectionError):
             while raw.recv(4096):
                 pass
-            # Dripping wins no time: it is closed all the same.
+            # More bytes do not extend the time.
             raw.sendall(b"x")
     assert client.get("/api/v1/health").status_code == 200
 
 
-def test_without_a_token_nothing_is_read_for_anybody(serve: Serve, published: str) -> None:
+def test_a_401_comes_before_the_body(serve: Serve, published: str) -> None:
     client = serve(serve_token=BOTH)
     unread = f"{STREAM} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:

@@ -1,4 +1,4 @@
-"""What stands between strangers and Dagster's UI; end_to_end/test_ui.py tries the real one."""
+"""Access to the Dagster UI, with a stand-in for it. end_to_end/test_ui.py runs the real one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def ask(app: ASGIApp, method: str, path: str, **given: Any) -> httpx.Response:
 
 
 def first_answer(app: ASGIApp, **headers: str) -> str:
-    """Return what a websocket is told first."""
+    """Return the type of the first message to a websocket."""
     told: list[Message] = []
 
     async def receive() -> Message:
@@ -86,17 +86,17 @@ def test_the_ui_answers_its_own_pages(tmp_path: Path) -> None:
     assert first_answer(app, host="localhost:3000", origin=own["Origin"]) == "websocket.accept"
 
 
-def test_no_other_page_and_no_other_name_is_answered(tmp_path: Path) -> None:
+def test_other_pages_and_names_are_refused(tmp_path: Path) -> None:
     app = ui(tmp_path)
     foreign = {"Origin": "http://127.0.0.1:8888"}
     assert ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=foreign).is_error
     assert ask(app, "POST", "/graphql?query={version}", headers=foreign).is_error
-    for site in ("cross-site", "same-site"):  # A browser says so, and keeps the origin to itself.
+    for site in ("cross-site", "same-site"):  # A browser may send this without the origin.
         unnamed = {"Sec-Fetch-Site": site}
         asked = ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=unnamed)
         assert asked.status_code == 403
     assert ask(app, "POST", "/graphql", content="{version}").status_code == 415
-    # No page says which it is here: an old browser, or a form that a program sends.
+    # Requests without an origin, from old browsers or programs.
     for path in ("/graphql?query=mutation{x}", "/graphql/?a=b&query=mutation{x}", "/graphql?query"):
         assert ask(app, "POST", path).status_code == 400
     assert ask(app, "POST", "/graphql?op=x", json={"query": "{version}"}).text == "yes"
@@ -130,7 +130,7 @@ def test_beyond_this_machine_the_ui_needs_a_token(tmp_path: Path) -> None:
         ui_policy(Settings(home=tmp_path), EVERYWHERE)
 
 
-def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_path: Path) -> None:
+def test_no_process_reads_the_env_file_of_the_working_folder(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     (tmp_path / ".env").write_text(f"DAGSTER_HOME={tmp_path}/theirs\nPYTHONPATH={tmp_path}\n")
@@ -146,7 +146,7 @@ def test_what_a_working_folder_writes_is_in_the_environment_of_no_process(tmp_pa
     assert f"$DAGSTER_HOME: {mine}" in told
 
 
-def test_a_slow_start_says_what_it_waits_for_until_the_ui_answers(
+def test_a_slow_start_is_reported_until_the_ui_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(dagster_ui, "_FIRST_NEWS_SECONDS", 0.05)
@@ -171,7 +171,7 @@ def test_a_slow_start_says_what_it_waits_for_until_the_ui_answers(
 
 
 def stay(folder: str, test: Connection) -> None:
-    """Have a temporary folder until the test says otherwise, in a process of its own."""
+    """Hold a temporary folder in another process until the test ends it."""
     tempfile.tempdir = folder
     with own_temporary_folder():
         tempfile.mkdtemp()
@@ -180,9 +180,7 @@ def stay(folder: str, test: Connection) -> None:
     test.send("ended")
 
 
-def test_what_a_killed_ui_left_among_temporary_files_is_gone_after_the_next_start(
-    tmp_path: Path,
-) -> None:
+def test_the_next_start_removes_the_temporary_files_of_a_killed_ui(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")  # which loads Dagster once
     context.set_forkserver_preload([dagster_ui.__name__])
 
@@ -249,7 +247,7 @@ def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
         thread.join()
 
 
-def test_the_desk_stands_beside_dagster_for_those_who_review(tmp_path: Path) -> None:
+def test_reviewers_get_the_desk_but_not_dagster(tmp_path: Path) -> None:
     tokens = SecretStr(f"Ada:review:{TOKEN}, root:admin:another-{TOKEN}")
     settings = Settings(home=tmp_path, serve_token=tokens)
     policy = ui_policy(settings, LOOPBACK)

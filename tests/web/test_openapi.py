@@ -1,4 +1,4 @@
-"""The service against its own description: requests that it allows, and some that it does not."""
+"""The service against its OpenAPI description, with valid and invalid requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.web.doubles import Script
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The service over one checked video, with workers that are done at once."""
+    """The service over one checked video, with workers that complete at once."""
     home: Path = tmp_path_factory.mktemp("described")
     store_sample(home).publish(home / "published.duckdb")
     settings = Settings(home=home, serve_max_runs=32, serve_hosts=("testserver",))
@@ -46,7 +46,7 @@ def test_every_answer_is_as_described(described: Any, mode: schemathesis.Generat
             asked.add(case.operation.label)
             case.call_and_validate(timeout=None)
 
-        with suppress(Unsatisfiable):  # an operation without parameters has no wrong requests
+        with suppress(Unsatisfiable):  # An operation without parameters has no invalid requests.
             validate()
     assert "POST /api/v1/fact-check/stream" in asked
     assert "GET /api/v1/videos/{video_id}" in asked

@@ -1,4 +1,4 @@
-"""The whole service, nothing faked: `factible serve`, its workers, and Dagster's own records."""
+"""The whole service without doubles: `factible serve`, its workers, Dagster's records."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def names(heard: list[Heard]) -> list[str]:
 
 
 def sets_of(home: Path, run_id: str) -> set[str]:
-    """The assets that a run stored, each of which is whole or not there."""
+    """Return the assets that a run stored completely."""
     stored = Warehouse(home / "warehouse.duckdb").query(
         "SELECT asset FROM materializations WHERE run_id = ?", [run_id]
     )
     return set(stored["asset"])
 
 
-def test_the_demo_video_is_checked_live_and_dagster_has_the_run(home: Path) -> None:
+def test_the_demo_is_checked_and_dagster_records_the_run(home: Path) -> None:
     few = {"max_claims": 2, "max_queries_per_claim": 1, "max_results_per_query": 3}
     body = {"video_url": DEMO_VIDEO, **few}
     with factible_serve(home) as (client, process):
@@ -119,14 +119,14 @@ def test_the_demo_video_is_checked_live_and_dagster_has_the_run(home: Path) -> N
     assert recorded.launched_by == "factible serve"
 
 
-def test_cancelled_runs_end_as_canceled_and_leave_nothing_half_written(home: Path) -> None:
+def test_cancelled_runs_leave_only_complete_assets(home: Path) -> None:
     list_slow_video(home)
     body = {"video_url": SLOW_VIDEO, "max_claims": 2, "max_queries_per_claim": 1}
     with (
         nobody_answers() as address,
         factible_serve(home, FACTIBLE_SEARXNG_URL=address) as (client, process),
     ):
-        # By the wish of a client.
+        # A client cancels the run.
         with client.stream("POST", STREAM, json=body) as response:
             place = response.headers["location"]
             events = events_of(response)
@@ -138,7 +138,7 @@ def test_cancelled_runs_end_as_canceled_and_leave_nothing_half_written(home: Pat
         assert client.get(place).json()["status"] == "canceled"
         assert sets_of(home, place.rsplit("/", 1)[1]) == {"transcripts", "claims"}
 
-        # Because the service is gone, killed: the worker sees to it.
+        # The service is killed, and the worker notices.
         with client.stream("POST", STREAM, json=body) as response:
             run_id = response.headers["location"].rsplit("/", 1)[1]
             next(event for event in events_of(response) if event.name == "claims_extracted")

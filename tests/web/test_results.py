@@ -1,4 +1,4 @@
-"""What was found before, read from the published copy."""
+"""Results from the published copy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.report import samples
 from tests.web.conftest import Serve
 
 
-def test_a_folder_without_a_copy_has_no_videos(serve: Serve) -> None:
+def test_an_empty_data_folder_has_no_videos(serve: Serve) -> None:
     client = serve()
     assert client.get("/api/v1/videos").json()["items"] == []
     for path in ("", "/history", "/report"):
@@ -36,7 +36,7 @@ def test_checked_videos_are_listed_with_their_verdicts(serve: Serve, published: 
     assert serve().get("/api/v1/videos", params={"offset": 1}).json()["items"] == []
 
 
-def test_a_video_is_shown_with_claims_verdicts_and_evidence(serve: Serve, published: str) -> None:
+def test_a_video_has_claims_verdicts_and_evidence(serve: Serve, published: str) -> None:
     result = serve().get(f"/api/v1/videos/{published}").json()
     assert result["video_id"] == published
     assert result["total_claims"] == len(result["claims"]) == 5
@@ -76,7 +76,7 @@ def test_a_listed_video_without_verdicts_has_an_empty_history(serve: Serve, home
     assert (history.json()["total_checks"], history.json()["checks"]) == (0, [])
 
 
-def test_the_report_is_a_page_under_its_own_strict_policy(serve: Serve, published: str) -> None:
+def test_a_report_has_a_strict_policy(serve: Serve, published: str) -> None:
     client = serve()
     long, short = (
         client.get(path.format(published)) for path in ("/api/v1/videos/{}/report", "/reports/{}")
@@ -99,13 +99,13 @@ def test_a_running_check_does_not_keep_readers_waiting(serve: Serve, home: Path)
 
 
 @pytest.mark.parametrize("name", ["not a database", ""])
-def test_a_copy_that_cannot_be_read_is_said_in_a_sentence(
+def test_an_unreadable_copy_is_a_503(
     serve: Serve, home: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store_sample(home)
     (home / "published.duckdb").write_bytes(name.encode() * 1000)
     client = serve()
-    # The warehouse has the claim; its page says what is wrong, and not that the claim is gone.
+    # The page must not say that the claim is gone.
     page = client.get(f"/desk/videos/{VIDEO_ID}/claims/{samples.claim(0).claim_id}")
     assert page.status_code == 503
     answer = client.get("/api/v1/videos")
@@ -138,10 +138,10 @@ def test_pages_have_limits(serve: Serve, query: str) -> None:
     assert query.split("=", maxsplit=1)[0] in refused.json()["detail"]
 
 
-def test_a_hundred_reports_at_once_are_all_answered(
+def test_a_hundred_readers_at_once_get_their_answers(
     serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # On a busy machine some of them would be told to come again.
+    # On a busy machine the service would refuse some of them.
     monkeypatch.setattr(access, "QUEUE_SECONDS", A_DAY)
     store = store_sample(home)
     store.publish(home / "published.duckdb")

@@ -1,4 +1,4 @@
-"""What a worker makes of what it hears of its run."""
+"""The events that a worker writes about its run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def told(stream: io.StringIO) -> list[dict[str, object]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-def test_claims_never_come_before_the_transcript_they_come_from() -> None:
+def test_the_transcript_event_comes_before_the_claims() -> None:
     stream = io.StringIO()
     writer = EventWriter(stream, lambda: 42)
     writer.claims_found([samples.claim(0)])
@@ -33,7 +33,7 @@ def test_claims_never_come_before_the_transcript_they_come_from() -> None:
     assert told(stream)[0]["data"] == {"transcript_length": 42}
 
 
-def test_a_step_that_is_repeated_is_heard_once() -> None:
+def test_repeated_steps_give_one_event() -> None:
     stream = io.StringIO()
     writer = EventWriter(stream, lambda: None)
     claims = [samples.claim(number) for number in range(2)]
@@ -50,7 +50,7 @@ def test_a_step_that_is_repeated_is_heard_once() -> None:
     assert progress == [15, 20, 35, 62, 89]
 
 
-def test_a_listener_that_is_gone_disturbs_no_run() -> None:
+def test_a_closed_stream_does_not_disturb_the_run() -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError
@@ -59,7 +59,7 @@ def test_a_listener_that_is_gone_disturbs_no_run() -> None:
 
 
 @pytest.mark.parametrize("is_over", [True, False])
-def test_who_hangs_up_after_the_end_of_a_run_cancels_nothing(
+def test_closing_stdin_cancels_only_a_running_check(
     is_over: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, writer = os.pipe()
@@ -76,7 +76,9 @@ def test_who_hangs_up_after_the_end_of_a_run_cancels_nothing(
 
 
 @given(total=st.integers(0, 50), data=st.data())
-def test_verdicts_lie_between_the_claims_and_the_report(total: int, data: st.DataObject) -> None:
+def test_the_progress_of_verdicts_lies_between_claims_and_report(
+    total: int, data: st.DataObject
+) -> None:
     counts = sorted(data.draw(st.lists(st.integers(0, max(total, 1)), min_size=1)))
     told = [
         progress_update("verdict_reached", "", reached=each, total_claims=total) for each in counts

@@ -1,4 +1,4 @@
-"""A data folder with as many checked videos as a busy desk has, made of one by SQL."""
+"""A data folder with many checked videos, copied from one by SQL."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _WORDS = ("vaccine", "climate", "harvest", "tax", "border", "river", "school", "
 
 
 def store_many(home: Path, videos: int, copies: int = 2) -> Warehouse:
-    """Put a warehouse with so many copies of the sample video into a data folder.
+    """Store so many copies of the sample video, each with all its claims `copies` times.
 
-    Each copy has the claims of the sample `copies` times over, under ids and words of their own.
+    All copies have their own ids and words.
     """
     warehouse = store_sample(home)
     with warehouse.connection() as connection:

@@ -1,4 +1,4 @@
-"""What strangers, other sites and other people's tokens try on the desk."""
+"""Attacks on the desk: hostile text, other sites, other people's tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOKENS = SecretStr(f"Rea:read:{READER}, Ada Bee:review:{REVIEWER}, Root:admin:{A
 HTML = {"Accept": "text/html"}
 
 
-def test_hostile_words_stay_words_on_every_page(serve: Serve, home: Path) -> None:
+def test_hostile_text_runs_nothing_on_any_page(serve: Serve, home: Path) -> None:
     payload = "".join(PAYLOADS).replace("\x00", "")
     store = store_sample(home)
     with store.connection() as connection:
@@ -54,7 +54,7 @@ def test_hostile_words_stay_words_on_every_page(serve: Serve, home: Path) -> Non
     assert "<" not in client.get(f"{CLAIM_PATH}/claim-review.json").text
 
 
-def test_other_sites_can_send_nothing(serve: Serve, script: Script, published: str) -> None:
+def test_forms_of_other_sites_are_refused(serve: Serve, script: Script, published: str) -> None:
     client = serve()
     form = {"act": "note", "text": "x", "link": "everyday-beliefs-talk"}
     origins = [
@@ -77,7 +77,7 @@ def test_other_sites_can_send_nothing(serve: Serve, script: Script, published: s
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "\ud800", "🧨" * 100, "\u202e\n.."])
-def test_a_file_of_any_name_is_taken_or_refused_in_words(
+def test_a_hostile_file_name_is_accepted_or_refused(
     serve: Serve, script: Script, name: str
 ) -> None:
     client = serve()
@@ -98,9 +98,7 @@ def test_a_file_of_any_name_is_taken_or_refused_in_words(
     assert sent.status_code in {303, 422}, sent.text
 
 
-def test_of_those_who_ask_the_same_at_once_one_is_granted(
-    serve: Serve, home: Path, published: str
-) -> None:
+def test_of_equal_acts_at_once_one_is_recorded(serve: Serve, home: Path, published: str) -> None:
     client = serve()
     form = {"act": "add_claim", "text": "Bees dance."}
     with ThreadPoolExecutor(4) as pool:
@@ -112,7 +110,7 @@ def test_of_those_who_ask_the_same_at_once_one_is_granted(
     assert [each.action for each in acts] == ["add_claim"]
 
 
-def test_a_browser_signs_in_and_holds_a_session_and_no_token(serve: Serve, published: str) -> None:
+def test_a_browser_gets_a_session_instead_of_its_token(serve: Serve, published: str) -> None:
     client = serve(serve_token=TOKENS)
     assert client.get("/desk").status_code == 401
     for wanted in ("/", "/desk/queue?tab=all", f"/reports/{VIDEO_ID}"):
@@ -130,7 +128,7 @@ def test_a_browser_signs_in_and_holds_a_session_and_no_token(serve: Serve, publi
     assert "SameSite=strict" in cookie
     assert REVIEWER not in cookie
     assert "Ada Bee" in client.get("/desk/queue").text
-    # A page of another site that a browser sends with the session can do nothing with it.
+    # Another site's form carries the session, but is refused.
     foreign = client.post(f"{CLAIM_PATH}/acts", data={"act": "note", "text": "x"})
     assert foreign.status_code == 403
     as_program = client.post("/api/v1/fact-check", json={"video_url": "everyday-beliefs-talk"})
@@ -138,11 +136,11 @@ def test_a_browser_signs_in_and_holds_a_session_and_no_token(serve: Serve, publi
     copied = {"Cookie": f"factible_session={client.cookies['factible_session']}"}
     assert send(client, "/desk/sign-out").status_code == 303
     assert client.get("/desk").status_code == 401
-    # Whoever copied the cookie is signed out with its owner.
+    # The copy of the cookie is worthless now.
     assert client.get("/desk", headers=copied).status_code == 401
 
 
-def test_words_that_are_sent_after_the_session_has_ended_are_recorded_on_a_second_press(
+def test_a_form_after_the_end_of_the_session_keeps_its_words(
     serve: Serve, home: Path, published: str
 ) -> None:
     client = serve(serve_token=TOKENS)
@@ -187,7 +185,7 @@ def test_words_that_are_sent_after_the_session_has_ended_are_recorded_on_a_secon
         (b"", "application/x-www-form-urlencoded"),
     ],
 )
-def test_a_form_without_a_session_that_cannot_be_kept_is_told_to_be_undone(
+def test_a_form_that_cannot_be_kept_says_that_nothing_was_done(
     serve: Serve, content: bytes, kind: str
 ) -> None:
     client = serve(serve_token=TOKENS)
@@ -199,9 +197,7 @@ def test_a_form_without_a_session_that_cannot_be_kept_is_told_to_be_undone(
     assert client.post(f"{CLAIM_PATH}/acts", content=content, headers=foreign).status_code == 403
 
 
-def test_a_role_does_what_it_allows_and_no_more(
-    serve: Serve, script: Script, published: str
-) -> None:
+def test_each_role_may_do_only_its_part(serve: Serve, script: Script, published: str) -> None:
     client = serve(serve_token=TOKENS)
     origin = {"Origin": str(client.base_url).rstrip("/")}
     note = {"act": "note", "text": "mine"}
@@ -220,7 +216,7 @@ def test_a_role_does_what_it_allows_and_no_more(
     assert script.workers == []
     assert acted(REVIEWER) == 303
     assert "Ada Bee" in client.get(CLAIM_PATH, headers=bearer(READER)).text
-    # Whoever says that they are somebody else is not heard: the name is the token's.
+    # The name comes from the token, not from the form.
     forged = {**note, "reviewer": "Root", "name": "Root"}
     client.post(f"{CLAIM_PATH}/acts", data=forged, headers={**origin, **bearer(REVIEWER)})
     assert "Root" not in client.get(CLAIM_PATH, headers=bearer(READER)).text
@@ -232,7 +228,7 @@ def test_a_role_does_what_it_allows_and_no_more(
     assert client.post(path, headers=as_admin).status_code == 303
 
 
-def test_a_session_cannot_be_forged_outlived_or_kept_beyond_its_token(
+def test_a_session_cannot_be_forged_and_ends_with_its_token(
     serve: Serve, published: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = serve(serve_token=TOKENS)
@@ -244,7 +240,7 @@ def test_a_session_cannot_be_forged_outlived_or_kept_beyond_its_token(
         assert client.get("/desk", headers=cookie).status_code == 401, forged
     still = {"Cookie": f"factible_session={mine}"}
     assert client.get("/desk", headers=still).status_code == 200
-    # A service that is started anew knows it still, and one without the token does not.
+    # A restarted service knows the session, unless its token is gone.
     assert serve(serve_token=TOKENS).get("/desk", headers=still).status_code == 200
     assert serve(serve_token=SecretStr(f"{ADMIN}")).get("/desk", headers=still).status_code == 401
     monkeypatch.setattr(auth, "SESSION_SECONDS", -1.0)
@@ -252,9 +248,7 @@ def test_a_session_cannot_be_forged_outlived_or_kept_beyond_its_token(
     assert client.get("/desk").status_code == 401
 
 
-def test_a_card_is_shown_to_whoever_has_its_address_and_to_nobody_else(
-    serve: Serve, published: str
-) -> None:
+def test_a_card_needs_its_signed_address(serve: Serve, published: str) -> None:
     client = serve(serve_token=TOKENS)
     page = Page(client.get(CLAIM_PATH, headers=bearer(REVIEWER)).text)
     (link,) = page.all("//a[text()='Card']")

@@ -1,4 +1,4 @@
-"""The desk's pages: what stands on them, how large and how dear they are at 500 videos."""
+"""The pages of the desk: their content, their size and their cost at 500 videos."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ MOST_SECONDS, MOST_BYTES = 0.5, 500_000
 
 
 def version(client: httpx.Client, path: str) -> str:
-    """Return the version that the forms of a claim's page carry; empty if there are no forms."""
+    """Return the version in the forms of a claim's page, or an empty text without forms."""
     page = client.get(path.removesuffix("/acts"), follow_redirects=True)
     return str(next(iter(Page(page.text).all("//input[@name='seen']/@value")), ""))
 
 
 def send(client: httpx.Client, path: str, **fields: Any) -> httpx.Response:
-    """Send a form as a browser does from a page of the service, which gives an act its version."""
+    """Send a form as a browser does from a page of the service, with the version of the claim."""
     if path.endswith("/acts") and "seen" not in fields:
         fields |= {"seen": version(client, path)}
     return client.post(path, data=fields, headers={"Origin": str(client.base_url).rstrip("/")})
@@ -68,7 +68,7 @@ def test_at_500_videos_every_page_is_small_and_costs_less_than_half_a_second(
     loaded = set()
     for path in pages:
         if (page := path.partition("?")[0]) not in loaded:
-            client.get(path)  # What is loaded once is not what a page costs.
+            client.get(path)  # Modules that load once are not the cost of a page.
             loaded.add(page)
         began = time.process_time()
         answer = client.get(path)
@@ -79,7 +79,7 @@ def test_at_500_videos_every_page_is_small_and_costs_less_than_half_a_second(
     assert len(similar) == 8
 
 
-def test_the_queue_knows_why_a_claim_needs_a_person(serve: Serve, home: Path) -> None:
+def test_the_tabs_of_the_queue_list_claims_by_reason(serve: Serve, home: Path) -> None:
     store = store_sample(home)
     store_failed_recheck(store)
     store.publish(home / "published.duckdb")
@@ -101,7 +101,7 @@ def test_the_queue_knows_why_a_claim_needs_a_person(serve: Serve, home: Path) ->
     assert len(claims("tab=unreviewed")) == 4
 
 
-def test_an_act_is_recorded_with_who_and_why_and_waits_for_the_next_check(
+def test_an_act_is_recorded_with_reviewer_and_reason(
     serve: Serve, home: Path, published: str
 ) -> None:
     client = serve(reviewer="Ada")
@@ -132,9 +132,7 @@ def test_an_act_is_recorded_with_who_and_why_and_waits_for_the_next_check(
     assert "Too many fields" in crowded.text
 
 
-def test_a_page_says_when_the_warehouse_knows_more_than_it_shows(
-    serve: Serve, home: Path, published: str
-) -> None:
+def test_pages_say_that_a_check_is_running(serve: Serve, home: Path, published: str) -> None:
     client = serve()
 
     def notices(path: str) -> str:
@@ -144,12 +142,12 @@ def test_a_page_says_when_the_warehouse_knows_more_than_it_shows(
 
     assert "As of" not in notices("/desk/queue") + notices(CLAIM_PATH)
     made = (home / "published.duckdb").stat().st_mtime
-    os.utime(home / "warehouse.duckdb", (made + 60, made + 60))  # as a run that goes on leaves it
+    os.utime(home / "warehouse.duckdb", (made + 60, made + 60))  # as a running check leaves it
     for path in ("/desk", "/desk/queue", f"/desk/videos/{VIDEO_ID}", CLAIM_PATH):
         assert "A check is running" in notices(path), path
 
 
-def test_a_claim_comes_before_what_else_is_known_of_its_video(serve: Serve, published: str) -> None:
+def test_a_claims_page_shows_the_claim_before_the_video(serve: Serve, published: str) -> None:
     page = Page(serve().get(CLAIM_PATH).text)
     assert [each.get("id") for each in page.all("//main/section[@id]")] == ["claims", "watch"]
     (video,) = page.all("//h1/a")
@@ -199,7 +197,7 @@ def test_a_check_is_started_followed_and_cancelled(serve: Serve, script: Script)
     assert send(client, "/desk/checks", link="https://evil.example/watch").status_code == 404
 
 
-def test_a_transcript_is_checked_against_the_pages_that_come_with_it(
+def test_an_uploaded_transcript_is_checked_against_uploaded_pages(
     serve: Serve, script: Script
 ) -> None:
     client = serve()
@@ -225,15 +223,13 @@ def test_a_transcript_is_checked_against_the_pages_that_come_with_it(
 
 
 def bring(client: httpx.Client, name: str = "my_talk.txt", **fields: str) -> httpx.Response:
-    """Send the form of a check with a transcript, always the same words."""
+    """Upload a transcript, always the same words."""
     origin = {"Origin": str(client.base_url).rstrip("/")}
     file = {"transcript": (name, b"Honey keeps for years in a closed jar.")}
     return client.post("/desk/checks", data=fields, files=file, headers=origin)
 
 
-def test_a_transcript_that_is_listed_needs_no_title_and_takes_no_other(
-    serve: Serve, script: Script
-) -> None:
+def test_a_known_transcript_needs_no_title_and_takes_no_other(serve: Serve, script: Script) -> None:
     script.at_once = True
     client = serve()
 
@@ -255,7 +251,7 @@ def test_a_transcript_that_is_listed_needs_no_title_and_takes_no_other(
     assert "--" not in Page(other.text).all("//p[@role='alert']")[0].text_content()
 
 
-def test_a_new_transcript_without_a_title_is_called_as_its_file(
+def test_a_new_transcript_without_a_title_is_named_after_its_file(
     serve: Serve, script: Script
 ) -> None:
     assert bring(serve()).status_code == 303
@@ -264,7 +260,7 @@ def test_a_new_transcript_without_a_title_is_called_as_its_file(
     assert "title: my talk" in (Settings(home=order.home).home_corpora / "local.yaml").read_text()
 
 
-def test_what_is_refused_lists_no_video(serve: Serve, home: Path, script: Script) -> None:
+def test_a_refused_check_lists_no_video(serve: Serve, home: Path, script: Script) -> None:
     client = serve(serve_max_runs=1)
     assert bring(client, max_claims="99").status_code == 422
     assert bring(client, title="x" * 301).status_code == 422
@@ -275,7 +271,7 @@ def test_what_is_refused_lists_no_video(serve: Serve, home: Path, script: Script
     eventually(lambda: bring(client, title="x" * 300).status_code == 303)
 
 
-def test_what_was_recorded_is_said_where_the_check_behind_it_is_refused(
+def test_an_act_is_recorded_even_if_its_check_is_refused(
     serve: Serve, home: Path, script: Script, published: str
 ) -> None:
     client = serve(serve_max_runs=1)
@@ -299,9 +295,7 @@ def test_what_was_recorded_is_said_where_the_check_behind_it_is_refused(
     assert [each.value for each in acts] == ["honey jar years", "honey spoils"]
 
 
-def test_a_number_or_the_beginning_of_an_id_leads_to_the_page_of_the_claim(
-    serve: Serve, published: str
-) -> None:
+def test_a_number_or_a_part_of_an_id_leads_to_the_claim(serve: Serve, published: str) -> None:
     client = serve()
     claims = f"/desk/videos/{VIDEO_ID}/claims"
     paths = {f"{claims}/{samples.claim(number).claim_id}" for number in range(5)}
@@ -314,9 +308,7 @@ def test_a_number_or_the_beginning_of_an_id_leads_to_the_page_of_the_claim(
         assert noted.headers["location"] == f"{first.headers['location']}?recorded=kept#review"
 
 
-def test_the_timeline_of_a_claims_page_leads_to_the_other_claims(
-    serve: Serve, published: str
-) -> None:
+def test_the_timeline_of_a_claims_page_links_the_other_claims(serve: Serve, published: str) -> None:
     page = Page(serve().get(CLAIM_PATH).text)
     marks = page.all("//*[contains(@class, 'timeline')]//@href")
     glances = page.all("//nav[@class='glance']//@href")
@@ -325,7 +317,7 @@ def test_the_timeline_of_a_claims_page_leads_to_the_other_claims(
 
 
 @needs_browser
-def test_a_live_verdict_is_said_as_everywhere_else(serve: Serve, script: Script) -> None:
+def test_a_live_verdict_has_the_usual_words(serve: Serve, script: Script) -> None:
     client = serve()
     run = send(client, "/desk/checks", link="everyday-beliefs-talk").headers["location"]
     with chromium() as browser:
@@ -362,9 +354,7 @@ def test_one_claim_is_checked_again(serve: Serve, script: Script, published: str
     eventually(lambda: CLAIM_PATH in client.get(run).text)
 
 
-def test_words_are_found_in_claims_and_quotes_by_their_beginnings(
-    serve: Serve, published: str
-) -> None:
+def test_search_finds_the_beginnings_of_words(serve: Serve, published: str) -> None:
     client = serve()
     page = Page(client.get("/desk/search?q=HÖNEY+keeping").text)
     assert page.all(f"//section[@aria-labelledby='found-claims']//a[@href='{CLAIM_PATH}']")
@@ -372,16 +362,14 @@ def test_words_are_found_in_claims_and_quotes_by_their_beginnings(
     assert client.get("/desk/search?q=%F0%9F%90%9D+!!&page=3").status_code == 200
 
 
-def test_a_page_of_what_was_found_that_there_is_not_leads_to_the_first(
-    serve: Serve, published: str
-) -> None:
+def test_a_page_beyond_the_results_links_the_first(serve: Serve, published: str) -> None:
     said = Page(serve().get("/desk/search?q=honey&page=100000").text).all("//main")[0]
     assert "There is no page 100000" in said.text_content()
     assert "Nothing says" not in said.text_content()
     assert "/desk/search?q=honey" in said.xpath(".//@href")
 
 
-def test_a_claim_is_taken_away(serve: Serve, published: str) -> None:
+def test_a_claim_can_be_exported_and_embedded(serve: Serve, published: str) -> None:
     client = serve(public_url="https://checks.example.org")
     page = Page(client.get(CLAIM_PATH).text)
     markdown = client.get(f"{CLAIM_PATH}/claim.md")
@@ -398,7 +386,7 @@ def test_a_claim_is_taken_away(serve: Serve, published: str) -> None:
     assert "x-frame-options" not in card.headers
 
 
-def test_what_an_older_version_published_is_shown_too(serve: Serve, home: Path) -> None:
+def test_a_copy_with_an_older_schema_is_published_anew(serve: Serve, home: Path) -> None:
     copy = store_sample(home).publish(home / "published.duckdb")
     copy.chmod(0o644)
     with duckdb.connect(str(copy)) as older:
@@ -409,7 +397,7 @@ def test_what_an_older_version_published_is_shown_too(serve: Serve, home: Path) 
 
 
 @pytest.mark.parametrize("path", ["", "/queue", "/search", f"/videos/{VIDEO_ID}"])
-def test_nothing_but_a_card_may_be_framed(serve: Serve, published: str, path: str) -> None:
+def test_only_cards_may_be_framed(serve: Serve, published: str, path: str) -> None:
     answer = serve().get(f"/desk{path}")
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     assert answer.headers["x-frame-options"] == "DENY"
@@ -418,7 +406,7 @@ def test_nothing_but_a_card_may_be_framed(serve: Serve, published: str, path: st
 def refused_for_its_age(
     client: httpx.Client, path: str, seen: str, **fields: str
 ) -> tuple[Page, dict[str, str]]:
-    """Send a form of an older page; return the page that answers and what its own form sends."""
+    """Send a form of an older page. Return the answer's page and the fields of its form."""
     answer = send(client, path, seen=seen, **fields)
     assert answer.status_code == 409
     page = Page(answer.text)
@@ -434,71 +422,44 @@ def kinds(home: Path) -> list[str]:
     return [act.action for act in acts]
 
 
-def test_a_rewording_made_beside_another_one_waits_for_a_second_press(
-    serve: Serve, home: Path, published: str
+URL = samples.evidence(0, "a.example").canonical_url
+HONEY = {"act": "reword_claim", "text": "Honey keeps."}
+
+
+@pytest.mark.parametrize(
+    ("first", "mine", "now"),
+    [
+        (HONEY, {"act": "reword_claim", "text": "Jars.", "reason": "Short."}, "Honey keeps."),
+        (HONEY, {"act": "split_claim", "text": "Honey is sweet.\r\nIt keeps.", "again": "1"}, ""),
+        (
+            {"act": "sign", "text": "Supported", "reason": "Two studies say so."},
+            {"act": "sign", "text": "Refuted", "reason": "Three studies deny it."},
+            "Supported signed by Ada",
+        ),
+        (
+            {"act": "overrule_source", "text": URL, "value": "refutes", "reason": "Of wine."},
+            {"act": "overrule_source", "text": URL, "value": "unclear", "reason": "Of mead."},
+            f"overruled {URL}: refutes",
+        ),
+    ],
+)
+def test_an_act_on_an_older_state_of_the_claim_is_recorded_only_at_a_second_press(
+    serve: Serve, home: Path, published: str, first: dict[str, str], mine: dict[str, str], now: str
 ) -> None:
     client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
     seen = version(client, path)
-    assert send(client, path, act="reword_claim", text="Honey keeps.", seen=seen).status_code == 303
-    mine = {"act": "reword_claim", "text": "Closed honey keeps.", "reason": "Precise."}
-    page, sends = refused_for_its_age(client, path, seen, **mine)
-    assert kinds(home) == ["reword_claim"]
-    assert "Honey keeps." in page.text("//section[@aria-labelledby='now']")
-    assert sends.items() >= mine.items()
-
-    again = client.post(path, data=sends, headers={"Origin": str(client.base_url).rstrip("/")})
-    assert again.status_code == 303
-    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
-    assert [act.value for act in acts] == ["Honey keeps.", "Closed honey keeps."]
-
-
-def test_a_split_of_a_claim_that_was_reworded_meanwhile_replaces_nothing_unseen(
-    serve: Serve, home: Path, published: str
-) -> None:
-    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
-    seen = version(client, path)
-    send(client, path, act="reword_claim", text="Honey keeps.", seen=seen)
-    parts = "Honey is sweet.\r\nHoney keeps long."
-    _, sends = refused_for_its_age(client, path, seen, act="split_claim", text=parts, again="1")
-    assert sends["text"].split() == parts.split()
-    assert sends["again"] == "1"
-    assert kinds(home) == ["reword_claim"]
-
-
-def test_an_opposite_ruling_is_seen_before_another_one_is_signed(
-    serve: Serve, home: Path, published: str
-) -> None:
-    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
-    seen = version(client, path)
-    first = {"act": "sign", "text": "Supported", "reason": "Two studies say so."}
     assert send(client, path, seen=seen, **first).status_code == 303
-    mine = {"act": "sign", "text": "Refuted", "reason": "Three studies deny it."}
-    page, sends = refused_for_its_age(client, path, seen, **mine)
-    assert kinds(home) == ["sign"]
-    now = page.text("//section[@aria-labelledby='now']")
-    assert "Supported signed by Ada" in now
-    assert "Two studies say so." in now
-    assert "ruled: Refuted" in page.text("//section[@aria-labelledby='yours']")
-    assert sends.items() >= mine.items()
-    assert send(client, path, **sends).status_code == 303
-    assert kinds(home) == ["sign", "sign"]
+    page, again = refused_for_its_age(client, path, seen, **mine)
+    assert now in page.text("//section[@aria-labelledby='now']")
+    assert {name: again[name].split() for name in mine} == {
+        name: value.split() for name, value in mine.items()
+    }
+    assert kinds(home) == [first["act"]]
+    assert send(client, path, **again).status_code == 303
+    assert kinds(home) == [first["act"], mine["act"]]
 
 
-def test_a_source_is_not_overruled_twice_from_one_state(
-    serve: Serve, home: Path, published: str
-) -> None:
-    client, path = serve(reviewer="Ada"), f"{CLAIM_PATH}/acts"
-    seen = version(client, path)
-    url = samples.evidence(0, "a.example").canonical_url
-    mine = {"act": "overrule_source", "text": url, "reason": "It says so of wine."}
-    assert send(client, path, seen=seen, value="refutes", **mine).status_code == 303
-    page, sends = refused_for_its_age(client, path, seen, value="unclear", **mine)
-    assert f"overruled {url}: refutes" in page.text("//section[@aria-labelledby='now']")
-    assert sends.items() >= (mine | {"value": "unclear"}).items()
-    assert kinds(home) == ["overrule_source"]
-
-
-def test_nothing_is_decided_on_a_verdict_that_a_newer_check_has_replaced(
+def test_an_act_on_a_replaced_verdict_is_not_recorded(
     serve: Serve, home: Path, published: str
 ) -> None:
     client, path = serve(), f"{CLAIM_PATH}/acts"
@@ -514,15 +475,13 @@ def test_nothing_is_decided_on_a_verdict_that_a_newer_check_has_replaced(
     assert kinds(home) == ["note"]
 
 
-def test_a_form_without_its_version_records_nothing(
-    serve: Serve, home: Path, published: str
-) -> None:
+def test_a_form_without_a_version_records_nothing(serve: Serve, home: Path, published: str) -> None:
     client = serve()
     refused_for_its_age(client, f"{CLAIM_PATH}/acts", "", act="drop_claim", reason="Trivial.")
     assert kinds(home) == []
 
 
-def test_the_words_of_a_form_that_cannot_be_recorded_are_kept(serve: Serve, published: str) -> None:
+def test_an_invalid_form_keeps_its_words(serve: Serve, published: str) -> None:
     parts = "Honey keeps for years in a closed jar."
     refused = send(serve(), f"{CLAIM_PATH}/acts", act="split_claim", text=parts, reason="Two.")
     assert refused.status_code == 422
@@ -531,12 +490,9 @@ def test_the_words_of_a_form_that_cannot_be_recorded_are_kept(serve: Serve, publ
     assert parts in page.text("//textarea[@name='text']")
 
 
-def test_after_an_overruling_no_page_keeps_the_verdict_that_it_contradicts(
-    serve: Serve, published: str
-) -> None:
+def test_an_overruling_changes_the_verdict_on_every_page(serve: Serve, published: str) -> None:
     client = serve()
-    url = samples.evidence(0, "a.example").canonical_url
-    mine = {"act": "overrule_source", "text": url, "value": "refutes", "reason": "Of wine."}
+    mine = {"act": "overrule_source", "text": URL, "value": "refutes", "reason": "Of wine."}
     assert send(client, f"{CLAIM_PATH}/acts", **mine).status_code == 303
     page = Page(client.get(CLAIM_PATH).text)
     headline = page.text("//article//p[@class='verdict']")
@@ -564,9 +520,7 @@ def test_the_queue_opens_on_the_first_tab_that_has_a_claim(serve: Serve, home: P
     assert tab() == "All claims 2"
 
 
-def test_a_fresh_home_offers_the_demo_and_the_ways_to_begin_on_every_page(
-    serve: Serve, script: Script
-) -> None:
+def test_an_empty_data_folder_offers_the_demo(serve: Serve, script: Script) -> None:
     client = serve()
     for path in ("/desk", "/desk/queue", "/desk/search", "/desk/search?q=honey"):
         answer = client.get(path)
@@ -581,7 +535,7 @@ def test_a_fresh_home_offers_the_demo_and_the_ways_to_begin_on_every_page(
     assert order.config.search.web == "miniature"
 
 
-def test_the_counts_of_a_video_lead_to_its_claims(serve: Serve, published: str) -> None:
+def test_the_counts_of_a_video_link_its_claims(serve: Serve, published: str) -> None:
     client = serve()
     links = [str(each) for each in Page(client.get("/desk").text).all("//tbody//td//a/@href")]
     assert len(links) == 6

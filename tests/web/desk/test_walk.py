@@ -1,4 +1,4 @@
-"""A fact-checker's way through the desk: a real browser, a real service that runs real checks."""
+"""A fact-checker's walk through the desk, with a real browser and real checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = needs_browser
 
 @contextmanager
 def service(home: Path) -> Iterator[str]:
-    """Run `factible serve` as its user does, and yield its address."""
+    """Run `factible serve`, and yield its address."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FACTIBLE_")}
     environment = {**kept, "FACTIBLE_HOME": str(home), "FACTIBLE_REVIEWER": "Ada Bee"}
     command = [str(Path(sys.executable).with_name("factible")), "serve", "--port", "0"]
@@ -42,7 +42,7 @@ def service(home: Path) -> Iterator[str]:
 
 
 def press_to(page: Page, selector: str) -> None:
-    """Press Tab until what has the focus is what a selector names."""
+    """Press Tab until an element has the focus."""
     for _ in range(150):
         if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
             return
@@ -51,7 +51,7 @@ def press_to(page: Page, selector: str) -> None:
 
 
 def serious_findings(page: Page) -> list[str]:
-    """Say what axe finds on a page: in light, in dark and on a phone, everything unfolded."""
+    """Return axe's serious findings on the unfolded page: light, dark, and on a phone."""
     base: Any = pytest.importorskip("axe_playwright_python.base")
     run = "(options) => axe.run({...options, resultTypes: ['violations']})"
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
@@ -73,7 +73,7 @@ def serious_findings(page: Page) -> list[str]:
     ]
 
 
-def test_from_a_link_to_a_signed_ruling_with_the_keyboard_alone(  # noqa: PLR0915 - one way
+def test_a_link_leads_to_a_signed_ruling_by_keyboard(  # noqa: PLR0915 - one walk
     tmp_path: Path,
 ) -> None:
     with service(tmp_path) as address, chromium() as browser:
