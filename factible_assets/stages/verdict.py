@@ -306,21 +306,27 @@ def form_opinion(
     `places` is the number of sources that a check reads for one query.
     """
     rows = bundle(case.evidence)
-    seen = decide(tally(rows, stories), config, basis)
+    heard = decide(tally(rows, stories), config, basis)
+    # The missing sources. The lost part of a search result could have filled the query's free
+    # places, and no more; a badly rated address may redirect to a site as good as unknown.
     unread = [row for row in case.evidence if _is_unread(row)]
-    counted = tally((row for row in rows if not row.page_due), stories)
-    # The lost part of a search result could have filled the query's free places, and no more.
     partial = [row for row in case.searches if row.status != "infra_error" and row.reason]
     taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
     unfound = sum(max(0, places - taken[each]) for each in {row.query_id for row in partial})
     declined = [row for row in case.evidence if row.status == "skipped" and row.basis is not None]
-    heard = sum(row.status in {"ok", "no_evidence"} for row in case.evidence)
-    is_mostly_declined = len(declined) > heard
-    # A silent address may redirect: a badly rated one may turn out as good as unknown.
-    absent: list[records.Rating] = ["high"] * unfound
-    lacking = [*unread, *(declined if is_mostly_declined else ())]
-    absent += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in lacking]
-    settled = settled_vote(counted, absent, config, basis)
+    read = sum(row.status in {"ok", "no_evidence"} for row in case.evidence)
+    is_mostly_declined = len(declined) > read
+    unheard = [*unread, *(declined if is_mostly_declined else ())]
+    missing: list[records.Rating] = ["high"] * unfound
+    missing += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in unheard]
+    # Could they change the vote?
+    counted = tally((row for row in rows if not row.page_due), stories)
+    settled = settled_vote(counted, missing, config, basis)
+    # If no source could be read, the verdict is incomplete, however low the missing ones are rated.
+    is_blind = not any(row.status == "ok" or _is_silent(row) for row in case.evidence)
+    is_open = settled is None or is_blind
+    least, most = settled or (heard, heard)
+    # The sentences.
     gaps = []
     if unread:
         gaps.append(f"{numbered(len(unread), 'source')} could not be read ({_reasons(unread)})")
@@ -329,25 +335,21 @@ def form_opinion(
         gaps.append(f"{asked} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
     refused = f"The model declined to read {numbered(len(declined), 'source')}"
-    # If no source could be read, the verdict is incomplete, however low the missing ones are rated.
-    is_blind = not any(row.status == "ok" or _is_silent(row) for row in case.evidence)
-    is_open = settled is None or is_blind
-    doubt = [*_gaps(case), *([missed] if missed and is_open else [])]
-    is_due = bool(doubt)
+    doubts = [*_gaps(case), *([missed] if missed and is_open else [])]
+    is_due = bool(doubts)
     if is_mostly_declined and is_open:
-        doubt.append(f"{refused} of {len(declined) + heard}; another model may read them")
-    least, most = settled or (seen, seen)
-    again = " Check the claim again." if is_due else ""
+        doubts.append(f"{refused} of {len(declined) + read}; another model may read them")
     reserve = missed if not rows or any(row.page_due for row in rows) else None
     if least.confidence != most.confidence:
         reserve = f"{missed}, which could change the confidence, not the stance"
+    again = " Check the claim again." if is_due else ""
     return Opinion(
         case=case,
         basis=basis,
         rows=rows,
-        vote=_scored(seen if doubt else least, rows, basis, is_open=least != most),
+        vote=_scored(heard if doubts else least, rows, basis, is_open=least != most),
         origins=independent_weight(rows, lambda _: 1, stories),
-        doubt=f"{'; '.join(doubt)}.{again}" if doubt else None,
+        doubt=f"{'; '.join(doubts)}.{again}" if doubts else None,
         is_due=is_due,
         reserve=reserve,
         declined=refused if declined else None,

@@ -78,18 +78,7 @@ async def test_every_claim_gets_its_rows_of_every_stage() -> None:
     assert [verdict.stance for verdict in result.verdicts] == ["supports", "supports"]
     assert {row.status for row in result.evidence} == {"ok"}
     assert sorted(verdict.rank for verdict in result.verdicts) == [1, 2]
-    assert set(result.timings) == set(ALL_STAGES) - {"reliability_ratings"} | {
-        "reliability_ratings"
-    }
-
-
-async def test_every_quote_stands_in_a_stored_text() -> None:
-    world, claims = furnished_world()
-    result = await check(world, claims)
-    texts = {text.content_hash: text.text for text in result.page_texts}
-    for row in result.evidence:
-        assert row.content_hash is not None
-        assert texts[row.content_hash][row.quote_start : row.quote_end] == row.quote
+    assert set(result.timings) == set(ALL_STAGES)
 
 
 async def test_a_page_that_several_claims_want_is_fetched_once_and_read_for_each() -> None:
@@ -101,15 +90,6 @@ async def test_a_page_that_several_claims_want_is_fetched_once_and_read_for_each
     assert world.asked["read", shared] == 2
     assert sum(row.canonical_url == shared for row in result.evidence) == 2
     assert sum(page.canonical_url == shared for page in result.pages) == 1
-
-
-async def test_a_domain_is_asked_for_its_age_once_however_many_hits_it_has() -> None:
-    world, claims = furnished_world(claims=3)
-    del world.listed["shared.example"]
-    world.delays = {"age": 0.01}
-    result = await check(world, claims)
-    assert world.asked["age", "shared.example"] == 1
-    assert len({rating.domain for rating in result.ratings}) == len(result.ratings)
 
 
 async def test_only_domains_of_pages_that_are_read_are_asked_for_their_age() -> None:
@@ -146,14 +126,14 @@ async def test_a_claim_does_not_wait_for_the_slowest_page_of_another() -> None:
     world, claims = furnished_world()
     slow = "https://site122.example/page"
     assert slow in world.texts
-    world.delays = {f"fetch {slow}": 0.05}
+    world.delays = {f"fetch {slow}": 0.3}
     await check(world, claims)
     assert [verdict.claim_id for verdict in world.verdicts] == [
         claims[0].claim_id,
         claims[1].claim_id,
     ]
     world.verdicts.clear()
-    world.delays = {"fetch https://site022.example/page": 0.05}
+    world.delays = {"fetch https://site022.example/page": 0.3}
     await check(world, claims)
     assert world.verdicts[0].claim_id == claims[1].claim_id
 
@@ -549,15 +529,6 @@ async def test_a_hit_that_leads_to_a_re_upload_is_not_read() -> None:
     world.titles["https://good0.example/page"] = f"{VIDEO.title} on Vimeo"
     (row,) = (await check(world, claims)).evidence
     assert (row.status, row.stance) == ("skipped", None)
-
-
-async def test_a_claim_without_results_is_complete_and_unclear() -> None:
-    world = World()
-    result = await check(world, [make_claim("an unheard-of claim")])
-    verdict = result.verdicts[0]
-    assert (verdict.status, verdict.stance, verdict.confidence) == ("complete", "unclear", "low")
-    assert verdict.evidence_status == "no_evidence"
-    assert [query.text for query in result.queries] == ["an unheard-of claim"]
 
 
 async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
