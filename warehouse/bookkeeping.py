@@ -13,7 +13,7 @@ import duckdb
 from factible_assets.records import Claim, JudgementRow, LlmCall, Page, ReviewAction, Search
 from resources.statements import statements
 from warehouse.rows import AnyRecord, Stamp, from_row, to_frame
-from warehouse.sets import enter, insert
+from warehouse.sets import insert_records, insert_rows
 from warehouse.store import Warehouse
 
 _SQL = statements("warehouse", "bookkeeping.sql")
@@ -23,7 +23,7 @@ def record_calls(store: Warehouse, calls: Sequence[LlmCall], stamp: Stamp) -> No
     """Enter model calls that belong to no set, such as those of a run that failed."""
     if calls:
         frame = to_frame(LlmCall, calls, stamp)
-        store.write(lambda connection: insert(connection, LlmCall, frame))
+        store.write(lambda connection: insert_records(connection, LlmCall, frame))
 
 
 def service_uses(
@@ -84,7 +84,7 @@ def read_carried(warehouse: Warehouse, video_id: str, run_id: str) -> dict[str, 
     return {row["claim_id"]: CarriedClaim(*row.values()) for row in rows}
 
 
-def remember(
+def record_run(
     connection: duckdb.DuckDBPyConnection,
     video_id: str,
     stamp: Stamp,
@@ -99,7 +99,7 @@ def remember(
     transaction; a repeated run records the same again.
     """
     run = {"video_id": video_id, "run_id": stamp.run_id}
-    enter(
+    insert_rows(
         connection,
         "review_applications",
         [
@@ -109,9 +109,9 @@ def remember(
         again="keep",
     )
     connection.execute(_SQL["forget_carried"], run)
-    enter(connection, "carried_claims", [run | asdict(each) for each in carried])
+    insert_rows(connection, "carried_claims", [run | asdict(each) for each in carried])
     paid = run | {"checked_at": stamp.checked_at}
-    enter(connection, "service_uses", [paid | use for use in uses], again="replace")
+    insert_rows(connection, "service_uses", [paid | use for use in uses], again="replace")
 
 
 def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, JudgementRow]:

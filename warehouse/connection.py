@@ -145,7 +145,7 @@ class FileConnector:
         system refuses access.
         """
         started = time.monotonic()
-        with _turn_of(self.path, started, self.lock_timeout_seconds):
+        with _file_lock(self.path, started, self.lock_timeout_seconds):
             connection = self._open(read_only=read_only, started=started)
             try:
                 yield connection
@@ -277,39 +277,39 @@ def trouble_with(path: Path, failure: Exception) -> errors.WarehouseError | None
 
 
 @dataclass
-class _Turn:
+class _FileLock:
     """The thread of this process that has a file open."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     thread: int | None = None
 
 
-_turns: defaultdict[str, _Turn] = defaultdict(_Turn)
+_locks: defaultdict[str, _FileLock] = defaultdict(_FileLock)
 _creating = threading.Lock()
-_turns_guard = threading.Lock()
+_locks_guard = threading.Lock()
 
 
 @contextmanager
-def _turn_of(path: Path, started: float, seconds: float) -> Iterator[None]:
+def _file_lock(path: Path, started: float, seconds: float) -> Iterator[None]:
     """Wait until no other connection of this process has the file open."""
-    with _turns_guard:
-        turn = _turns[os.path.realpath(path)]
-    if turn.thread == threading.get_ident():
+    with _locks_guard:
+        held = _locks[os.path.realpath(path)]
+    if held.thread == threading.get_ident():
         raise errors.WarehouseBusyError(
             path,
             waited_seconds=0.0,
             holder="this very thread, which has not closed its earlier connection",
         )
-    if not turn.lock.acquire(timeout=max(0.0, started + seconds - time.monotonic())):
+    if not held.lock.acquire(timeout=max(0.0, started + seconds - time.monotonic())):
         raise errors.WarehouseBusyError(
             path, waited_seconds=time.monotonic() - started, holder="another thread of this process"
         )
-    turn.thread = threading.get_ident()
+    held.thread = threading.get_ident()
     try:
         yield
     finally:
-        turn.thread = None
-        turn.lock.release()
+        held.thread = None
+        held.lock.release()
 
 
 def _first_line(message: str) -> str:

@@ -10,7 +10,7 @@ import duckdb
 
 from resources.statements import statements
 from warehouse.rows import aware, to_utc
-from warehouse.sets import enter
+from warehouse.sets import insert_rows
 from warehouse.store import Warehouse
 
 
@@ -112,7 +112,7 @@ def plan_night(
         planned = _plan(connection, limits, tick, held, next_tick)
         if not connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall():
             launches = [_launch(each, tick) for each in planned if each.is_planned]
-            enter(connection, _TABLE, launches)
+            insert_rows(connection, _TABLE, launches)
         rows = connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall()
         if not remember:
             _undo(connection)
@@ -129,7 +129,7 @@ def _undo(connection: duckdb.DuckDBPyConnection) -> None:
 def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
     """Store that a video is launched now. If its run fails, that counts as an attempt."""
     rows = [_launch(planned, at)]
-    warehouse.write(lambda opened: enter(opened, _TABLE, rows, again="keep"), locks=[_TABLE])
+    warehouse.write(lambda opened: insert_rows(opened, _TABLE, rows, again="keep"), locks=[_TABLE])
 
 
 def forget_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:

@@ -42,7 +42,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 """Primary keys of tables without sets. The schema declares them too, but a lake has no keys."""
 
 
-def enter(
+def insert_rows(
     connection: duckdb.DuckDBPyConnection,
     table: str,
     rows: Iterable[Any],
@@ -148,7 +148,7 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
     of_class = {record: [row for row in given.rows if type(row) is record] for record in classes}
     for record, rows in of_class.items():
-        # The tables of records have no keys (versions.py). `insert` stores equal texts once.
+        # The tables of records have no keys (versions.py), and equal texts are stored once.
         keys = {tuple(getattr(row, each) for each in record.key) for row in rows}
         if record.key and record is not PageText and len(keys) < len(rows):
             why = f"duplicate key in {record.table} ({', '.join(record.key)})"
@@ -201,8 +201,8 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[Prepa
         for one in prepared:
             for record, frame in one.frames.items():
                 if frame.num_rows:
-                    insert(connection, record, frame)
-        enter(connection, "materializations", [one.whole for one in prepared])
+                    insert_records(connection, record, frame)
+        insert_rows(connection, "materializations", [one.whole for one in prepared])
     except duckdb.ConstraintException as failure:
         assets = ", ".join(one.whole.asset for one in prepared)
         raise _broken(f"{assets} of video {whole.video_id}", failure) from failure
@@ -232,7 +232,9 @@ def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -
     return dict(connection.execute(sql, wanted).fetchall())
 
 
-def insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
+def insert_records(
+    connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table
+) -> None:
     """Insert rows of one class, in the caller's transaction."""
     question = "insert_texts" if record is PageText else "insert"
     if record is LlmCall and any(frame["cache_hit"].to_pylist()):

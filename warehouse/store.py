@@ -30,8 +30,8 @@ from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_utc
 from warehouse.sets import (
     AssetRows,
     PreparedSet,
-    enter,
-    insert,
+    insert_records,
+    insert_rows,
     prepare,
     replace_sets,
     stored_texts,
@@ -125,7 +125,7 @@ class Warehouse:
         def insert_texts(connection: duckdb.DuckDBPyConnection) -> None:
             for one in prepared:
                 if records.PageText in one.frames:
-                    insert(connection, records.PageText, one.frames[records.PageText])
+                    insert_records(connection, records.PageText, one.frames[records.PageText])
 
         if texts:
             with self.connector.locked(f"text {each}" for each in texts):
@@ -134,21 +134,21 @@ class Warehouse:
     def write_rows(
         self, entries: Mapping[str, Iterable[Any]], *, replacing: tuple[str, str] | None = None
     ) -> None:
-        """Insert rows into tables without sets, by table, in one transaction; see `sets.enter`.
+        """Insert rows into tables without sets, by table, in one transaction.
 
         `replacing` is a column and a value: the transaction first deletes the rows that have it.
         """
         given = {table: list(rows) for table, rows in entries.items()}
 
-        def enter_all(connection: duckdb.DuckDBPyConnection) -> None:
+        def insert_all(connection: duckdb.DuckDBPyConnection) -> None:
             for table, rows in given.items():
                 if replacing is not None:
                     column, value = replacing
                     forget = _SQL["forget"].format(table=table, column=column)
                     connection.execute(forget, [value])
-                enter(connection, table, rows)
+                insert_rows(connection, table, rows)
 
-        self.write(enter_all, locks=given)
+        self.write(insert_all, locks=given)
 
     def write(
         self,

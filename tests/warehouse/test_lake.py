@@ -37,7 +37,7 @@ from warehouse.errors import (
     WarehouseTooOldError,
 )
 from warehouse.lake import Lake, _end, _opened, create_tables_of_lake
-from warehouse.sets import KEYS, PreparedSet, enter
+from warehouse.sets import KEYS, PreparedSet, insert_rows
 from warehouse.store import Warehouse
 from warehouse.upkeep import MovedTable, compact, move_into, upgrade
 from warehouse.versions import packaged_schema
@@ -176,7 +176,7 @@ def test_a_row_that_is_there_is_refused_kept_or_replaced(lake: Lake, warehouse: 
         assert read_actions(store, "reviewed") == [act(1)]
         for requests, again in ((1, "keep"), (2, "keep"), (3, "replace")):
             rows = [use | {"requests": requests, "cost_usd": None}]
-            store.write(lambda to, r=rows, a=again: enter(to, "service_uses", r, again=a))  # type: ignore[misc]
+            store.write(lambda to, r=rows, a=again: insert_rows(to, "service_uses", r, again=a))  # type: ignore[misc]
             expected = 3 if again == "replace" else 1
             assert store.query("SELECT requests FROM service_uses").rows() == [(expected,)]
 

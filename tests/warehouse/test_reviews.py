@@ -10,7 +10,7 @@ from factible_assets.records import ReviewAction
 from factible_assets.stages.reviews import corrections_by_claim
 from tests.stages.test_reviews import SUBJECTS, act, name
 from tests.warehouse.samples import fact_check, stamp
-from warehouse.bookkeeping import CarriedClaim, read_actions, read_carried, remember
+from warehouse.bookkeeping import CarriedClaim, read_actions, read_carried, record_run
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.store import Warehouse
 
@@ -80,7 +80,7 @@ def test_the_first_run_that_applies_an_action_is_recorded(in_memory: Warehouse) 
             video_id,
             {},
             stamp=stamp(run),
-            also=lambda connection, run=run: remember(  # type: ignore[misc]
+            also=lambda connection, run=run: record_run(  # type: ignore[misc]
                 connection, video_id, stamp(run), applied=["a1", "a2"][:run], carried=[held]
             ),
         )
@@ -97,7 +97,7 @@ def test_a_run_for_one_claim_does_not_renew_the_video(in_memory: Warehouse) -> N
         "v",
         fact_check("v"),
         stamp=stamp(2),
-        also=lambda connection: remember(connection, "v", stamp(2), applied=[], carried=[held]),
+        also=lambda connection: record_run(connection, "v", stamp(2), applied=[], carried=[held]),
     )
     assert in_memory.query("SELECT last_checked_at FROM recheck_plan").item() == before
     checks = in_memory.query("SELECT run_id FROM evidence_checks WHERE claim_id = 'claim-v-1'")

@@ -235,7 +235,7 @@ def write_checked(
 
     def note(connection: duckdb.DuckDBPyConnection) -> None:
         nonlocal changes
-        bookkeeping.remember(
+        bookkeeping.record_run(
             connection, video_id, stamp, applied=applied, carried=carried, uses=uses
         )
         if "verdicts" in sets:
