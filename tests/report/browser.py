@@ -35,7 +35,7 @@ _WATCH = """
       window.violations.push(`${event.effectiveDirective} ${event.blockedURI}`);
     });
 """
-"""What hostile text would call, and what the policy stops, is written down from the very start."""
+"""Records calls of hostile scripts, and violations of the policy."""
 
 _FAKE_PLAYER = """<!DOCTYPE html><title>player</title><body><script>
     window.heard = [];
@@ -49,7 +49,7 @@ _FAKE_PLAYER = """<!DOCTYPE html><title>player</title><body><script>
       }
     });
 </script>"""
-"""Answers as YouTube's player does: it speaks when spoken to."""
+"""Answers messages as YouTube's player does."""
 
 _NUMBERS = count()
 _SHARED: WeakKeyDictionary[Browser, Page] = WeakKeyDictionary()
@@ -70,7 +70,7 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Visit:
-    """A page in a fresh browser profile; every request that it makes is answered here."""
+    """A page in a fresh browser profile, with answers to all its requests."""
 
     context: BrowserContext
     page: Page
@@ -110,7 +110,7 @@ class Visit:
         return list(self.page.evaluate("window.violations"))
 
     def focus(self) -> dict[str, Any]:
-        """Say what has the focus."""
+        """Return the focused element."""
         return dict(
             self.page.evaluate(
                 "({tag: document.activeElement.tagName, id: document.activeElement.id,"
@@ -120,7 +120,7 @@ class Visit:
         )
 
     def tab_to(self, **wanted: str) -> None:
-        """Press Tab until what has the focus is as wanted."""
+        """Press Tab until the focused element is as wanted."""
         for _ in range(200):
             self.page.keyboard.press("Tab")
             focus = self.focus()

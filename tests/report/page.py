@@ -1,4 +1,4 @@
-"""A rendered page, parsed as a browser would, and asked what a reader can see or run in it."""
+"""A rendered page, parsed as a browser does, for questions about its content."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Page:
         return " ".join(self.root.xpath(path)[0].text_content().split())
 
     def all(self, path: str) -> list[Any]:
-        """Return what an XPath finds."""
+        """Return the results of an XPath."""
         return list(self.root.xpath(path))
 
     @property

@@ -50,7 +50,6 @@ QUOTE = "a closed jar of honey stays good for years"
 
 
 def video(**changes: Any) -> Video:
-    """Return the sample video."""
     fields: dict[str, Any] = {
         "video_id": VIDEO_ID,
         "title": "Six things people believe",
@@ -82,7 +81,7 @@ def segments() -> tuple[TranscriptSegment, ...]:
 
 
 def claim(number: int, **changes: Any) -> Claim:
-    """Return the claim that the sentence of that number (from 0) makes."""
+    """Return the claim of a sentence, by its number from 0."""
     text = SENTENCES[number]
     start = TEXT.index(text)
     fields: dict[str, Any] = {
@@ -103,7 +102,7 @@ def claim(number: int, **changes: Any) -> Claim:
 
 
 def verdict(number: int, outcome: str, **changes: Any) -> Verdict:
-    """Return a verdict of one outcome on the claim of that number."""
+    """Return a verdict with an outcome on a claim."""
     is_complete = outcome != "incomplete"
     fields: dict[str, Any] = {
         "claim_id": claim(number).claim_id,
@@ -131,7 +130,7 @@ def verdict(number: int, outcome: str, **changes: Any) -> Verdict:
 
 
 def evidence(number: int, host: str, **changes: Any) -> Evidence:
-    """Return evidence of one host on the claim of that number; by default a located quote."""
+    """Return evidence of a host on a claim, by default with a located quote."""
     url = f"https://{host}/page"
     start = PAGE.index(QUOTE)
     fields: dict[str, Any] = {
@@ -164,7 +163,6 @@ def evidence(number: int, host: str, **changes: Any) -> Evidence:
 
 
 def ruling(number: int, **changes: Any) -> ReviewAction:
-    """A ruling that somebody signed on a claim."""
     return ReviewAction(
         **{
             "action_id": f"ruling-{number}",
@@ -184,14 +182,13 @@ def ruling(number: int, **changes: Any) -> ReviewAction:
 
 
 def unread(number: int, host: str, status: str, reason: str) -> Evidence:
-    """Return a source that was not read, for a reason."""
+    """Return an unread source with a reason."""
     blank = ("stance", "stance_confidence", "relevance", "quote", "quote_start", "quote_end")
     nothing = dict.fromkeys((*blank, "summary", "content_hash", "via"))
     return evidence(number, host, status=status, reason=reason, **nothing)
 
 
 def query(number: int, **changes: Any) -> Query:
-    """Return a query on the claim of that number."""
     fields: dict[str, Any] = {
         "query_id": f"q{number}",
         "claim_id": claim(number).claim_id,
@@ -206,7 +203,6 @@ def query(number: int, **changes: Any) -> Query:
 
 
 def search(number: int, **changes: Any) -> Search:
-    """Return the search of the query of that number."""
     fields: dict[str, Any] = {
         "query_id": f"q{number}",
         "claim_id": claim(number).claim_id,
@@ -221,7 +217,6 @@ def search(number: int, **changes: Any) -> Search:
 
 
 def rating(host: str, **changes: Any) -> ReliabilityRating:
-    """Return the rating of a host."""
     fields: dict[str, Any] = {
         "video_id": VIDEO_ID,
         "domain": host,
@@ -235,7 +230,7 @@ def rating(host: str, **changes: Any) -> ReliabilityRating:
 
 
 def prior_fact_checks(**changes: Any) -> tuple[PriorFactCheck, ...]:
-    """Return a review that belongs to the first claim, one that does not, and a failed look-up."""
+    """Return a fact-check of the first claim, a skipped one, and a failed look-up."""
     url = "https://jar-desk.example/honey"
     fields: dict[str, Any] = {
         "prior_fact_check_id": "f1",
@@ -273,7 +268,7 @@ def prior_fact_checks(**changes: Any) -> tuple[PriorFactCheck, ...]:
 
 
 def changes(**fields: Any) -> tuple[VerdictChange, ...]:
-    """Return a turn of the second claim's verdict, and one of a claim that is not made any more."""
+    """Return a turn of the second claim's verdict, and of a claim that is gone."""
     common: dict[str, Any] = {
         "claim_id": claim(1).claim_id,
         "claim": claim(1).text,
@@ -307,7 +302,6 @@ def step(kind: StepKind, technique: str, **changes: Any) -> Step:
 
 
 def call(**changes: Any) -> LlmCall:
-    """Return one call of a language model."""
     fields: dict[str, Any] = {
         "call_id": "1",
         "video_id": VIDEO_ID,
@@ -326,7 +320,7 @@ def call(**changes: Any) -> LlmCall:
 
 
 def indexed_claim(number: int, **changes: Any) -> dict[str, Any]:
-    """Return the claim of that number as the index has it, with the outcome of that number."""
+    """Return the index row of a claim, with the outcome of its number."""
     row = claim(number)
     outcome = OUTCOMES[number]
     has_stance = outcome not in {"incomplete", "unjudged"}
@@ -344,7 +338,7 @@ def indexed_claim(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def indexed(**fields: Any) -> dict[str, Any]:
-    """Return the sample video as the index has it, and a claim of every outcome."""
+    """Return the index row of the sample video, with a claim of every outcome."""
     return {
         "video_id": VIDEO_ID,
         "title": video().title,
@@ -362,14 +356,14 @@ def indexed(**fields: Any) -> dict[str, Any]:
 
 
 def index(videos: Sequence[Mapping[str, Any]]) -> Index:
-    """Return videos that hold their claims, the one checked last first, as the index has them."""
+    """Return an index of videos that hold their claims."""
     claims = [{"video_id": each["video_id"], **one} for each in videos for one in each["claims"]]
     names = ("video_id", *indexed_claim(0))
     return Index(videos, {name: [one[name] for one in claims] for name in names})
 
 
 def index_data() -> Index:
-    """Return three videos: with a claim of every outcome, with two claims, and unchecked."""
+    """Return three videos: one with all outcomes, one with two claims, one unchecked."""
     two = [indexed_claim(number, claim_id=f"second-{number}", basis="llm") for number in (0, 1)]
     later = datetime(2026, 2, 2, 3, 4, tzinfo=UTC)
     second: dict[str, Any] = {"video_id": "second-talk", "title": "A second talk"}
@@ -383,7 +377,7 @@ def index_data() -> Index:
 
 
 def report_data(**changes: Any) -> ReportData:
-    """Return a checked video with every outcome and every status in it."""
+    """Return a checked video with every outcome and every status."""
     fields: dict[str, Any] = {
         "videos": (video(),),
         "transcripts": (
@@ -424,13 +418,11 @@ def report_data(**changes: Any) -> ReportData:
 
 
 def verdicts_set(run_id: str = "0d9c7b1e-run", seconds: float = 0.0) -> Materialization:
-    """Return what is known of the newest verdicts."""
     reached = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     return Materialization("verdicts", VIDEO_ID, run_id, reached, "1", "1", 5, seconds)
 
 
 def hit(hit_id: str, url: str) -> SearchHit:
-    """Return what a search found."""
     return SearchHit(
         hit_id=hit_id,
         claim_id=claim(0).claim_id,
@@ -448,7 +440,6 @@ def hit(hit_id: str, url: str) -> SearchHit:
 
 
 def page(page_id: str, final_url: str) -> Page:
-    """Return how a page was obtained."""
     return Page(
         page_id=page_id,
         video_id=VIDEO_ID,

@@ -1,4 +1,4 @@
-"""The pages as their readers meet them, in Chromium."""
+"""The report and the index in Chromium."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def claim_id(number: int) -> str:
 # --- Hostile text, and the policy ----------------------------------------------------------------
 
 
-def test_hostile_text_runs_nothing_and_asks_nobody(browser: Browser, report: str) -> None:
+def test_hostile_text_runs_nothing_and_sends_no_request(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
         for payload in TELLING_PAYLOADS:
             for source in (
@@ -106,7 +106,7 @@ def test_pages_break_their_own_policy_nowhere(browser: Browser, report: str, ind
             assert seen.violations == []
 
 
-def test_the_policy_stops_what_escaping_would_have_missed(browser: Browser, report: str) -> None:
+def test_the_policy_stops_scripts_that_escaping_missed(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
         for attack in ATTACKS:
             before = len(seen.violations)
@@ -147,7 +147,7 @@ def test_axe_finds_nothing_serious_in_light_in_dark_and_on_a_phone(
     assert serious == []
 
 
-def test_on_a_phone_the_claims_are_not_listed_twice(browser: Browser, report: str) -> None:
+def test_a_phone_lists_the_claims_once(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
         assert seen.page.locator(".glance").is_visible()
         seen.page.set_viewport_size({"width": 360, "height": 740})
@@ -195,9 +195,7 @@ def test_the_first_tab_offers_to_skip_to_the_claims(browser: Browser, report: st
         seen.tab_to(href=f"#claim-{claim_id(0)}")
 
 
-def test_tab_reaches_a_claim_enter_opens_it_and_its_jump_moves_the_video(
-    browser: Browser, report: str
-) -> None:
+def test_the_keyboard_opens_a_claim_and_moves_the_video(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
         seen.tab_to(id="play")
         assert seen.requests == []
@@ -253,9 +251,7 @@ def test_a_link_to_a_claim_opens_it(
         assert seen.page.locator(f"#claim-{claim_id(1)} .figures").is_hidden()
 
 
-def test_a_source_that_is_named_in_the_argument_opens_where_it_stands(
-    browser: Browser, report: str
-) -> None:
+def test_a_source_in_the_argument_opens_its_card(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
         seen.page.locator(f"#claim-{claim_id(0)} .voice a").first.click()
         source = seen.page.locator(f"#claim-{claim_id(0)} li.source:focus")
@@ -263,7 +259,7 @@ def test_a_source_that_is_named_in_the_argument_opens_where_it_stands(
         assert "a.example" in source.inner_text()
 
 
-def test_a_quote_leads_into_the_stored_text_and_back(browser: Browser, report: str) -> None:
+def test_a_quote_links_the_stored_text_and_back(browser: Browser, report: str) -> None:
     with visit(browser, report, fragment=f"#claim-{claim_id(0)}") as seen:
         assert not seen.page.locator(".stored").is_visible()
         seen.page.get_by_role("link", name="The quote in the stored text").first.click()
@@ -276,7 +272,7 @@ def test_a_quote_leads_into_the_stored_text_and_back(browser: Browser, report: s
         )
 
 
-def test_a_marked_passage_leads_to_its_claim(browser: Browser, report: str) -> None:
+def test_a_marked_passage_links_its_claim(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
         seen.page.get_by_role("link", name=samples.SENTENCES[2]).first.click()
         seen.page.wait_for_function(
@@ -287,7 +283,7 @@ def test_a_marked_passage_leads_to_its_claim(browser: Browser, report: str) -> N
 # --- The video -----------------------------------------------------------------------------------
 
 
-def test_nothing_is_loaded_before_the_reader_plays(browser: Browser, report: str) -> None:
+def test_youtube_is_not_loaded_before_the_reader_plays(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
         seen.page.mouse.wheel(0, 4000)
         assert seen.requests == []
@@ -296,13 +292,11 @@ def test_nothing_is_loaded_before_the_reader_plays(browser: Browser, report: str
         (request,) = seen.requests
         assert request.startswith(f"{PLAYER}/embed/{samples.VIDEO_ID}?")
         assert "enablejsapi=1" in request
-        # YouTube plays only for pages that say who they are; the path stays with the reader.
+        # YouTube needs the origin of the page, but not its path.
         assert seen.referrers == ["http://reports.example/"]
 
 
-def test_a_player_that_does_not_answer_leaves_the_links_as_they_are(
-    browser: Browser, report: str
-) -> None:
+def test_a_silent_player_leaves_the_links_as_they_are(browser: Browser, report: str) -> None:
     with visit(browser, report, mute=True) as seen:
         seen.page.clock.install()
         seen.page.click("#play")
@@ -316,7 +310,7 @@ def test_a_player_that_does_not_answer_leaves_the_links_as_they_are(
         assert any(each.endswith("&t=10s") for each in seen.requests)
 
 
-def test_a_player_that_reports_an_error_gives_the_links_back(browser: Browser, report: str) -> None:
+def test_an_error_of_the_player_restores_the_links(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
         seen.page.click("#play")
         seen.page.frame_locator(".frame iframe").locator("body").wait_for(state="attached")
@@ -326,7 +320,7 @@ def test_a_player_that_reports_an_error_gives_the_links_back(browser: Browser, r
         seen.page.get_by_text("YouTube does not play this video here.").wait_for()
 
 
-def test_only_the_player_is_listened_to(browser: Browser, report: str) -> None:
+def test_messages_from_others_than_the_player_are_ignored(browser: Browser, report: str) -> None:
     with visit(browser, report, mute=True) as seen:
         seen.page.click("#play")
         seen.page.evaluate(
@@ -348,7 +342,7 @@ def test_a_running_video_stays_in_sight_and_can_be_stopped(browser: Browser, rep
         assert seen.page.locator("#play").is_visible()
 
 
-def test_from_disk_where_youtube_plays_nothing_the_page_links_instead(
+def test_a_report_from_disk_links_youtube_instead_of_playing(
     browser: Browser, report: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.html"
@@ -369,7 +363,7 @@ def test_from_disk_where_youtube_plays_nothing_the_page_links_instead(
 # --- On paper, and without scripts ---------------------------------------------------------------
 
 
-def test_on_paper_come_a_line_for_every_claim_and_then_what_was_opened(
+def test_print_has_a_line_for_every_claim_and_the_open_claims(
     browser: Browser, report: str
 ) -> None:
     with visit(browser, report, color_scheme="dark") as seen:
@@ -429,9 +423,7 @@ def shown(seen: Any, table: str) -> list[str]:
     return [text.strip() for text in rows.all_inner_texts()]
 
 
-def test_a_verdict_filter_keeps_its_claims_and_the_videos_that_make_them(
-    browser: Browser, index: str
-) -> None:
+def test_a_verdict_filter_keeps_its_claims_and_their_videos(browser: Browser, index: str) -> None:
     with visit(browser, index) as seen:
         seen.page.select_option("[data-filter=outcome]", "mixed")
         assert shown(seen, "videos") == ["Six things people believe"]
@@ -485,7 +477,7 @@ def test_a_filtered_index_can_be_kept_as_a_link(browser: Browser, index: str) ->
         assert seen.page.url.endswith("#view=claims")
 
 
-def test_headings_sort_both_ways_and_say_so(browser: Browser, index: str) -> None:
+def test_headings_sort_both_ways(browser: Browser, index: str) -> None:
     with visit(browser, index) as seen:
         heading = seen.page.locator("#videos thead th", has_text=re.compile("^Video"))
         heading.get_by_role("button").focus()
@@ -504,7 +496,7 @@ def test_headings_sort_both_ways_and_say_so(browser: Browser, index: str) -> Non
         assert heading.get_attribute("aria-sort") is None
 
 
-def test_a_claim_leads_to_its_card_by_its_id_or_else_by_its_number(browser: Browser) -> None:
+def test_a_claim_links_its_card_by_id_or_number(browser: Browser) -> None:
     claims = [samples.indexed_claim(0), samples.indexed_claim(1, claim_id="<odd>")]
     data = samples.index([samples.indexed(claims=claims)])
     page = render_index(data, {samples.VIDEO_ID: "one.html"})
@@ -533,9 +525,7 @@ def test_long_tables_are_turned_page_by_page(browser: Browser) -> None:
         assert shown(seen, "videos")[0] == "Talk 119"
 
 
-def test_from_disk_filters_work_and_lead_to_the_reports(
-    browser: Browser, index: str, tmp_path: Path
-) -> None:
+def test_filters_of_an_index_from_disk_work(browser: Browser, index: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(index, "utf-8")
     (tmp_path / "two.html").write_text("<!DOCTYPE html><title>two</title>", "utf-8")
     with visit(browser, index) as seen:

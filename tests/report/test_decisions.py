@@ -19,7 +19,7 @@ FOR, AGAINST = "for.example", "against.example"
 
 
 def sources(**changes: Any) -> tuple[Evidence, ...]:
-    """One source that bears the claim out and two that contradict it, each a story of its own."""
+    """One supporting and two refuting sources, all of different origin."""
     stands = {FOR: "supports", AGAINST: "refutes", "third.example": "refutes"}
     return tuple(
         samples.evidence(
@@ -30,7 +30,7 @@ def sources(**changes: Any) -> tuple[Evidence, ...]:
 
 
 def counted(rows: tuple[Evidence, ...], config: VerdictsConfig | None = None) -> Verdict:
-    """Return the verdict that a check stores on sources of the first claim."""
+    """Return the verdict that a check of the first claim stores."""
     case = CaseFile(
         samples.claim(0), queries=[samples.query(0)], searches=[samples.search(0)], evidence=rows
     )
@@ -82,7 +82,7 @@ def overruled_twice() -> ReportData:
     return stored(*acts)
 
 
-def test_the_verdict_follows_what_a_reviewer_reads_in_the_sources() -> None:
+def test_the_verdict_follows_the_overrulings_of_sources() -> None:
     before = overruled_twice()
     assert before.verdicts[0].stance == "refutes"
     after = decide(before)
@@ -91,7 +91,7 @@ def test_the_verdict_follows_what_a_reviewer_reads_in_the_sources() -> None:
     assert after.stored_verdicts == {verdict.claim_id: before.verdicts[0]}
 
 
-def test_no_sentence_of_the_report_contradicts_an_overruling() -> None:
+def test_the_report_follows_an_overruling() -> None:
     page = Page(decide(overruled_twice()))
     headline = page.text("//article[1]//p[@class='verdict']")
     assert "Automatic leaning: supported" in headline
@@ -122,7 +122,7 @@ def test_a_blocked_source_does_not_count() -> None:
     assert "Blocked by a reviewer: Ada" in (data.evidence[1].reason or "")
 
 
-def test_a_verdict_of_other_settings_waits_for_the_next_check() -> None:
+def test_a_verdict_of_other_settings_becomes_incomplete() -> None:
     act = decided(AGAINST, "overrule_source", "unclear")
     data = decide(stored(act, config=VerdictsConfig(min_margin=0.9)))
     (verdict,) = data.verdicts
@@ -132,7 +132,7 @@ def test_a_verdict_of_other_settings_waits_for_the_next_check() -> None:
     assert "services failed" not in page.text("//section[@id='watch']")
 
 
-def test_a_verdict_waits_where_an_overruling_was_taken_back() -> None:
+def test_a_withdrawn_overruling_makes_the_verdict_incomplete() -> None:
     rows = sources()
     checked = rows[1].model_copy(
         update={"stance": "supports", "machine_stance": "refutes", "reason": "Overruled by Ada."}
@@ -144,7 +144,7 @@ def test_a_verdict_waits_where_an_overruling_was_taken_back() -> None:
     assert data.verdicts[0].status == "incomplete"
 
 
-def test_a_decision_that_the_last_check_kept_to_changes_nothing() -> None:
+def test_an_applied_decision_changes_nothing() -> None:
     rows = sources()
     checked = rows[1].model_copy(update={"stance": "mixed", "machine_stance": "refutes"})
     act = decided(AGAINST, "overrule_source", "mixed")

@@ -164,7 +164,7 @@ def hostile_report(payload: str, url: str = "https://a.example/page") -> ReportD
 
 
 def hostile_index(payload: str) -> Index:
-    """Put one payload into every field of the index that the outside world fills."""
+    """Put a payload into every field of the index that comes from outside."""
     claims = [samples.indexed_claim(number, claim_id=payload, text=payload) for number in range(2)]
     words = dict.fromkeys(("title", "channel", "corpus", "category"), payload)
     video = samples.indexed(**words, video_id=(payload or "x")[:128], claims=claims)
@@ -175,7 +175,7 @@ BASE64 = f"{string.ascii_letters}{string.digits}+/="
 
 
 def printable(payload: str) -> str:
-    """Return what a reader should see of a payload: itself, with unprintable places replaced."""
+    """Return the payload as a reader should see it, without unprintable characters."""
     seen = "".join("\ufffd" if ord(c) < 32 else c for c in payload)
     return " ".join(seen.split())
 
@@ -205,7 +205,7 @@ def test_hostile_text_in_the_index_is_shown_and_runs_nothing(payload: str) -> No
 
 
 @pytest.mark.parametrize("url", HOSTILE_URLS)
-def test_an_address_that_must_not_be_followed_is_shown_as_text(url: str) -> None:
+def test_an_unsafe_address_is_shown_as_text(url: str) -> None:
     assert safe_url(url) is None
     page = Page(hostile_report("harmless", url))
     assert page.dangers() == []
@@ -230,5 +230,5 @@ def test_a_web_address_is_linked_unchanged(url: str) -> None:
 
 
 @given(st.text(min_size=1, max_size=60))
-def test_no_text_at_all_can_run_anything(text: str) -> None:
+def test_no_text_can_run_anything(text: str) -> None:
     assert Page(hostile_report(text)).dangers() == []

@@ -36,7 +36,7 @@ def page() -> Page:
 
 
 def unpacked(page: Page) -> dict[str, Any]:
-    """Return what the page's script shows: rows of videos, and claims by column."""
+    """Return the packed rows of videos, and the columns of claims."""
     rows = json.loads(gzip.decompress(base64.b64decode(page.text("//*[@id='packed']"))))
     assert isinstance(rows, dict)
     return rows
@@ -52,16 +52,16 @@ def test_the_index_has_a_row_for_every_video_and_every_claim(page: Page) -> None
     assert "$0.0123 paid for language models" in page.text("//header")
 
 
-def test_a_video_leads_to_its_report_and_a_claim_to_its_place_there(page: Page) -> None:
+def test_a_video_links_its_report_and_a_claim_its_place_there(page: Page) -> None:
     assert page.all("//section[@id='videos']//tbody//a")[0].get("href") == "one.html"
     packed = unpacked(page)
     assert packed["videos"][0][1] == "one.html"
-    beginning = packed["claims"]["claim_id"][0]  # of the claim's id: the report finds the rest
+    beginning = packed["claims"]["claim_id"][0]  # The report finds the rest of the id.
     assert len(beginning) == 5
     assert samples.claim(0).claim_id.startswith(beginning)
 
 
-def test_of_an_odd_id_of_a_claim_nothing_is_in_the_page() -> None:
+def test_an_odd_id_of_a_claim_is_left_out() -> None:
     claims = [samples.indexed_claim(0), samples.indexed_claim(1, claim_id='"><b>')]
     page = Page(render_index(samples.index([samples.indexed(claims=claims)]), {}))
     assert unpacked(page)["claims"]["claim_id"] == [samples.claim(0).claim_id[:5], ""]
@@ -77,7 +77,7 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
     dice = random.Random(7)
     letters = "aaaabcddeeeeeefghhiiiijkllmmnnnooooppqrrrsssttttuuvwxyz"
     words = ["".join(dice.choices(letters, k=dice.randint(2, 10))) for _ in range(3_000)]
-    often = [1 / place for place in range(1, 3_001)]  # as words are in any language (Zipf)
+    often = [1 / place for place in range(1, 3_001)]  # Zipf's law
 
     def claim(of: dict[str, Any]) -> dict[str, Any]:
         text = " ".join(dice.choices(words, often, k=15))
@@ -97,7 +97,7 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
     page = Page(source)
     shown = unpacked(page)
     assert shown["claims"]["text"] == [each["text"] for video in many for each in video["claims"]]
-    # Each claim as elements would be 15 of them; packed, the page has only rows of some videos.
+    # Packed claims need no elements.
     assert len(page.all("//section[@id='videos']//tbody/tr")) == 25
     assert len(page.all("//*[not(ancestor::noscript)]")) < 1_500
     others = page.all("//noscript//li")
@@ -105,7 +105,7 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
     assert page.links() == ["#content", "seven.html", "last.html"]
 
 
-def test_every_filter_offers_what_is_there_with_its_count() -> None:
+def test_every_filter_offers_its_values_with_counts() -> None:
     found = {
         name: [(value, number) for value, _, number in offered]
         for name, offered in filter_choices(samples.index_data()).items()
@@ -124,13 +124,13 @@ def test_every_filter_offers_what_is_there_with_its_count() -> None:
     assert found["channel"] == [("Kitchen Table", 2), ("Other", 1)]
 
 
-def test_without_scripts_the_videos_are_there_and_the_filters_are_not(page: Page) -> None:
+def test_without_scripts_there_are_videos_but_no_filters(page: Page) -> None:
     assert page.all("//section[@id='videos'][@hidden]") == []
     assert [each.tag for each in page.all("//search[@hidden]")] == ["search"]
     assert "the claims in the reports of their videos" in page.text("//main")
 
 
-def test_the_index_is_well_ordered_and_frames_nothing(page: Page) -> None:
+def test_the_index_has_ordered_headings_and_no_frames(page: Page) -> None:
     assert "frame-src 'none'" in page.policy
     levels = [int(heading.tag[1]) for heading in page.all("//h1|//h2|//h3|//h4")]
     assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(levels))
@@ -144,7 +144,7 @@ def test_an_empty_index_says_that_no_video_was_checked() -> None:
     )
 
 
-def test_the_reader_finds_every_video_with_its_current_verdicts(tmp_path: Path) -> None:
+def test_the_index_reads_every_video_with_its_current_verdicts(tmp_path: Path) -> None:
     (video,), claims = read_index_data(store_sample(tmp_path))
     assert video["video_id"] == VIDEO_ID
     assert video["title"] == "Six things people believe"
@@ -153,7 +153,7 @@ def test_the_reader_finds_every_video_with_its_current_verdicts(tmp_path: Path) 
     assert claims["outcome"] == list(samples.OUTCOMES[:5])
 
 
-def test_the_claims_of_a_video_stand_together_in_order_of_time(tmp_path: Path) -> None:
+def test_the_claims_of_a_video_come_in_order_of_time(tmp_path: Path) -> None:
     store = store_sample(tmp_path)
     kept = store.read_video(VIDEO_ID)
     starts = dict(
@@ -170,7 +170,7 @@ def test_the_claims_of_a_video_stand_together_in_order_of_time(tmp_path: Path) -
     assert set(claims["video_id"]) == {VIDEO_ID}
 
 
-def test_all_reports_are_written_beside_an_index_that_links_them(tmp_path: Path) -> None:
+def test_the_index_links_the_written_reports(tmp_path: Path) -> None:
     folder = tmp_path / "reports"
     written = publish_all(store_sample(tmp_path), folder)
     assert written == {VIDEO_ID: folder / f"{VIDEO_ID}.html"}
@@ -180,18 +180,18 @@ def test_all_reports_are_written_beside_an_index_that_links_them(tmp_path: Path)
     assert "index.html" in report.links()
 
 
-def test_the_index_links_no_report_that_is_not_there(tmp_path: Path) -> None:
+def test_the_index_links_no_missing_report(tmp_path: Path) -> None:
     path = write_index(read_index_data(store_sample(tmp_path)), tmp_path / "reports")
     assert Page(path.read_text("utf-8")).all("//section[@id='videos']//tbody//a") == []
 
 
-def test_a_video_that_is_called_index_does_not_take_the_place_of_the_index() -> None:
+def test_a_video_called_index_does_not_replace_the_index() -> None:
     for video_id in ("index", "Index", "INDEX"):
         assert report_name(video_id).casefold() != INDEX
     assert report_name("-LDjqcvSbP4") == "-LDjqcvSbP4.html"
 
 
-def test_a_large_index_that_is_young_is_left_to_the_next_report(tmp_path: Path) -> None:
+def test_a_large_new_index_is_not_rewritten(tmp_path: Path) -> None:
     store = store_sample(tmp_path)
     index = tmp_path / INDEX
     index.write_text("x" * 600_000)

@@ -14,7 +14,7 @@ from tests.report import samples
 PAGE = "https://a.example/page"
 
 
-def test_a_short_quote_is_named_whole() -> None:
+def test_a_short_quote_is_in_the_fragment_whole() -> None:
     assert quote_url(PAGE, "honey keeps, mostly") == f"{PAGE}#:~:text=honey%20keeps%2C%20mostly"
 
 
@@ -22,14 +22,14 @@ def test_the_syntax_of_text_fragments_is_escaped_in_quotes() -> None:
     assert quote_url(PAGE, "a-b & c, d") == f"{PAGE}#:~:text=a%2Db%20%26%20c%2C%20d"
 
 
-def test_a_long_quote_is_named_by_its_first_and_last_words() -> None:
+def test_a_long_quote_gives_its_first_and_last_words() -> None:
     words = [f"w{number}" for number in range(30)]
     assert quote_url(PAGE, " ".join(words)) == (
         f"{PAGE}#:~:text=w0%20w1%20w2%20w3%20w4,w25%20w26%20w27%20w28%20w29"
     )
 
 
-def test_a_quote_over_two_paragraphs_is_named_by_its_ends() -> None:
+def test_a_quote_over_two_paragraphs_gives_its_ends() -> None:
     assert quote_url(PAGE, "one two\nthree four") == f"{PAGE}#:~:text=one%20two,three%20four"
 
 
@@ -37,13 +37,13 @@ def test_a_fragment_that_is_there_stays() -> None:
     assert quote_url(f"{PAGE}#part", "one two") == f"{PAGE}#part:~:text=one%20two"
 
 
-def test_without_an_address_or_words_there_is_nothing_to_add() -> None:
+def test_without_address_or_words_nothing_is_added() -> None:
     assert quote_url(None, "words") is None
     assert quote_url(PAGE, " \n ") == PAGE
 
 
 @given(st.text(min_size=1, max_size=200))
-def test_whatever_the_quote_the_address_stays_safe_and_its_page_the_same(quote: str) -> None:
+def test_any_quote_leaves_the_address_safe_and_its_page_the_same(quote: str) -> None:
     url = quote_url(PAGE, quote)
     assert url is not None
     assert safe_url(url) == url
@@ -68,7 +68,7 @@ FOUND = "https://a.example/page?id=found"
         ("javascript:alert(1)", FOUND),
     ],
 )
-def test_a_page_is_linked_at_the_address_that_answered_if_it_is_on_its_domain(
+def test_the_final_address_is_linked_on_the_domain_of_the_source(
     final: str | None, expected: str
 ) -> None:
     hit = samples.hit("h1", FOUND)
@@ -78,7 +78,7 @@ def test_a_page_is_linked_at_the_address_that_answered_if_it_is_on_its_domain(
 
 
 @pytest.mark.parametrize("found", ["https://u:p@a.example/", "javascript:alert(1)"])
-def test_a_source_whose_address_must_not_be_followed_is_linked_at_its_identity(found: str) -> None:
+def test_an_unsafe_address_is_replaced_by_the_canonical_one(found: str) -> None:
     row = samples.evidence(0, "a.example")
     rows = VideoRows(evidence=[row], hits=[samples.hit("h1", found)])
     assert source_links(rows, rows.evidence) == {row.evidence_id: row.canonical_url}
@@ -96,7 +96,7 @@ def test_a_source_whose_address_must_not_be_followed_is_linked_at_its_identity(f
         ('"><script>1', None, None),
     ],
 )
-def test_only_what_youtube_can_play_is_embedded(
+def test_only_videos_on_youtube_are_embedded(
     video_id: str, url: str | None, expected: str | None
 ) -> None:
     assert youtube_id(samples.video(video_id=video_id, url=url)) == expected

@@ -17,7 +17,7 @@ from tests.report.samples import PAGE, QUOTE, SENTENCES, TEXT, claim, evidence, 
 ODD_TEXT = st.text(st.sampled_from("ab \n\té😀\u0301\u202e<&>\"'"), min_size=1, max_size=300)
 
 
-def test_a_quote_in_a_long_page_shows_only_what_surrounds_it_and_whole_words() -> None:
+def test_a_passage_has_the_words_around_its_quote() -> None:
     filler = "surroundings " * 100
     page = f"{filler}{QUOTE} {filler}"
     place = len(filler), len(filler) + len(QUOTE)
@@ -30,7 +30,7 @@ def test_a_quote_in_a_long_page_shows_only_what_surrounds_it_and_whole_words() -
     assert set(before.text.split()) | set(after.text.split()) == {"surroundings"}
 
 
-def test_a_quote_is_at_its_place_only_if_the_stored_text_holds_it_there() -> None:
+def test_a_quote_has_a_place_only_if_the_stored_text_has_it_there() -> None:
     row = evidence(0, "a.example")
     assert quote_place(row, PAGE) == (row.quote_start, row.quote_end)
     assert quote_place(row, f"x{PAGE}") is None
@@ -39,7 +39,7 @@ def test_a_quote_is_at_its_place_only_if_the_stored_text_holds_it_there() -> Non
 
 
 @given(ODD_TEXT, st.integers(0, 100), st.data())
-def test_what_surrounds_a_quote_joins_to_a_stretch_of_the_stored_text(
+def test_a_passage_is_a_stretch_of_the_stored_text(
     text: str, around: int, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
@@ -53,25 +53,25 @@ def test_what_surrounds_a_quote_joins_to_a_stretch_of_the_stored_text(
 
 def test_every_claim_is_marked_at_its_own_words() -> None:
     claims = [claim(number) for number in range(len(SENTENCES))]
-    blocks = transcript_paragraphs(TEXT, segments(), claims)
-    marked = {run.ids[0]: run.text for block in blocks for run in block.runs if run.ids}
+    paragraphs = transcript_paragraphs(TEXT, segments(), claims)
+    marked = {run.ids[0]: run.text for paragraph in paragraphs for run in paragraph.runs if run.ids}
     assert marked == {row.claim_id: row.text for row in claims}
 
 
-def test_blocks_open_at_captions_about_half_a_minute_apart() -> None:
-    blocks = transcript_paragraphs(TEXT, segments(), ())
-    assert [block.start_seconds for block in blocks] == [0.0, 30.0]
-    assert blocks[1].runs[0].text.startswith(SENTENCES[3])
+def test_paragraphs_begin_at_captions_half_a_minute_apart() -> None:
+    paragraphs = transcript_paragraphs(TEXT, segments(), ())
+    assert [paragraph.start_seconds for paragraph in paragraphs] == [0.0, 30.0]
+    assert paragraphs[1].runs[0].text.startswith(SENTENCES[3])
 
 
-def test_an_untimed_transcript_has_blocks_without_times() -> None:
+def test_paragraphs_of_an_untimed_transcript_have_no_times() -> None:
     text = "A line of words that goes on.\n" * 60
-    blocks = transcript_paragraphs(text, (), ())
-    assert len(blocks) > 1
-    assert {block.start_seconds for block in blocks} == {None}
+    paragraphs = transcript_paragraphs(text, (), ())
+    assert len(paragraphs) > 1
+    assert {paragraph.start_seconds for paragraph in paragraphs} == {None}
 
 
-def test_overlapping_claims_share_the_stretch_that_both_make() -> None:
+def test_overlapping_claims_share_a_run() -> None:
     first = claim(0, char_start=0, char_end=20)
     second = claim(1, char_start=10, char_end=30)
     runs = transcript_paragraphs(TEXT, (), [first, second])[0].runs
@@ -103,12 +103,12 @@ def timed_texts(draw: st.DrawFn) -> tuple[str, tuple[TranscriptSegment, ...], tu
 
 
 @given(timed_texts())
-def test_the_blocks_join_to_the_transcript_and_marks_to_the_claims(
+def test_paragraphs_join_to_the_transcript_and_marks_to_the_claims(
     case: tuple[str, tuple[TranscriptSegment, ...], tuple[Claim, ...]],
 ) -> None:
     text, captions, claims = case
-    blocks = transcript_paragraphs(text, captions, claims)
-    runs = [run for block in blocks for run in block.runs]
+    paragraphs = transcript_paragraphs(text, captions, claims)
+    runs = [run for paragraph in paragraphs for run in paragraph.runs]
     assert "".join(run.text for run in runs) == text
     for row in claims:
         marked = "".join(run.text for run in runs if row.claim_id in run.ids)
@@ -124,7 +124,7 @@ def test_a_short_stored_text_is_shown_whole_with_its_quote_marked() -> None:
     assert [run.text for run in runs if run.ids == ("e1",)] == [QUOTE]
 
 
-def test_a_huge_stored_text_shows_what_surrounds_its_quotes_and_counts_the_rest() -> None:
+def test_a_long_text_shows_excerpts_and_counts_the_rest() -> None:
     filler = "words of a long page " * 2_000
     text = f"{filler}{QUOTE} {filler}{QUOTE}{filler}"
     first, last = len(filler), text.rindex(QUOTE)
@@ -138,7 +138,7 @@ def test_a_huge_stored_text_shows_what_surrounds_its_quotes_and_counts_the_rest(
     assert shown.shown + omitted == shown.length
 
 
-def test_a_huge_stored_text_without_a_quote_shows_its_beginning() -> None:
+def test_a_long_text_without_a_quote_shows_its_beginning() -> None:
     text = "words " * WHOLE_CHARACTERS
     ((omitted, runs),) = stored_text(text, []).excerpts
     assert omitted == 0

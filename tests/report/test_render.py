@@ -25,7 +25,7 @@ def article(page: Page, number: int) -> str:
     return f"//article[{number + 1}]"
 
 
-def test_the_header_says_what_was_checked_when_and_by_whom(page: Page) -> None:
+def test_the_header_names_video_time_and_judge(page: Page) -> None:
     header = page.text("//header[1]")
     for words in (
         "Six things people believe",
@@ -39,13 +39,8 @@ def test_the_header_says_what_was_checked_when_and_by_whom(page: Page) -> None:
     assert "0d9c7b1e-run" in page.text("//footer")
 
 
-def test_claims_come_in_order_of_time(page: Page) -> None:
-    assert [heading.text_content() for heading in page.all("//article//h3")] == list(
-        samples.SENTENCES
-    )
-
-
-def test_claims_without_a_time_come_last() -> None:
+def test_claims_come_in_order_of_time_and_those_without_a_time_last(page: Page) -> None:
+    assert [each.text_content() for each in page.all("//article//h3")] == list(samples.SENTENCES)
     lost = samples.claim(0, start_seconds=None, end_seconds=None)
     page = Page(samples.report_data(claims=(lost, samples.claim(3))))
     assert page.text("//article[2]//h3") == samples.SENTENCES[0]
@@ -65,30 +60,26 @@ def test_a_transcript_in_capitals_is_shown_in_sentence_case() -> None:
     assert samples.SENTENCES[0].upper() not in shown
 
 
-def test_each_claim_jumps_to_its_second_of_the_video(page: Page) -> None:
+def test_each_claim_links_its_second_of_the_video(page: Page) -> None:
     link = page.all(f"{article(page, 1)}//a[contains(., 'jump to 0:10')]")[0]
     assert (link.get("data-seconds"), link.get("data-clock")) == ("10", "0:10")
     assert link.get("href") == f"https://www.youtube.com/watch?v={samples.VIDEO_ID}&t=10s"
 
 
-def test_a_video_that_is_not_on_youtube_has_times_but_no_jumps() -> None:
+def test_a_video_that_is_not_on_youtube_has_times_but_no_player() -> None:
     page = Page(samples.report_data(videos=(samples.video(video_id="a-talk-of-mine", url=None),)))
     assert "0:10" in page.text("//article[2]/header")
-    assert all(
-        link.startswith(("#", "https://a.ex", "https://b.ex", "https://c.ex", "https://d"))
-        or ".example/" in link
-        for link in page.links()
-    )
+    assert not any("youtube" in link for link in page.links())
+    assert "frame-src 'none'" in page.policy
+    assert page.all("//*[@id='player']") == []
+    assert "no address to play it from" in page.text("//section[@id='watch']")
 
 
-def test_verdicts_are_words_and_not_colours_alone(page: Page) -> None:
+def test_verdicts_are_words_and_leanings_are_called_so(page: Page) -> None:
     words = [page.text(f"//article[{n}]//p[@class='verdict']") for n in range(1, 7)]
-    expected = ("supported", "refuted", "mixed", "Unclear", "Incomplete", "Not judged yet")
+    expected = ("leaning: supported", "refuted", "mixed", "Unclear", "Incomplete", "Not judged yet")
     assert all(word in line for word, line in zip(expected, words, strict=True))
-
-
-def test_an_embedded_verdict_is_called_an_automatic_leaning(page: Page) -> None:
-    assert "Automatic leaning: supported" in page.text("//article[1]//p[@class='verdict']")
+    assert words[3].endswith("Unclear"), "an unclear verdict has no confidence"
     assert "automatic leanings" in page.text("//section[@id='watch']")
     assert "leaning supported" in page.text("//ul[@class='counts']")
 
@@ -103,7 +94,7 @@ def test_a_verdict_of_a_language_model_is_not_called_a_leaning() -> None:
     assert "a language model" in page.text("//header[1]")
 
 
-def test_an_incomplete_verdict_has_a_reason_and_no_side(page: Page) -> None:
+def test_an_incomplete_verdict_has_a_reason(page: Page) -> None:
     words = page.text("//article[5]")
     assert "The search service did not answer in 10 s." in words
     assert "Incomplete" in words
@@ -111,21 +102,20 @@ def test_an_incomplete_verdict_has_a_reason_and_no_side(page: Page) -> None:
     assert "The search for “question 4” at archive, page 1: no answer in 10 s" in words
 
 
-def test_confidence_is_a_word_and_of_a_model_s_verdict_a_number(page: Page) -> None:
+def test_only_a_models_verdict_has_a_confidence_score(page: Page) -> None:
     told = (samples.verdict(0, "supports", basis="llm"),)
     assert "medium, 0.54" in Page(samples.report_data(verdicts=told)).text("//article[1]")
     assert "medium" in page.text("//article[1]")
     assert "0.54" not in page.text("//article[1]//p[@class='verdict']")
-    assert page.text("//article[4]//p[@class='verdict']").endswith("Unclear")
     assert not page.all("//article[4]//*[@class='confidence']")
 
 
-def test_what_holds_is_said_before_the_video_is_shown(page: Page) -> None:
+def test_the_summary_comes_before_the_player(page: Page) -> None:
     watch = page.text("//section[@id='watch']")
     assert watch.index("leaning supported") < watch.index("Watch on YouTube")
 
 
-def test_disagreement_of_vote_and_reasoner_is_said() -> None:
+def test_a_disagreement_of_vote_and_model_is_shown() -> None:
     row = samples.verdict(
         0, "unclear", vote_stance="supports", reasoner_stance="refutes", disagreement=True
     )
@@ -134,14 +124,14 @@ def test_disagreement_of_vote_and_reasoner_is_said() -> None:
     assert "the language model says refuted" in words
 
 
-def test_sources_are_grouped_by_stance_and_the_most_reliable_comes_first(page: Page) -> None:
+def test_sources_are_grouped_by_stance_the_most_reliable_first(page: Page) -> None:
     groups = page.all("//article[1]//section[starts-with(@class, 'group')]")
     assert [group.get("class") for group in groups] == ["group supports", "group refutes"]
     titles = [li.text_content().split()[2] for li in groups[0].xpath(".//li[@class='source']")]
     assert titles == ["a.example", "b.example"]
 
 
-def test_the_side_that_won_comes_first() -> None:
+def test_the_winning_side_comes_first() -> None:
     page = Page(samples.report_data(verdicts=(samples.verdict(0, "refutes"),)))
     groups = page.all("//article[1]//section[starts-with(@class, 'group')]")
     assert [group.get("class") for group in groups] == ["group refutes", "group supports"]
@@ -149,7 +139,7 @@ def test_the_side_that_won_comes_first() -> None:
     assert [voice.get("class") for voice in voices] == ["voice refutes", "voice supports"]
 
 
-def test_an_argument_says_where_nothing_stands_against_it() -> None:
+def test_an_argument_says_that_nothing_contradicts_it() -> None:
     rows = (samples.evidence(0, "a.example"), samples.evidence(0, "b.example", rating="low"))
     words = Page(samples.report_data(evidence=rows)).text("//article[1]")
     kind = "high reliability, encyclopedia"
@@ -159,7 +149,7 @@ def test_an_argument_says_where_nothing_stands_against_it() -> None:
     )
 
 
-def test_a_signed_ruling_stands_beside_the_verdict_with_who_signed_it() -> None:
+def test_a_signed_ruling_stands_beside_the_verdict() -> None:
     signed = samples.ruling(0, reviewer="Ana <b>López</b>", reason="True of dry jars.")
     page = Page(samples.report_data(reviews=(signed,)))
     words = page.text("//article[1]//*[@class='ruling']")
@@ -170,7 +160,7 @@ def test_a_signed_ruling_stands_beside_the_verdict_with_who_signed_it() -> None:
     assert not Page(samples.report_data(reviews=(other,))).all("//article[1]//*[@class='ruling']")
 
 
-def test_a_source_shows_its_rating_bias_class_date_way_quote_and_link(page: Page) -> None:
+def test_a_source_shows_its_rating_date_quote_and_link(page: Page) -> None:
     source = "//article[1]//li[@class='source']"
     words = page.text(source)
     for expected in (
@@ -189,7 +179,7 @@ def test_a_source_shows_its_rating_bias_class_date_way_quote_and_link(page: Page
     )
 
 
-def test_a_source_says_what_its_row_remarks() -> None:
+def test_a_source_shows_the_reason_of_its_row() -> None:
     words = "It was found at found.example and leads to read.example, whose rating it has."
     left = samples.evidence(0, "read.example", reason=words)
     page = Page(samples.report_data(evidence=(left,)))
@@ -273,14 +263,7 @@ def test_the_policy_allows_one_style_sheet_one_script_and_the_player_alone(page:
     assert "@import" not in style[1]
 
 
-def test_a_video_that_is_not_on_youtube_may_open_no_frame() -> None:
-    page = Page(samples.report_data(videos=(samples.video(video_id="a-talk-of-mine", url=None),)))
-    assert "frame-src 'none'" in page.policy
-    assert page.all("//*[@id='player']") == []
-    assert "no address to play it from" in page.text("//section[@id='watch']")
-
-
-def test_the_video_waits_behind_a_button_and_beside_a_link(page: Page) -> None:
+def test_the_player_is_not_loaded_with_the_page(page: Page) -> None:
     player = page.all("//div[@id='player']")[0]
     assert player.get("data-video") == samples.VIDEO_ID
     assert page.all("//iframe") == []
@@ -288,7 +271,7 @@ def test_the_video_waits_behind_a_button_and_beside_a_link(page: Page) -> None:
     assert link.get("href") == f"https://www.youtube.com/watch?v={samples.VIDEO_ID}"
 
 
-def test_a_quote_leads_to_its_page_at_the_quote_and_to_the_stored_text(page: Page) -> None:
+def test_a_quote_links_its_page_and_its_stored_text(page: Page) -> None:
     on_page, stored = page.all("(//article[1]//li[@class='source'])[1]//div[@class='actions']/a")
     assert on_page.get("href") == (
         "https://a.example/page#:~:text=a%20closed%20jar%20of%20honey%20stays%20good%20for%20years"
@@ -300,14 +283,14 @@ def test_a_quote_leads_to_its_page_at_the_quote_and_to_the_stored_text(page: Pag
     assert shown.text_content() == samples.PAGE
 
 
-def test_a_quote_of_a_snippet_leads_to_no_page_that_was_never_read() -> None:
+def test_a_quote_of_a_snippet_links_no_page() -> None:
     rows = (samples.evidence(0, "a.example", via="snippet"),)
     page = Page(samples.report_data(evidence=rows))
     assert page.text("(//article[1]//li[@class='source'])[1]//blockquote").count(samples.QUOTE) == 1
     assert "The quote on the page" not in page.text("//article[1]")
 
 
-def test_a_quote_that_no_stored_text_holds_stands_alone_with_a_warning() -> None:
+def test_a_quote_without_stored_text_has_a_warning() -> None:
     page = Page(samples.report_data(page_texts=()))
     first = "(//article[1]//li[@class='source'])[1]"
     assert page.text(f"{first}//blockquote") == samples.QUOTE
@@ -320,7 +303,7 @@ def test_a_stored_text_is_shown_once_for_all_its_quotes(page: Page) -> None:
     assert len(page.all("//details[@class='text']//span[starts-with(@id, 'quote-')]")) == 3
 
 
-def test_a_page_is_linked_where_it_was_read_if_that_is_its_own_site() -> None:
+def test_a_source_links_its_final_address_on_its_own_site() -> None:
     def first_link(final_url: str) -> str:
         row = samples.evidence(0, "a.example", page_id="p1")
         read = samples.page("p1", final_url)
@@ -333,7 +316,7 @@ def test_a_page_is_linked_where_it_was_read_if_that_is_its_own_site() -> None:
     assert first_link("javascript:alert(1)") == "https://a.example/page"
 
 
-def test_a_file_that_somebody_gave_is_named_and_not_linked() -> None:
+def test_an_uploaded_file_is_named_but_not_linked() -> None:
     url = "https://local-files.invalid/my%20pages-0a1b2c3d/notes%20on%20honey.txt"
     row = samples.evidence(0, "local-files.invalid", canonical_url=url)
     page = Page(samples.report_data(evidence=(row,)))
@@ -344,7 +327,7 @@ def test_a_file_that_somebody_gave_is_named_and_not_linked() -> None:
     assert page.all("//p[@class='source-title']/a") == []
 
 
-def test_what_others_said_stands_apart_from_the_evidence() -> None:
+def test_prior_fact_checks_stand_apart_from_the_evidence() -> None:
     page = Page(samples.report_data(prior_fact_checks=samples.prior_fact_checks()))
     section = page.text("//article[1]//section[@class='prior']")
     for words in (
@@ -367,11 +350,13 @@ def test_what_others_said_stands_apart_from_the_evidence() -> None:
     )
 
 
-def test_a_report_without_prior_fact_checks_does_not_speak_of_them(page: Page) -> None:
+def test_sections_without_content_are_left_out(page: Page) -> None:
     assert "Others have checked this" not in page.text()
+    assert page.all("//section[@id='history']") == []
+    assert page.all("//details[contains(@class, 'steps')]") == []
 
 
-def test_verdicts_that_turned_are_told_at_their_claim_and_together() -> None:
+def test_turned_verdicts_are_listed_at_their_claim_and_together() -> None:
     page = Page(samples.report_data(changes=samples.changes(), checks=3))
     expected = (
         "refuted (medium confidence) since 2 January 2026, 03:04 UTC; "
@@ -386,17 +371,13 @@ def test_verdicts_that_turned_are_told_at_their_claim_and_together() -> None:
 
 
 @pytest.mark.parametrize(("change", "turned"), [("flip", True), ("confidence", False)])
-def test_a_verdict_that_only_grew_surer_did_not_turn(change: str, turned: bool) -> None:
+def test_a_change_of_confidence_is_no_turn(change: str, turned: bool) -> None:
     page = Page(samples.report_data(changes=samples.changes(change=change), checks=3))
     assert ("2 verdicts turned in 3 checks" in page.text()) == turned
     assert "These verdicts changed, the newest last." in page.text("//section[@id='history']")
 
 
-def test_a_report_of_one_check_has_no_history(page: Page) -> None:
-    assert page.all("//section[@id='history']") == []
-
-
-def test_the_foot_says_version_prompts_tokens_and_cost() -> None:
+def test_the_footer_shows_version_prompts_tokens_and_cost() -> None:
     calls = (samples.call(), samples.call(call_id="2", cache_hit=True, cost_usd=0.0))
     foot = Page(
         samples.report_data(llm_calls=calls, sets={"verdicts": samples.verdicts_set(seconds=12.34)})
@@ -413,7 +394,7 @@ def test_the_foot_says_version_prompts_tokens_and_cost() -> None:
         assert words in foot
 
 
-def test_a_cost_without_a_listed_price_is_not_called_nothing() -> None:
+def test_a_model_without_a_price_is_named() -> None:
     calls = (samples.call(price_known=False, cost_usd=0.0),)
     foot = Page(samples.report_data(llm_calls=calls)).text("//footer")
     assert "$0.00, without a-model: no price is listed" in foot
@@ -436,7 +417,7 @@ def first_screen(**rows: Any) -> dict[str, list[str]]:
     }
 
 
-def test_the_first_screen_says_what_does_not_hold_then_what_is_open_then_what_holds() -> None:
+def test_the_first_screen_lists_refuted_open_and_supported_claims() -> None:
     outcomes = ("supports", "mixed", "unclear", "refutes", "incomplete", "supports")
     rows = tuple(
         samples.verdict(number, outcome, basis="llm") for number, outcome in enumerate(outcomes)
@@ -448,7 +429,7 @@ def test_the_first_screen_says_what_does_not_hold_then_what_is_open_then_what_ho
     }
 
 
-def test_of_claims_that_do_not_hold_the_important_and_sure_come_first() -> None:
+def test_the_first_screen_sorts_by_importance_and_confidence() -> None:
     claims = tuple(samples.claim(number, importance=0.3 + number / 10) for number in range(3))
     rows = tuple(
         samples.verdict(number, "refutes", basis="llm", confidence_score=score)
@@ -458,7 +439,7 @@ def test_of_claims_that_do_not_hold_the_important_and_sure_come_first() -> None:
     assert found == [samples.SENTENCES[number] for number in (1, 2, 0)]
 
 
-def test_a_claim_that_does_not_hold_comes_with_its_best_source_and_quote() -> None:
+def test_a_refuted_claim_has_its_best_quote_on_the_first_screen() -> None:
     row = samples.evidence(0, "a.example", stance="refutes", basis="llm")
     page = Page(
         samples.report_data(verdicts=(samples.verdict(0, "refutes", basis="llm"),), evidence=(row,))
@@ -468,7 +449,7 @@ def test_a_claim_that_does_not_hold_comes_with_its_best_source_and_quote() -> No
     assert f"contradicts the claim: {samples.QUOTE}" in words
 
 
-def test_what_rules_alone_read_only_seems_to_hold_or_not() -> None:
+def test_the_headings_of_leanings_say_seems() -> None:
     rows = (samples.verdict(0, "refutes"), samples.verdict(1, "supports"))
     assert list(first_screen(verdicts=rows))[::2] == ["Seems not to hold", "Seems to hold"]
 
@@ -485,7 +466,7 @@ def test_a_signed_ruling_places_its_claim_on_the_first_screen() -> None:
     assert "supported" not in page.text("//ul[@class='counts']")
 
 
-def test_the_first_screen_says_how_much_it_leaves_out() -> None:
+def test_the_first_screen_says_how_many_claims_it_leaves_out() -> None:
     rows = tuple(samples.verdict(number, "supports", basis="llm") for number in range(6))
     words = Page(samples.report_data(verdicts=rows)).text("//section[@id='watch']")
     assert "3 of 6 claims: 3 of 6 under “Holds”." in words
@@ -512,12 +493,12 @@ def test_a_video_without_anything_still_has_a_report() -> None:
     assert "It is not known" not in listed.text()
 
 
-def test_a_video_with_claims_alone_says_that_nothing_was_judged() -> None:
+def test_claims_without_verdicts_say_so() -> None:
     page = Page(samples.report_data(verdicts=(), evidence=(), queries=(), searches=()))
     assert page.text().count("No verdict has been reached for this claim yet.") == 6
 
 
-def test_the_steps_of_a_strategy_are_folded_away_and_lead_to_the_sources_they_rest_on() -> None:
+def test_the_steps_of_a_strategy_link_their_sources() -> None:
     cited = samples.evidence(0, "later.example", published_on=date(2026, 1, 1))
     steps = (
         samples.step("plan", "first plan", got="Find <b>trials</b>."),
@@ -529,7 +510,3 @@ def test_the_steps_of_a_strategy_are_folded_away_and_lead_to_the_sources_they_re
     (link,) = page.all(f"{told}//li[2]/a")
     anchor = str(link.get("href")).removeprefix("#")
     assert "after the claim" in page.text(f"//li[@id='{anchor}']")
-
-
-def test_a_claim_without_steps_says_nothing_of_them(page: Page) -> None:
-    assert page.all("//details[contains(@class, 'steps')]") == []
