@@ -246,15 +246,12 @@ class _LockingExecutor(dg.Executor):
 def _end_if_cancelled(instance: dg.DagsterInstance, run_id: str) -> None:
     """End a run that is to stop, before Dagster retries the step that was interrupted.
 
-    Raises dagster.DagsterExecutionInterruptedError: The run is to stop; Dagster records it as
-    canceled.
+    Raises dagster.DagsterExecutionInterruptedError: The run is to stop. Dagster records it as
+    canceled if somebody terminated it. If its machine shuts down, Dagster records a failure that
+    run_retries (deploy/dagster.yaml) repeats.
     """
     run = instance.get_run_by_id(run_id)
-    status = run.status if run else None
-    if run and CANCELLATIONS.is_requested(run_id) and status not in _CANCEL:
-        instance.report_run_canceling(run)
-        status = dg.DagsterRunStatus.CANCELING
-    if status in _CANCEL:
+    if CANCELLATIONS.is_requested(run_id) or (run and run.status in _CANCEL):
         raise dg.DagsterExecutionInterruptedError
 
 
