@@ -95,7 +95,7 @@ class LogObserver(ports.Observer):
 
 
 @dataclass(slots=True)
-class Note:
+class StepResult:
     """The result of a step; `used` and `made` are ids of rows."""
 
     got: str = ""
@@ -131,7 +131,7 @@ class Trace:
     @contextmanager
     def step(
         self, kind: StepKind, technique: str, asked: str = "", *, always: bool = False
-    ) -> Iterator[Note]:
+    ) -> Iterator[StepResult]:
         """Record the body as one step, with its model calls and its failure, if any.
 
         With `always`, the body runs even after the budget is spent: it keeps to the budget itself.
@@ -140,7 +140,7 @@ class Trace:
         """
         if not always:
             self.refuse_beyond_budget()
-        note, before, started = Note(), len(self.calls), perf_counter()
+        note, before, started = StepResult(), len(self.calls), perf_counter()
         try:
             yield note
         except ports.ReasonerError as failure:
@@ -152,7 +152,7 @@ class Trace:
             raise
         finally:
             seconds = perf_counter() - started
-            self.remark(kind, technique, note, asked, self.calls[before:], seconds)
+            self.record_step(kind, technique, note, asked, self.calls[before:], seconds)
 
     @asynccontextmanager
     async def within(self) -> AsyncIterator[None]:
@@ -170,11 +170,11 @@ class Trace:
                 raise
             raise _spent(seconds, "seconds (max_seconds)") from None
 
-    def remark(
+    def record_step(
         self,
         kind: StepKind,
         technique: str,
-        note: Note,
+        note: StepResult,
         asked: str = "",
         calls: Sequence[LlmCall] = (),
         seconds: float = 0.0,

@@ -105,7 +105,7 @@ def _split(url: str) -> tuple[SplitResult, str]:
             return parts, f"[{ipaddress.IPv6Address(name)}]"
         if not name.isascii():
             name = idna.encode(name, uts46=True).decode("ascii").lower().rstrip(".")
-    except ValueError as error:  # also what idna and a codec raise
+    except ValueError as error:  # idna and codecs raise it, too
         raise UnusableUrlError(url, f"{name!r} is no host name") from error
     if not _HOST.fullmatch(name):
         raise UnusableUrlError(url, f"{name!r} is no host name" if name else "it names no host")
@@ -139,7 +139,7 @@ def _canonical_query(query: str) -> str:
 
 
 def _normalise_percent(text: str, safe: str) -> str:
-    """Decode what needs no encoding, encode what does, write hexadecimal digits in upper case."""
+    """Decode safe characters, encode unsafe ones, write hexadecimal digits in upper case."""
 
     def tidy(match: re.Match[str]) -> str:
         digits = match["hex"] or "25"

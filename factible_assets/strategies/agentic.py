@@ -24,7 +24,7 @@ from factible_assets.scales import UNPROVEN, stance_of
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
-from factible_assets.stages.progress import Note
+from factible_assets.stages.progress import StepResult
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.verdict import CaseFile, conclude, confidence_of, decided_by
@@ -78,7 +78,9 @@ class _Inquiry:
         except ports.ReasonerOutageError as outage:
             self.outage = outage
         if self.end:
-            self.check.trace.remark("judge", "end", Note(status="skipped", reason=self.end))
+            self.check.trace.record_step(
+                "judge", "end", StepResult(status="skipped", reason=self.end)
+            )
         return self._rows()
 
     async def _make_plan(self) -> None:
@@ -211,7 +213,9 @@ class _Inquiry:
         explain = partial(investigation.explain, so_far=self.thought)
         self.conclusion = await self._weigh("judge", "explanation", self.useful, explain)
         for point, numbers in self.conclusion.points:
-            self.check.trace.remark("judge", "key point", Note(point, self._ids(numbers)))
+            self.check.trace.record_step(
+                "judge", "key point", StepResult(point, self._ids(numbers))
+            )
 
     def _ids(self, numbers: Sequence[int]) -> list[str]:
         return [self.pool[number].evidence_id for number in numbers]

@@ -6,7 +6,7 @@ from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
 from factible_assets.stages.ports import BudgetSpentError
-from factible_assets.stages.progress import Note
+from factible_assets.stages.progress import StepResult
 from factible_assets.stages.verdict import CaseFile
 
 _MOST = 10
@@ -22,7 +22,9 @@ async def check(claim: ClaimCheck) -> ClaimRows:
     try:
         case = await _second_round(claim, case)
     except BudgetSpentError as spent:
-        claim.trace.remark("retrieve", "second round", Note(status="skipped", reason=spent.reason))
+        claim.trace.record_step(
+            "retrieve", "second round", StepResult(status="skipped", reason=spent.reason)
+        )
     return case, await claim.judge(case)
 
 

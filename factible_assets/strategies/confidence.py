@@ -15,7 +15,7 @@ from factible_assets.scales import THREE_WAY, stance_of
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
-from factible_assets.stages.progress import Note
+from factible_assets.stages.progress import StepResult
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
@@ -65,8 +65,8 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         f"{sure.percent} % ({sure.label}; volume {sure.volume:.2f}, credibility "
         f"{sure.credibility:.2f}, agreement {sure.agreement:.2f}, tone {sure.tone:.2f})"
     )
-    note = Note(got, [row.evidence_id for row in rows])
-    check.trace.remark("calibrate", f"confidence calculus, {variant}", note)
+    note = StepResult(got, [row.evidence_id for row in rows])
+    check.trace.record_step("calibrate", f"confidence calculus, {variant}", note)
     if told.stance != "unclear":
         # An unclear verdict keeps its own confidence, and a leaning is never high.
         word = {"Very Low": "low", "Low": "low", "Moderate": "medium"}.get(sure.label, "high")

@@ -22,7 +22,7 @@ from factible_assets.scales import VERACITY, veracity_of
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
-from factible_assets.stages.progress import Note
+from factible_assets.stages.progress import StepResult
 from factible_assets.stages.verdict import CaseFile, conclude, decided_by
 from factible_assets.strategies import excerpts
 
@@ -60,7 +60,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     if all(getattr(check.config.search, name) == kinds for name, kinds in _LEFT_OUT.items()):
         words = "Fact checks, videos and PDFs are left out, as in the paper (A.1)."
         words += " To change that: --exclude-classes, --exclude-file-types."
-        check.trace.remark("select", "kinds of sources", Note(words))
+        check.trace.record_step("select", "kinds of sources", StepResult(words))
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
             queries = await _decomposed(check, model, passages, note)
@@ -86,7 +86,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
 
 
 async def _decomposed(
-    check: ClaimCheck, model: LlmReasoner | None, passages: _Passages, note: Note
+    check: ClaimCheck, model: LlmReasoner | None, passages: _Passages, note: StepResult
 ) -> tuple[Query, ...]:
     """Return one search for each question, as in the paper, or the engine's own searches."""
     if model is None:
@@ -232,13 +232,13 @@ def _note_questions(
         each = told.get(number)
         sources = each.sources if each else ()
         named = [rows[at - 1].evidence_id for at in sources if 0 < at <= len(rows)]
-        note = Note(status="no_evidence", reason="No source answers it.")
+        note = StepResult(status="no_evidence", reason="No source answers it.")
         if each and named:
-            note = Note(each.answer, named)
+            note = StepResult(each.answer, named)
         levels.append(each.answered if each and named else "not")
         if number == len(questions):
             note.got += f" [the claim: {excerpts.answerability(levels)}]"
-        check.trace.remark("reason", excerpts.TECHNIQUES[levels[-1]], note, question)
+        check.trace.record_step("reason", excerpts.TECHNIQUES[levels[-1]], note, question)
 
 
 STRATEGY = Strategy(

@@ -113,7 +113,7 @@ def listed(dataset: str, domain: str, rating: Rating, **more: Any) -> ListedRati
 
 @dataclass
 class World:
-    """The answers of all services. `broken` names what fails, `delays` what is slow."""
+    """The answers of all services. `broken` names the failures, `delays` the slow parts."""
 
     results: dict[str, list[list[Hit]]] = field(default_factory=dict)
     """Query text to pages of results."""
