@@ -191,8 +191,8 @@ async def asked_of(
     video: AnnotatedVideo, readings: Sequence[Recorded], model: CountingModel, *, together: bool
 ) -> None:
     """Send all requests of one video, with pages at their recorded times."""
-    mind = LlmReasoner(staged(model), ReadingLimits(patience=10.0 * SCALE))
-    await mind.extract_claims(video.video, video.transcript, (), max_claims=CLAIMS)
+    llm = LlmReasoner(staged(model), ReadingLimits(patience=10.0 * SCALE))
+    await llm.extract_claims(video.video, video.transcript, (), max_claims=CLAIMS)
     claims = list(dict.fromkeys(reading.claim for reading in readings))
     rows = {text: _claim(video.video.video_id, text, at) for at, text in enumerate(claims, 1)}
     query = Query(
@@ -212,7 +212,7 @@ async def asked_of(
             url, each.page.title, each.page.snippet, each.page.text,
             arrivals=arrivals[each.claim], together=together,
         )  # fmt: skip
-        await mind.read_evidence(video.video, rows[each.claim], query, page)
+        await llm.read_evidence(video.video, rows[each.claim], query, page)
 
     await asyncio.gather(*(read(*each) for each in enumerate(readings)))
 

@@ -237,18 +237,18 @@ def _without_number(term: _Term) -> _Term:
 
 def _distinct(terms: Sequence[_Term]) -> list[_Term]:
     """Drop repeated words; figures stay whole."""
-    said: set[str] = set()
+    seen: set[str] = set()
     kept = []
     for term in terms:
         # A word without content stands for itself.
         stems = {
             word: content_stems(word) or [fold(word)] for word in (term.text, *term.text.split())
         }
-        new = [word for word in term.text.split() if not said.issuperset(stems[word])]
+        new = [word for word in term.text.split() if not seen.issuperset(stems[word])]
         if new:
             whole = term.kind in {"year", "figure"}
             kept.append(term if whole else replace(term, text=" ".join(new)))
-        said.update(stems[term.text])
+        seen.update(stems[term.text])
     return kept
 
 

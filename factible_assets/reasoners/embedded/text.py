@@ -290,12 +290,12 @@ def _read_year(words: list[Word], position: int) -> tuple[float, NumberKind, int
     Ambiguous pairs ("eighteen nineteen years old", "twenty thirty") are years only after words
     such as "in".
     """
-    century, said = ([*(word.norm for word in words[position : position + 2]), ""])[:2]
+    century, half = ([*(word.norm for word in words[position : position + 2]), ""])[:2]
     hundreds = _UNITS.get(century, _TENS.get(century))
     if hundreds is None or hundreds not in _CENTURIES:
         return None
     within, taken = _read_below_hundred(words, position + 1)
-    within, taken = within or _DECADES.get(said, 0), 1 + (taken or 1)
+    within, taken = within or _DECADES.get(half, 0), 1 + (taken or 1)
     before = words[position - 1].norm if position else ""
     after = [word.norm for word in words[position + taken : position + taken + 1]]
     is_sure = century in _SURE_CENTURIES and within >= _TENS["twenty"] and before != "at"

@@ -15,8 +15,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 from factible_assets.records import Answered, Confidence, Score, Stance, Veracity
 
 fold = BeforeValidator(
-    lambda said: (
-        said.strip("*. \n").lower().replace("\u2019", "'") if isinstance(said, str) else said
+    lambda value: (
+        value.strip("*. \n").lower().replace("\u2019", "'") if isinstance(value, str) else value
     )
 )
 """Accepts "SUPPORTS", " high " and "**True.**", as models without constraints write."""

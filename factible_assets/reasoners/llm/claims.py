@@ -229,13 +229,14 @@ def _candidates(
             # A claim that is too long becomes its first whole sentences, else its source.
             short = source if len(source.split()) <= CLAIM_WORDS else ""
             worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or short
-            told = _OF_THE_VIDEO.match(worded)
-            if told:
-                worded = worded[told.end() : told.end() + 1].upper() + worded[told.end() + 1 :]
+            opening = _OF_THE_VIDEO.match(worded)
+            if opening:
+                worded = worded[opening.end() :]
+                worded = worded[:1].upper() + worded[1:]
             if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
                 continue
             # A topic of the video is a heading, not a statement.
-            is_heading = told is not None and not told["said"]
+            is_heading = opening is not None and not opening["said"]
             place = None
             if not is_heading:
                 place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
@@ -295,18 +296,17 @@ def says_the_same(one: str, other: str) -> bool:
     return bool(ratio >= _PARAPHRASE)
 
 
-def rests_on(claim: str, said: str, known: str) -> bool:
+def rests_on(claim: str, passage: str, known: str) -> bool:
     """Whether the transcript contains the claim's figures, its names and half of its words.
 
-    `said` is the passage of the claim with its surroundings; names and figures may come from all of
-    `known`, the window and the title. The speaker may spell figures as words, and captions may
-    misspell names.
+    `passage` holds the claim and its surroundings; names and figures may come from all of `known`,
+    the window and the title. The transcript may spell figures as words and misspell names.
     """
     digits = _BETWEEN_DIGITS.sub("", known)
     unheard = (
         figure for figure in _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim)) if figure not in digits
     )
-    if any(unheard) and not _SPOKEN_NUMBER.search(said):
+    if any(unheard) and not _SPOKEN_NUMBER.search(passage):
         return False
     words = {word.casefold() for word in _WORD.findall(known)}
     beginnings = {word[:_STEM] for word in words}
@@ -319,7 +319,7 @@ def rests_on(claim: str, said: str, known: str) -> bool:
             name, words, scorer=fuzz.ratio, score_cutoff=_MISSPELT
         ):
             return False
-    near = [*(word.casefold() for word in _WORD.findall(said)), *names]
+    near = [*(word.casefold() for word in _WORD.findall(passage)), *names]
     heard = {word[:length] for word in near for length in (_STEM - 1, _STEM)}
     telling = [word for word in content_stems(claim) if not word[0].isdigit()]
     shared = sum(word[:_STEM] in heard for word in telling)
@@ -331,7 +331,7 @@ def drops_denial(claim: str, source: str) -> bool:
 
     False for a claim that has words of its own, such as "fails to" or "unsafe".
     """
-    denied, said = set[str](), set[str]()
+    denied, affirmed = set[str](), set[str]()
     is_denied = False
     for word in _WORD_OR_MARK.findall(source.replace("\u2019", "'")):
         if _NEGATION.fullmatch(word):
@@ -339,11 +339,11 @@ def drops_denial(claim: str, source: str) -> bool:
             continue
         stems = content_stems(word)
         is_denied &= word[0].isalpha() and word.casefold() not in _BUT
-        (denied if is_denied else said).update(stems)
+        (denied if is_denied else affirmed).update(stems)
         is_denied &= not stems
     asserted = set(content_stems(claim))
-    is_in_its_words = asserted <= denied | said and not _NEGATION.search(claim)
-    return is_in_its_words and not asserted.isdisjoint(denied - said)
+    is_in_its_words = asserted <= denied | affirmed and not _NEGATION.search(claim)
+    return is_in_its_words and not asserted.isdisjoint(denied - affirmed)
 
 
 def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[ClaimCandidate]) -> list[Piece]:

@@ -289,11 +289,11 @@ def source_pieces(
     The words of a source are one line, so that no text can forge a number.
     """
     listed = "\n".join(known(number, row) for number, row in rows.items())
-    said = [
+    lines = [
         " ".join([f"{number}. {row.domain}:", *filter(None, words(row))])
         for number, row in rows.items()
     ]
-    return f"{listed}\n\nTheir words:\n", Data("sources", "\n".join(said), trimmable)
+    return f"{listed}\n\nTheir words:\n", Data("sources", "\n".join(lines), trimmable)
 
 
 def source_facts(number: int, row: Evidence) -> str:

@@ -69,8 +69,8 @@ async def word_verdicts(
     for each in answer.verdicts:
         if 1 <= each.claim <= len(verdicts):
             claim, rows = verdicts[each.claim - 1][0], shown[each.claim - 1]
-            told = clip(_quoting_only(plain(each.words), rows), SUMMARY_WORDS)
-            words.setdefault(claim.claim_id, told)
+            text = clip(_quoting_only(plain(each.words), rows), SUMMARY_WORDS)
+            words.setdefault(claim.claim_id, text)
     return words
 
 

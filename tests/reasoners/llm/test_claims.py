@@ -46,8 +46,8 @@ def answer(
 
 
 async def drafts(*answers: Any, text: str = SAID, max_claims: int = 5) -> ClaimDrafts:
-    mind, _ = reasoner(*answers)
-    judged = await mind.extract_claims(VIDEO, transcript(text), (), max_claims=max_claims)
+    llm, _ = reasoner(*answers)
+    judged = await llm.extract_claims(VIDEO, transcript(text), (), max_claims=max_claims)
     return judged.value
 
 
@@ -320,8 +320,8 @@ async def test_a_long_transcript_is_read_in_windows_and_ranked_against_one_thesi
     }
     count = len(windows(TWO_HALVES, Windowing(1_600, 200)))
     assert count > 1
-    mind, model = reasoner(*([by_stretch] * count), merged, limits=SMALL)
-    judged = await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
+    llm, model = reasoner(*([by_stretch] * count), merged, limits=SMALL)
+    judged = await llm.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
     assert judged.value.thesis == "Honey beats sugar."
     assert [(claim.text, claim.importance) for claim in judged.value.claims] == [
         ("Honey keeps for 3,000 years.", 0.95),
@@ -348,16 +348,16 @@ async def test_a_credential_stays_capped_after_the_merge() -> None:
         "claims": [{"number": 1, "bears_on_thesis": True, "tier": "pillar", "importance": 1.0}],
     }
     count = len(windows(TWO_HALVES, Windowing(1_600, 200)))
-    mind, _ = reasoner(*([read] * count), merged, limits=SMALL)
-    judged = await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
+    llm, _ = reasoner(*([read] * count), merged, limits=SMALL)
+    judged = await llm.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
     assert [claim.importance for claim in judged.value.claims] == [0.30]
 
 
 async def test_a_window_that_fails_is_an_outage_with_the_calls_of_all_windows() -> None:
     failure = ModelOutageError("The model is down.", [report(outcome="infra_error")])
-    mind, _ = reasoner(by_stretch, failure, by_stretch, limits=SMALL)
+    llm, _ = reasoner(by_stretch, failure, by_stretch, limits=SMALL)
     with pytest.raises(ReasonerOutageError, match="down") as outage:
-        await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
+        await llm.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
     assert [call.outcome for call in outage.value.calls].count("infra_error") == 1
     assert len(outage.value.calls) > 1
 
@@ -369,11 +369,11 @@ async def test_windows_that_exceed_the_context_are_halved() -> None:
                 raise ContextTooLongError("The prompt does not fit.")
             return await super().complete(question)
 
-    mind, _ = reasoner()
+    llm, _ = reasoner()
     merged = answer()
     model = Narrow([lambda prompt: merged if "Stretch 1" in prompt else by_stretch(prompt)])
-    mind._models = staged(model)
-    judged = await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
+    llm._models = staged(model)
+    judged = await llm.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
     assert {claim.text for claim in judged.value.claims} == {
         "Sugar makes children hyperactive.",
         "Honey keeps for 3,000 years.",
@@ -381,7 +381,7 @@ async def test_windows_that_exceed_the_context_are_halved() -> None:
 
 
 async def test_more_claims_get_more_room_in_the_answer() -> None:
-    mind, model = reasoner(answer())
+    llm, model = reasoner(answer())
     for count in (5, 8, 15):
-        await mind.extract_claims(VIDEO, transcript(SAID), (), max_claims=count)
+        await llm.extract_claims(VIDEO, transcript(SAID), (), max_claims=count)
     assert [question.max_tokens for question in model.questions] == [1_200, 1_680, 3_010]

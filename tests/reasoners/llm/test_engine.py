@@ -26,12 +26,12 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "verdicts": {"verdicts": [{"claim": 1, "words": "They refute it."}]},
 }
 JUDGEMENTS: dict[str, Callable[[LlmReasoner], Awaitable[WithCalls[Any]]]] = {
-    "claims": lambda mind: mind.extract_claims(
+    "claims": lambda llm: llm.extract_claims(
         VIDEO, transcript("Some words were said."), (), max_claims=3
     ),
-    "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=3),
-    "evidence": lambda mind: mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE),
-    "verdicts": lambda mind: mind.word_verdicts(
+    "queries": lambda llm: llm.write_queries(VIDEO, CLAIM, max_queries=3),
+    "evidence": lambda llm: llm.read_evidence(VIDEO, CLAIM, QUERY, PAGE),
+    "verdicts": lambda llm: llm.word_verdicts(
         VIDEO, [(CLAIM, VERDICT, (row("first", "refutes"),))]
     ),
 }
@@ -41,7 +41,7 @@ LIMITS = {"claims": 1_200, "queries": 600, "evidence": 600, "verdicts": 900}
 stages = pytest.mark.parametrize("stage", JUDGEMENTS)
 
 
-def mind_with(
+def llm_with(
     *answers: Script, reports: tuple[ModelCall, ...] = (report(),)
 ) -> tuple[LlmReasoner, ScriptedModel]:
     model = ScriptedModel(list(answers), reports)
@@ -54,8 +54,8 @@ async def test_every_call_becomes_a_row_with_its_claim_query_and_page(stage: str
         report(outcome="invalid", reason="No JSON."),
         report(attempt=2, input_tokens=7, cost_usd=0.25, cache_hit=True),
     )
-    mind, _ = mind_with(ANSWERS[stage], reports=reports)
-    calls = (await JUDGEMENTS[stage](mind)).calls
+    llm, _ = llm_with(ANSWERS[stage], reports=reports)
+    calls = (await JUDGEMENTS[stage](llm)).calls
     assert [call.outcome for call in calls] == ["invalid", "ok"]
     assert [call.attempt for call in calls] == [1, 2]
     last = calls[1]
@@ -70,8 +70,8 @@ async def test_every_call_becomes_a_row_with_its_claim_query_and_page(stage: str
 
 @stages
 async def test_a_question_has_the_published_limit_and_no_temperature(stage: str) -> None:
-    mind, model = mind_with(ANSWERS[stage])
-    await JUDGEMENTS[stage](mind)
+    llm, model = llm_with(ANSWERS[stage])
+    await JUDGEMENTS[stage](llm)
     question = model.questions[0]
     assert (question.max_tokens, question.temperature) == (LIMITS[stage], 0.0)
     assert question.system == load_prompt(PROMPTS[stage]).system
@@ -84,9 +84,9 @@ async def test_a_failure_is_an_outage_with_a_sentence_and_the_calls_so_far(
 ) -> None:
     silent = report(outcome="infra_error")
     failure = ModelOutageError("The model gave no answer.", [silent], lasting=lasting)
-    mind, _ = mind_with(failure)
+    llm, _ = llm_with(failure)
     with pytest.raises(ReasonerOutageError) as outage:
-        await JUDGEMENTS[stage](mind)
+        await JUDGEMENTS[stage](llm)
     assert (outage.value.reason, outage.value.lasting) == ("The model gave no answer.", lasting)
     (call,) = outage.value.calls
     assert (call.stage, call.outcome, call.request_id) == (stage, "infra_error", silent.request_id)
@@ -94,9 +94,9 @@ async def test_a_failure_is_an_outage_with_a_sentence_and_the_calls_so_far(
 
 async def test_a_failure_in_the_repair_keeps_the_first_call() -> None:
     made_up = READING | {"sentences": [99]}
-    mind, _ = mind_with(made_up, ModelOutageError("Down.", [report(outcome="infra_error")]))
+    llm, _ = llm_with(made_up, ModelOutageError("Down.", [report(outcome="infra_error")]))
     with pytest.raises(ReasonerOutageError) as outage:
-        await JUDGEMENTS["evidence"](mind)
+        await JUDGEMENTS["evidence"](llm)
     assert [call.outcome for call in outage.value.calls] == ["ok", "infra_error"]
     assert [call.attempt for call in outage.value.calls] == [1, 2]
 
@@ -104,17 +104,17 @@ async def test_a_failure_in_the_repair_keeps_the_first_call() -> None:
 @stages
 async def test_a_refusal_is_no_outage_and_its_reason_is_plain_text(stage: str) -> None:
     sentence = "It declined: <img src=x> see [this](http://attacker.example/)."
-    mind, _ = mind_with(RefusedError(sentence, [report(outcome="refused", reason=sentence)]))
+    llm, _ = llm_with(RefusedError(sentence, [report(outcome="refused", reason=sentence)]))
     with pytest.raises(ReasonerRefusalError) as outage:
-        await JUDGEMENTS[stage](mind)
+        await JUDGEMENTS[stage](llm)
     assert outage.value.reason == "It declined: see this."
     assert outage.value.calls[0].reason == "It declined: see this."
 
 
 async def test_each_stage_asks_its_own_model() -> None:
     models = {stage: ScriptedModel([ANSWERS[stage]]) for stage in JUDGEMENTS}
-    mind = LlmReasoner(staged(models["claims"], seed=7, **models))
+    llm = LlmReasoner(staged(models["claims"], seed=7, **models))
     for stage, judge in JUDGEMENTS.items():
-        await judge(mind)
+        await judge(llm)
         assert [question.seed for question in models[stage].questions] == [7]
-    assert mind.basis == "llm"
+    assert llm.basis == "llm"

@@ -58,10 +58,10 @@ def read_by_its_words(prompt: str, *, stance: str = "refutes", offset: int = 0) 
 
 
 async def read_together(
-    found: Sequence[PageExcerpt], *answers: Script, mind: LlmReasoner | None = None
+    found: Sequence[PageExcerpt], *answers: Script, llm: LlmReasoner | None = None
 ) -> tuple[list[Any], ScriptedModel]:
     other, model = reasoner(*answers)
-    tasks = [(mind or other).read_evidence(VIDEO, CLAIM, QUERY, page) for page in found]
+    tasks = [(llm or other).read_evidence(VIDEO, CLAIM, QUERY, page) for page in found]
     return await asyncio.gather(*tasks, return_exceptions=True), model
 
 
@@ -154,10 +154,10 @@ async def test_a_reading_is_cached_under_its_page_alone(
 
     server.on(CHAT["openai"], depending(answer))
     async with bound(server) as client, DiskCache(tmp_path) as cache:
-        mind = LlmReasoner(staged(CachingModel(client, cache)))
-        first, _ = await read_together(pages("a", "b", "c"), mind=mind)
+        llm = LlmReasoner(staged(CachingModel(client, cache)))
+        first, _ = await read_together(pages("a", "b", "c"), llm=llm)
         # A resumed run has other pages; the cached readings cost no call.
-        again, _ = await read_together(pages("b", "c", "d", "e"), mind=mind)
+        again, _ = await read_together(pages("b", "c", "d", "e"), llm=llm)
     assert [each.value for each in again[:2]] == [each.value for each in first[1:]]
     second = bodies(server)[1]["messages"][1]["content"]
     assert [name in second for name in ("of b.", "of c.", "of d.", "of e.")] == [0, 0, 1, 1]
@@ -170,11 +170,11 @@ async def test_pages_wait_for_others_up_to_their_patience(patience: float) -> No
     arrivals = Arrivals(2 if is_patient else 3)
     found = pages("a", "b", "c")
     first, second, third = (replace(page, arrivals=arrivals) for page in found)
-    mind, model = reasoner(read_by_its_words, limits=ReadingLimits(patience=patience))
+    llm, model = reasoner(read_by_its_words, limits=ReadingLimits(patience=patience))
 
     async def arrive(page: PageExcerpt) -> Any:
         arrivals.one_in()
-        return await mind.read_evidence(VIDEO, CLAIM, QUERY, page)
+        return await llm.read_evidence(VIDEO, CLAIM, QUERY, page)
 
     async with asyncio.timeout(60):
         early = asyncio.create_task(arrive(first))
@@ -189,9 +189,9 @@ async def test_pages_wait_for_others_up_to_their_patience(patience: float) -> No
 async def test_the_call_ends_only_with_its_last_page() -> None:
     arrivals = Arrivals(3)
     first, second = (replace(page, arrivals=arrivals) for page in pages("a", "b"))
-    mind, model = reasoner(read_by_its_words)
-    one = asyncio.create_task(mind.read_evidence(VIDEO, CLAIM, QUERY, first))
-    two = asyncio.create_task(mind.read_evidence(VIDEO, CLAIM, QUERY, second))
+    llm, model = reasoner(read_by_its_words)
+    one = asyncio.create_task(llm.read_evidence(VIDEO, CLAIM, QUERY, first))
+    two = asyncio.create_task(llm.read_evidence(VIDEO, CLAIM, QUERY, second))
     await asyncio.sleep(0)
     one.cancel()
     for _ in range(3):
@@ -200,7 +200,7 @@ async def test_the_call_ends_only_with_its_last_page() -> None:
     assert read_second is not None
     assert read_second.stance == "refutes"
     three = asyncio.create_task(
-        mind.read_evidence(VIDEO, CLAIM, QUERY, replace(first, arrivals=Arrivals(9)))
+        llm.read_evidence(VIDEO, CLAIM, QUERY, replace(first, arrivals=Arrivals(9)))
     )
     await asyncio.sleep(0.01)
     three.cancel()

@@ -33,8 +33,8 @@ async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
 ) -> None:
     server.on(CHAT["openai"], say("openai", "not JSON"), say("openai", dict(READING)))
     async with bound(server) as client:
-        mind = LlmReasoner(staged(client))
-        judged = await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
+        llm = LlmReasoner(staged(client))
+        judged = await llm.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert judged.value is not None
     assert (judged.value.stance, judged.value.quotes) == ("refutes", (DENIAL,))
     assert [(call.attempt, call.outcome) for call in judged.calls] == [(1, "invalid"), (2, "ok")]
@@ -59,9 +59,9 @@ async def test_a_failure_of_the_server_is_an_outage(
 ) -> None:
     server.on(CHAT["openai"], behaviour)
     async with bound(server) as client:
-        mind = LlmReasoner(staged(client))
+        llm = LlmReasoner(staged(client))
         with pytest.raises(ReasonerOutageError) as outage:
-            await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
+            await llm.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert outage.value.reason.endswith((".", "not."))
     assert (outage.value.calls[-1].outcome, outage.value.lasting) == (outcome, lasting)
 
@@ -118,8 +118,8 @@ async def test_a_long_transcript_is_read_in_smaller_windows_by_a_small_model(
     server.on(CHAT["openai"], depending(read))
     said = "The weather was fine that day, and so it went on. " * 400
     async with bound(server, window=6_000) as client:
-        mind = LlmReasoner(staged(client))
-        judged = await mind.extract_claims(
+        llm = LlmReasoner(staged(client))
+        judged = await llm.extract_claims(
             VIDEO, transcript(f"{said}Honey keeps for three thousand years."), (), max_claims=5
         )
     assert [claim.text for claim in judged.value.claims] == ["Honey keeps for 3,000 years."]

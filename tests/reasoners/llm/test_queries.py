@@ -21,8 +21,8 @@ from tests.servers import MisbehavingServer
 
 
 async def drafts(*searches: str) -> tuple[QueryDraft, ...]:
-    mind, _ = reasoner({"searches": list(searches)})
-    return (await mind.write_queries(VIDEO, CLAIM, max_queries=3)).value
+    llm, _ = reasoner({"searches": list(searches)})
+    return (await llm.write_queries(VIDEO, CLAIM, max_queries=3)).value
 
 
 async def test_the_position_of_a_search_decides_its_type() -> None:
@@ -44,17 +44,17 @@ async def test_the_position_of_a_search_decides_its_type() -> None:
 async def test_an_unusable_answer_is_replaced_by_the_words_of_the_claim(
     outcome: Literal["truncated", "invalid"],
 ) -> None:
-    mind, _ = reasoner(ModelError("It ran in circles.", (report(outcome=outcome),)))
-    judged = await mind.write_queries(VIDEO, CLAIM, max_queries=3)
+    llm, _ = reasoner(ModelError("It ran in circles.", (report(outcome=outcome),)))
+    judged = await llm.write_queries(VIDEO, CLAIM, max_queries=3)
     assert any(draft.seeks_opposite for draft in judged.value)
     assert all("sugar" in draft.text.lower() for draft in judged.value)
     assert [call.outcome for call in judged.calls] == [outcome]
 
 
 async def test_a_service_that_is_down_stays_an_outage() -> None:
-    mind, _ = reasoner(ModelOutageError("It is away.", (report(outcome="infra_error"),)))
+    llm, _ = reasoner(ModelOutageError("It is away.", (report(outcome="infra_error"),)))
     with pytest.raises(ReasonerOutageError):
-        await mind.write_queries(VIDEO, CLAIM, max_queries=3)
+        await llm.write_queries(VIDEO, CLAIM, max_queries=3)
 
 
 async def test_a_missing_search_for_the_opposite_is_added() -> None:
@@ -114,9 +114,9 @@ async def test_the_stage_puts_the_time_of_the_claim_back() -> None:
 
 
 async def test_the_prompt_asks_for_at_least_three_searches() -> None:
-    mind, model = reasoner({"searches": ["sugar", "sugar myth"]})
+    llm, model = reasoner({"searches": ["sugar", "sugar myth"]})
     for wanted in (1, 7):
-        await mind.write_queries(VIDEO, CLAIM, max_queries=wanted)
+        await llm.write_queries(VIDEO, CLAIM, max_queries=wanted)
     assert "Write 3 searches" in model.prompts[0]
     assert "Write 7 searches" in model.prompts[1]
     assert CLAIM.text in take_apart(model.prompts[0]).data("claim")
@@ -142,14 +142,14 @@ async def test_the_searches_of_a_found_claim_cost_no_call(
     server.on(CHAT["openai"], say("openai", found))
     said = transcript("They say that sugar makes children hyperactive, and I agree.")
     async with bound(server) as client, DiskCache(tmp_path) as cache:
-        mind = LlmReasoner(staged(CachingModel(client, cache)))
-        drafts = (await mind.extract_claims(VIDEO, said, (), max_claims=5)).value
+        llm = LlmReasoner(staged(CachingModel(client, cache)))
+        drafts = (await llm.extract_claims(VIDEO, said, (), max_claims=5)).value
         (claim,) = build_claims(drafts, said, (), ClaimsConfig(), basis="llm")
-        judged = await mind.write_queries(VIDEO, claim, max_queries=2)
+        judged = await llm.write_queries(VIDEO, claim, max_queries=2)
         assert judged.calls == ()
         assert [draft.text for draft in judged.value] == stated["searches"]
         assert len(bodies(server)) == 1
         # Another wording by a reviewer has searches of its own.
         server.on(CHAT["openai"], say("openai", {"searches": ["honey", "honey myth"]}))
         other = claim.model_copy(update={"text": "Honey makes children hyperactive."})
-        assert len((await mind.write_queries(VIDEO, other, max_queries=2)).calls) == 1
+        assert len((await llm.write_queries(VIDEO, other, max_queries=2)).calls) == 1

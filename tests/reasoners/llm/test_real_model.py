@@ -35,7 +35,7 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-async def mind(address: str) -> AsyncIterator[LlmReasoner]:
+async def llm(address: str) -> AsyncIterator[LlmReasoner]:
     async with aclosing(client(address, 4096, answer_seconds=600)) as model:
         stage = StageModel(model, max_tokens=_TOKENS, seed=1)
         yield LlmReasoner(dict.fromkeys(ANSWER_TOKENS, stage))
@@ -51,18 +51,18 @@ async def calls_of(judgement: Awaitable[WithCalls[Any]]) -> Sequence[LlmCall]:
 Ask = Callable[[LlmReasoner], Awaitable[WithCalls[Any]]]
 
 JUDGEMENTS: dict[str, Ask] = {
-    "claims": lambda mind: mind.extract_claims(VIDEO, transcript(_TALK), [], max_claims=1),
-    "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=2),
-    "evidence": lambda mind: mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE),
-    "verdicts": lambda mind: mind.word_verdicts(VIDEO, [(CLAIM, VERDICT, [row("a", "refutes")])]),
+    "claims": lambda llm: llm.extract_claims(VIDEO, transcript(_TALK), [], max_claims=1),
+    "queries": lambda llm: llm.write_queries(VIDEO, CLAIM, max_queries=2),
+    "evidence": lambda llm: llm.read_evidence(VIDEO, CLAIM, QUERY, PAGE),
+    "verdicts": lambda llm: llm.word_verdicts(VIDEO, [(CLAIM, VERDICT, [row("a", "refutes")])]),
 }
 
 
 @pytest.mark.parametrize("stage", JUDGEMENTS)
 async def test_a_real_server_takes_the_prompt_and_the_shape_of_every_judgement(
-    mind: LlmReasoner, stage: str
+    llm: LlmReasoner, stage: str
 ) -> None:
-    calls = await calls_of(JUDGEMENTS[stage](mind))
+    calls = await calls_of(JUDGEMENTS[stage](llm))
     assert calls
     assert {call.stage for call in calls} == {stage}
     # The server generated text of the requested shape and refused nothing.

@@ -15,12 +15,12 @@ async def words_of(
     *words: str, rows: tuple[Evidence, ...] = ROWS, limits: ReadingLimits | None = None
 ) -> tuple[dict[str, str], ScriptedModel]:
     listed = [{"claim": number, "words": each} for number, each in enumerate(words, start=1)]
-    mind, model = reasoner({"verdicts": listed}, limits=limits)
+    llm, model = reasoner({"verdicts": listed}, limits=limits)
     both = [
         (CLAIM, VERDICT, rows),
         (OTHER, VERDICT.model_copy(update={"claim_id": "c2", "stance": "supports"}), rows[:1]),
     ]
-    return dict((await mind.word_verdicts(VIDEO, both)).value), model
+    return dict((await llm.word_verdicts(VIDEO, both)).value), model
 
 
 async def test_all_verdicts_are_worded_in_one_call() -> None:
@@ -70,6 +70,6 @@ async def test_a_source_cannot_forge_a_number() -> None:
 
 @pytest.mark.parametrize("rows", [ROWS, ()])
 async def test_the_model_judges_no_verdict_by_itself(rows: tuple[Evidence, ...]) -> None:
-    mind, model = reasoner({})
-    judged = await mind.judge(VIDEO, CLAIM, rows, VOTE)
+    llm, model = reasoner({})
+    judged = await llm.judge(VIDEO, CLAIM, rows, VOTE)
     assert (judged.value, judged.calls, model.questions) == (None, (), [])

@@ -83,9 +83,9 @@ def extract_claims(
 ) -> ClaimDrafts:
     """Find the check-worthy claims of a transcript, most important first.
 
-    `segments` are the timed captions, if known. The result has no thesis, because a sentence can
-    seldom be told to be one. Raises SetupError if the embedding model cannot be
-    loaded, ReasonerRefusalError if the transcript is not in English.
+    `segments` are the timed captions, if known. The result has no thesis, because a thesis is
+    seldom certain. Raises SetupError if the embedding model cannot be loaded, ReasonerRefusalError
+    if the transcript is not in English.
     """
     if not is_english(transcript.text):
         raise ReasonerRefusalError(_OTHER_LANGUAGE)
