@@ -531,10 +531,10 @@ def test_lists_and_days_survive_the_launchpad() -> None:
     search = SearchConfig(
         exclude_domains=("a.example",), published_after=date(2020, 1, 1), language="EN"
     )
-    knobs = FactCheckConfig(search=search)
-    given = run_config_for(knobs, ["verdicts"])["ops"]["claim_checks"]["config"]
+    options = FactCheckConfig(search=search)
+    given = run_config_for(options, ["verdicts"])["ops"]["claim_checks"]["config"]
     assert given["search"]["exclude_domains"] == ["a.example"]
-    assert FactCheckConfig.model_validate(given) == knobs
+    assert FactCheckConfig.model_validate(given) == options
 
 
 def test_both_steps_of_a_run_have_its_reasoner() -> None:

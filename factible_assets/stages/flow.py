@@ -98,7 +98,7 @@ class Strategy:
     """One way to check a claim: a named composition of steps.
 
     - `name`: the name of its module.
-    - `adapt`: changes the run's knobs before the check.
+    - `adapt`: changes the run's options before the check.
     - `most_searches`: the largest number of searches for one claim.
     - `needs_model`: it does not run on the embedded engine.
     - `in_rounds`: it searches again after reading, so its assets can only be made together.

@@ -65,7 +65,7 @@ def test_a_claim_with_other_words_or_options_is_checked_again(
     assert again.exit_code == 0, again.stderr
     with open_instance(Settings(home=home)) as instance:
         run = instance.get_runs(limit=1)[0]
-        knobs = options_of_run(instance, run.run_id)
-        assert knobs is not None
-        assert knobs["search"]["web"] == "miniature"
+        config = options_of_run(instance, run.run_id)
+        assert config is not None
+        assert config["search"]["web"] == "miniature"
     assert "unclear" not in again.stdout

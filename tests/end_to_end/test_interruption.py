@@ -153,9 +153,9 @@ def test_claims_are_reused_unless_their_inputs_have_changed(
     settings = load_settings()
     (video_id,) = Warehouse(settings.warehouse).query("FROM current_videos")["video_id"]
 
-    def reused(**knobs: Any) -> tuple[bool, bool]:
+    def reused(**options: Any) -> tuple[bool, bool]:
         """Tell whether a run with these options would reuse the transcript, and the claims."""
-        tags = input_tags(video_id, settings, FactCheckConfig(**knobs))
+        tags = input_tags(video_id, settings, FactCheckConfig(**options))
         with open_instance(settings) as instance:
             found = find_reusable(stored_data(video_id, settings), instance, tags, "claims")
         return found.assets is not None, bool(found.claims)

@@ -114,7 +114,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     carried = store.query("SELECT run_id, claim_id, source_run_id FROM carried_claims").rows()
     assert carried == [(done["run_id"], other, first["run_id"])]
 
-    # It was a run like any other, with the knobs of the last.
+    # It was a run like any other, with the options of the last.
     with open_instance(settings) as instance:
         run = instance.get_run_by_id(done["run_id"])
     assert run is not None

@@ -14,8 +14,8 @@ TRANSCRIPT, SEGMENTS = from_cues(
 )
 
 
-def build(*drafts: ClaimDraft, **knobs: float) -> tuple[Claim, ...]:
-    config = ClaimsConfig.model_validate(knobs)
+def build(*drafts: ClaimDraft, **options: float) -> tuple[Claim, ...]:
+    config = ClaimsConfig.model_validate(options)
     return build_claims(ClaimDrafts("A thesis", drafts), TRANSCRIPT, SEGMENTS, config, basis="llm")
 
 

@@ -429,7 +429,7 @@ async def test_a_snippet_does_not_speak_for_a_page_that_left_its_domain() -> Non
 
 
 @pytest.mark.parametrize(
-    ("target", "knobs"),
+    ("target", "options"),
     [
         ("https://www.youtube.com/watch?v=dQw4w9WgXcQ", {}),
         ("https://web.archive.org/web/2024/https://youtu.be/dQw4w9WgXcQ", {}),
@@ -441,10 +441,10 @@ async def test_a_snippet_does_not_speak_for_a_page_that_left_its_domain() -> Non
     ],
 )
 async def test_excluded_pages_stay_out_after_a_redirect(
-    target: str, knobs: dict[str, object]
+    target: str, options: dict[str, object]
 ) -> None:
     world, claims = leading_world(target)
-    config = FactCheckConfig(search=SearchConfig.model_validate(knobs))
+    config = FactCheckConfig(search=SearchConfig.model_validate(options))
     (row,) = (await check(world, claims, config)).evidence
     assert (row.status, row.stance) == ("skipped", None)
     assert not world.asked["read", row.canonical_url]

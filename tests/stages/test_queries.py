@@ -15,8 +15,8 @@ from tests.stages.world import make_claim
 CLAIM = make_claim("Coffee is harmless")
 
 
-def build(*drafts: QueryDraft, claim: str = CLAIM.text, **knobs: int) -> tuple[Query, ...]:
-    config = QueriesConfig.model_validate({"max_queries": 3, "max_priority": 3} | knobs)
+def build(*drafts: QueryDraft, claim: str = CLAIM.text, **options: int) -> tuple[Query, ...]:
+    config = QueriesConfig.model_validate({"max_queries": 3, "max_priority": 3} | options)
     return build_queries(make_claim(claim), drafts, config, basis="llm")
 
 

@@ -51,10 +51,10 @@ class Selection(NamedTuple):
     skipped: Sequence[tuple[FoundPage, str]]
 
 
-async def gather(world: World, **knobs: object) -> Gathered:
+async def gather(world: World, **options: object) -> Gathered:
     services = world.services()
     book = RatingBook(VIDEO.video_id, Directory(world), Registry(world))
-    config = SearchConfig.model_validate(knobs)
+    config = SearchConfig.model_validate(options)
     return Gathered(*await gather_hits(QUERIES[0], services.searcher, book, config))
 
 
@@ -246,8 +246,8 @@ def row_of(query: Query, rank: int, host: str, path: str = "", **changes: object
     return hit.model_copy(update=changes)
 
 
-def choose(*hits: SearchHit, video: Video = VIDEO, **knobs: object) -> Selection:
-    config = SearchConfig.model_validate(knobs)
+def choose(*hits: SearchHit, video: Video = VIDEO, **options: object) -> Selection:
+    config = SearchConfig.model_validate(options)
     return Selection(*select_hits(video, QUERIES, hits, Rated().of, config))
 
 
@@ -316,7 +316,7 @@ def test_kinds_of_sources_are_left_out_by_their_ratings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "own", "found_as_of", "stays"),
+    ("options", "own", "found_as_of", "stays"),
     [
         ({"undated": "drop", "published_before": "2021-01-01"}, None, None, False),
         ({"undated": "keep", "published_before": "2021-01-01"}, None, None, True),
@@ -328,7 +328,7 @@ def test_kinds_of_sources_are_left_out_by_their_ratings() -> None:
     ],
 )
 def test_undated_pages_stay_or_go_with_a_date_limit(
-    knobs: dict[str, str], own: date | None, found_as_of: date | None, stays: bool
+    options: dict[str, str], own: date | None, found_as_of: date | None, stays: bool
 ) -> None:
     page = Page(
         page_id="p",
@@ -339,7 +339,7 @@ def test_undated_pages_stay_or_go_with_a_date_limit(
         published_on=own,
         retrieved_at=datetime(2022, 1, 1, tzinfo=UTC),
     )
-    config = SearchConfig.model_validate(knobs)
+    config = SearchConfig.model_validate(options)
     said = late_exclusion(VIDEO, page, config, found_as_of=found_as_of)
     assert (said is None) == stays
 
@@ -401,8 +401,9 @@ def test_a_query_that_brings_nothing_takes_no_page_from_the_others(
         for query, rank, rating, host in drawn
     ]
     left = [hit for hit in hits if hit.query_id != QUERIES[failed].query_id]
-    knobs: dict[str, Any] = {"max_results": limit, "minimum_rating": minimum}
+    options: dict[str, Any] = {"max_results": limit, "minimum_rating": minimum}
     whole, part = (
-        {each.hit.canonical_url for each in choose(*rows, **knobs).chosen} for rows in (hits, left)
+        {each.hit.canonical_url for each in choose(*rows, **options).chosen}
+        for rows in (hits, left)
     )
     assert part <= whole

@@ -137,10 +137,10 @@ def sugar_world(*queries: str, pages: int = 3) -> World:
 
 
 async def investigate(
-    model: Investigator, world: World, **knobs: Any
+    model: Investigator, world: World, **options: Any
 ) -> tuple[FlowResult, list[Step]]:
     services = replace(world.services(), reasoner=Reasoner.of(LlmReasoner(staged(model))))
-    config = config_of({"strategy": "agentic", **knobs})
+    config = config_of({"strategy": "agentic", **options})
     result = await check_claims(
         LATER, [CLAIM], services, config, strategy=strategy_named("agentic")
     )

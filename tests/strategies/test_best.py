@@ -30,8 +30,8 @@ def world_with(first: str, second: str) -> World:
     return world
 
 
-async def check(world: World, **knobs: object) -> FlowResult:
-    config = config_of({"strategy": "best", "max_queries": 2, **knobs})
+async def check(world: World, **options: object) -> FlowResult:
+    config = config_of({"strategy": "best", "max_queries": 2, **options})
     strategy = strategy_named("best")
     result = await check_claims(VIDEO, [CLAIM], world.services(), config, strategy=strategy)
     rows = replace(result, videos=[VIDEO], claims=[CLAIM])

@@ -37,12 +37,12 @@ def world_of(claim: Claim, sides: str = "++-") -> World:
 
 
 async def checked(
-    world: World, claim: Claim, model: Told | None = None, **knobs: object
+    world: World, claim: Claim, model: Told | None = None, **options: object
 ) -> FlowResult:
     services = world.services()
     if model is not None:
         services = replace(services, reasoner=Reasoner.of(LlmReasoner(staged(model))))
-    config = config_of({"strategy": "confidence", **knobs})
+    config = config_of({"strategy": "confidence", **options})
     return await check_claims(
         VIDEO, [claim], services, config, strategy=strategy_named("confidence")
     )

@@ -98,23 +98,23 @@ def test_a_step_that_fails_is_noted_with_the_reason() -> None:
 @pytest.mark.parametrize("name", ["raw_evidence", "confidence"])
 async def test_a_claim_without_a_query_has_a_row_that_says_so(name: StrategyName) -> None:
     prediction = make_claim("By 2050, sea levels will rise by one metre.")
-    for knobs in ({}, {"max_seconds": 0.000_001}):
+    for options in ({}, {"max_seconds": 0.000_001}):
         result = await check_claims(
             VIDEO,
             [prediction],
             World().services(),
-            config_of({"strategy": name, **knobs}),
+            config_of({"strategy": name, **options}),
             strategy=strategy_named(name),
         )
         rows = replace(result, videos=[VIDEO], claims=[prediction])
         assert [each for each in judge(ALL_STAGES, rows) if each.refuses] == []
         assert len(result.queries) == 1
-        if knobs:
+        if options:
             assert result.verdicts[0].status == "incomplete"
             assert result.queries[0].status == "skipped"
 
 
-async def test_a_strategy_adapts_the_knobs_to_the_video() -> None:
+async def test_a_strategy_adapts_the_options_to_the_video() -> None:
     world = small_world()
     strategy: Strategy = replace(
         STANDARD, adapt=lambda config, video: config_of({"exclude_domains": "bees.example"})

@@ -81,14 +81,14 @@ def world_with(pages: int) -> World:
 
 
 async def checked(
-    world: World, model: Told | None = None, **knobs: object
+    world: World, model: Told | None = None, **options: object
 ) -> tuple[FlowResult, list[Step]]:
     services = world.services()
     if model is None:
         world.basis = "embedded"
     else:
         services = replace(services, reasoner=Reasoner.of(LlmReasoner(staged(model))))
-    config = config_of({"strategy": "raw_evidence", "max_results": 6, **knobs})
+    config = config_of({"strategy": "raw_evidence", "max_results": 6, **options})
     result = await check_claims(
         DATED, [CLAIM], services, config, strategy=strategy_named("raw_evidence")
     )

@@ -46,7 +46,7 @@ class Pipeline:
         self,
         video_id: str = DEMO_VIDEO,
         assets: Sequence[str] = METHOD,
-        knobs: FactCheckConfig = FEW_CLAIMS,
+        options: FactCheckConfig = FEW_CLAIMS,
         overrides: dict[str, Any] | None = None,
     ) -> dg.ExecuteInProcessResult:
         self.instance.add_dynamic_partitions("videos", [video_id])
@@ -55,7 +55,7 @@ class Pipeline:
             partition_key=video_id,
             instance=self.instance,
             asset_selection=[dg.AssetKey(name) for name in assets],
-            run_config=run_config_for(knobs, assets),
+            run_config=run_config_for(options, assets),
             raise_on_error=False,
         )
 

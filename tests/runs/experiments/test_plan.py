@@ -109,7 +109,7 @@ def test_variants_have_distinct_names_and_distinct_settings(
     assert len({each.config.model_dump_json() for each in variants}) == len(variants)
 
 
-# --- Knobs --------------------------------------------------------------------------------------
+# --- Options ------------------------------------------------------------------------------------
 
 
 def test_an_experiment_can_set_every_option() -> None:
