@@ -132,7 +132,7 @@ def test_a_recheck_uses_the_options_of_the_last_check() -> None:
     launches = [Launch(each, TICK, 1, "why", False, 0.0) for each in ("v", "w")]
     known: dict[str, dict[str, Any]] = {
         "v": {"strategy": "best", "search": {"web": "miniature"}},
-        "w": {"no_such_knob": 1},
+        "w": {"no_such_option": 1},
     }
     said: list[str] = []
     configs = [

@@ -114,7 +114,7 @@ def test_any_one_asset_alone_reads_its_inputs_and_makes_the_same_rows(checked: C
 
 def test_fewer_claims_in_a_second_run_leave_the_first_as_history(checked: Checked) -> None:
     one = FEW_CLAIMS.model_copy(update={"claims": ClaimsConfig(max_claims=1)})
-    assert checked.materialize(assets=["claims"], knobs=one).success
+    assert checked.materialize(assets=["claims"], options=one).success
     assert len(checked.store.read_current(Claim, DEMO_VIDEO)) == 1
     counted = checked.store.query("SELECT count(DISTINCT run_id) AS runs FROM claims")
     assert counted["runs"].to_list() == [2]
@@ -171,8 +171,10 @@ def test_a_transcript_of_three_hours_is_checked_like_any_other(pipeline: Pipelin
     words = "".join(sentence.format(year=1900 + i % 120, n=i % 15) for i in range(2_200))
     assert len(words.split()) > 30_000
     corpus_with_transcript(pipeline.settings.home_corpora, "marathon", words)
-    knobs = FactCheckConfig(claims=ClaimsConfig(max_claims=2), queries=QueriesConfig(max_queries=1))
-    result = pipeline.materialize("marathon", knobs=knobs)
+    options = FactCheckConfig(
+        claims=ClaimsConfig(max_claims=2), queries=QueriesConfig(max_queries=1)
+    )
+    result = pipeline.materialize("marathon", options=options)
     assert result.success
     verdicts = pipeline.store.read_current(Verdict, "marathon")
     assert [verdict.evidence_status for verdict in verdicts] == ["no_evidence"] * 2
