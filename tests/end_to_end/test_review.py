@@ -149,10 +149,10 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
 
     # A missing claim, or a missing earlier check, is an error.
     claims = store.read_current(Claim, VIDEO)
-    with pytest.raises(dg.Failure, match=r"makes no claim c00 \(only_claims\)"):
+    with pytest.raises(dg.Failure, match=r"has no claim c00 \(only_claims\)"):
         scope_of(store, VIDEO, claims, ALL_STAGES, ["c00"], claims_in_force([]))
     later = claims[0].model_copy(update={"claim_id": "c11", "rank": 3})
-    with pytest.raises(dg.Failure, match="before the whole video was: the claim c11 never was"):
+    with pytest.raises(dg.Failure, match="before the whole video: the claim c11 was never checked"):
         scope_of(store, VIDEO, [*claims, later], ALL_STAGES, [mine], claims_in_force([]))
     with pytest.raises(dg.Failure, match="it has no queries, search_hits"):
         scope_of(store, "another", claims, ALL_STAGES, [mine], claims_in_force([]))
@@ -191,7 +191,7 @@ def test_a_reworded_claim_is_checked_alone_and_survives_a_new_extraction(
     factible("review", VIDEO, "--add-claim", added, "--no-rerun")
     factible("review", VIDEO, other, "--drop", "--reason", "off the subject", "--no-rerun")
 
-    # The next check of the video finds the claims anew, for that, and keeps to all of it.
+    # The next check extracts the claims again because of that, and applies all of it.
     factible(*CHECK)
     assert {row.text for row in store.read_current(Claim, VIDEO)} == {words, added}
     standing = factible_list("review", VIDEO)

@@ -290,22 +290,14 @@ def test_an_unreadable_transcript_fails_only_its_video(
     assert "two.txt" in next(each.failure for each in ran if each.failure)
 
 
-def test_the_date_limit_of_a_corpus_entry_holds_in_an_experiment(
+def test_the_date_limit_and_the_ratings_of_a_corpus_entry_hold_in_an_experiment(
     settings: Settings, machine: Machine
 ) -> None:
     corpus = settings.home_corpora / "small.yaml"
-    limited = corpus.read_text().replace("{id: talk-", "{published_before: 2020-01-31, id: talk-")
-    corpus.write_text(limited)
-    run(experiment_of("experiment: e\nsettings: {max_claims: [1]}\n", settings), settings)
-    assert set(machine.world.before) == {date(2020, 1, 31)}
-
-
-def test_the_option_and_the_corpus_entry_rate_pages_as_in_a_check(
-    settings: Settings, machine: Machine
-) -> None:
-    corpus = settings.home_corpora / "small.yaml"
-    corpus.write_text(corpus.read_text().replace("{id: talk-", "{pages_rating: low, id: talk-"))
+    own = "{published_before: 2020-01-31, pages_rating: low, id: talk-"
+    corpus.write_text(corpus.read_text().replace("{id: talk-", own))
     run(experiment_of("experiment: e\nsettings: {pages_rating: high}\n", settings), settings)
+    assert set(machine.world.before) == {date(2020, 1, 31)}
     told = {(each["listed"].entry.pages_rating, each["pages_rating"]) for each in machine.options}
     assert told == {("low", "high")}
 
@@ -328,7 +320,7 @@ def test_a_missing_service_is_refused_before_any_work(settings: Settings, machin
     assert machine.counts() == {}
 
 
-def test_each_variant_has_its_own_models(
+def test_each_variant_has_its_own_models_and_its_own_budget(
     settings: Settings, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FACTIBLE_MODEL", "gpt-4o")
@@ -336,20 +328,13 @@ def test_each_variant_has_its_own_models(
     text = "experiment: e\nvideos: [talk-one]\nsettings: {model: ['qwen3:8b', 'qwen3:4b']}\n"
     run(experiment_of(text, ours), ours)
     assert machine.models == ["qwen3:8b", "qwen3:4b"]
+    assert machine.opened == [
+        "talk-one in the variant model=qwen3:8b",
+        "talk-one in the variant model=qwen3:4b",
+    ]
     # Another model is another question, even with the same options.
     assert machine.counts()["claims"] == 2
     assert ours.model == "gpt-4o"
-
-
-def test_the_budget_is_that_of_one_variant_on_one_video(
-    settings: Settings, machine: Machine
-) -> None:
-    text = "experiment: e\nvideos: [talk-one]\nsettings: {max_claims: [1, 2]}\n"
-    run(experiment_of(text, settings), settings)
-    assert sorted(machine.opened) == [
-        "talk-one in the variant max_claims=1",
-        "talk-one in the variant max_claims=2",
-    ]
 
 
 def test_jobs_limits_the_videos_at_once(settings: Settings, machine: Machine) -> None:
