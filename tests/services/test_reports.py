@@ -1,4 +1,4 @@
-"""The reports that runs write, whatever starts them."""
+"""The reports that runs write."""
 
 from __future__ import annotations
 
