@@ -91,7 +91,7 @@ def test_the_prompt_answers_takes_lines_survives_mistakes_and_remembers(home: Pa
         terminal.type("as answer;\n")
         assert "over lines" in terminal.until("factible> ")
         terminal.type(".schema model_usage\n")
-        assert "Who serves the model." in terminal.until("factible> ")
+        assert "The provider of the model." in terminal.until("factible> ")
         terminal.type("select nothing_like_it;\n")
         assert "column 8" in terminal.until("factible> ")
         terminal.type("select 'half a question'\n")

@@ -101,7 +101,11 @@ def test_without_a_query_the_views_are_listed_with_their_comments(factible: Run)
 
 def test_schema_prints_the_meaning_of_columns(factible: Run) -> None:
     rows = json.loads(factible("sql", ".schema model_usage", "--json").stdout)
-    assert {"column": "provider", "type": "VARCHAR", "meaning": "Who serves the model."} in rows
+    assert {
+        "column": "provider",
+        "type": "VARCHAR",
+        "meaning": "The provider of the model.",
+    } in rows
 
 
 @pytest.mark.parametrize(
@@ -232,7 +236,7 @@ def test_the_remedy_for_a_damaged_copy_for_readers_helps(factible: Run, home: Pa
     copy = home / "published.duckdb"
     store_sample(home).publish(copy)
     copy.write_bytes(b"not a database" * 1_000)
-    assert "move it away: the next check makes it anew" in factible("sql", "select 1").stderr
+    assert "move it away: the next check makes a new one" in factible("sql", "select 1").stderr
     copy.unlink()
     assert factible("sql", "select 1").exit_code == 0
 
