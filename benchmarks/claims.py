@@ -37,7 +37,7 @@ from factible_assets.reasoners.embedded.claims import selection as engine
 from factible_assets.reasoners.embedded.claims.checkworthiness import CHOSEN, CONSTANT, FITTED
 from factible_assets.reasoners.embedded.claims.sentences import split_sentences
 from factible_assets.reasoners.embedded.embedder import Vectors, minilm
-from factible_assets.records import TranscriptSegment
+from factible_assets.records.tables import TranscriptSegment
 from factible_assets.stages.ports import ClaimDraft
 
 PUBLISHED = "gpt-4o-mini (published, 30 videos): P@5 .813  MAP .870"

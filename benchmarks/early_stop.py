@@ -26,7 +26,8 @@ from typing import Any
 from benchmarks.growth import PAGE, section
 from benchmarks.shared import require
 from factible_assets.config import VerdictsConfig
-from factible_assets.records import Evidence, Stance
+from factible_assets.records.stances import DEFINITE
+from factible_assets.records.tables import Evidence, Stance
 from factible_assets.services.ratings import rating_directory
 from factible_assets.settings import Settings
 from factible_assets.stages.origins import StoryIndex, label_origins
@@ -34,7 +35,6 @@ from factible_assets.stages.ports import RatingDirectory
 from factible_assets.stages.reliability import rate
 from factible_assets.stages.urls import canonical_url, domain_of
 from factible_assets.stages.verdict import agreeing_origins, decide, tally
-from factible_assets.stances import DEFINITE
 
 DRAWS = 50
 _STORIES = StoryIndex({})

@@ -28,7 +28,7 @@ import yaml
 from benchmarks.shared import DATA
 from factible_assets.config import VerdictsConfig
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
-from factible_assets.records import Basis, Evidence, Rating, Stance
+from factible_assets.records.tables import Basis, Evidence, Rating, Stance
 from factible_assets.services.ratings import rating_directory
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.ports import PageExcerpt

@@ -35,7 +35,7 @@ from zlib import crc32
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import load_corpora
-from factible_assets.records import (
+from factible_assets.records.tables import (
     Claim,
     Evidence,
     Maker,

@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-from factible_assets.records import ALL_RECORDS, Evidence, Page, PageText, Record
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import ALL_RECORDS, Evidence, Page, PageText, Record
 from factible_assets.runs.launch import run_video
 from factible_assets.settings import Settings
 from resources.statements import statements

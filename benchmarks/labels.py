@@ -38,7 +38,7 @@ from factible_assets.reasoners.readers.calibration import (
 from factible_assets.reasoners.readers.labels import LabelQuestion, labels_prompt, passages_read
 from factible_assets.reasoners.readers.pairs import shipped_pairs
 from factible_assets.reasoners.readers.passages import select_passages
-from factible_assets.records import Stance
+from factible_assets.records.tables import Stance
 from factible_assets.services.labels import calibration_of, open_label_model, reading_model
 from factible_assets.settings import load_settings
 from factible_assets.stages.origins import SHARED_ERRORS, PageOdds, chance

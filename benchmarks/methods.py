@@ -44,7 +44,7 @@ from factible_assets.evaluation.metrics.stances import (
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.reasoners.readers.lexical import lexical_support
 from factible_assets.reasoners.readers.page import PageReader
-from factible_assets.records import Claim, Query, Stance, Video
+from factible_assets.records.tables import Claim, Query, Stance, Video
 from factible_assets.services.ratings import rating_directory
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ids import claim_id

@@ -25,7 +25,7 @@ from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.embedded.text import content_stems, tokenise
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from factible_assets.stages.ports import QueryDraft
 
 CLAIMS = 5

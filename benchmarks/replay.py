@@ -30,7 +30,7 @@ from pathlib import Path
 from benchmarks.growth import PAGE, section
 from benchmarks.recorded_services import Operation, Talk, World, reading, recorded_services
 from factible_assets.config import EvidenceConfig, FactCheckConfig
-from factible_assets.records import Claim, Verdict
+from factible_assets.records.tables import Claim, Verdict
 from factible_assets.runs.launch import run_video
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.urls import domain_of

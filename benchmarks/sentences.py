@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos
 from factible_assets.reasoners.embedded.claims.sentences import split_sentences
-from factible_assets.records import TranscriptSegment
+from factible_assets.records.tables import TranscriptSegment
 
 _MARKS = re.compile(r"[^\w\s$%'\u2019.,:-]|(?<!\d)[.,:]|[.,:](?!\d)")
 _PUNCTUATED = 2.0  # stops per hundred words

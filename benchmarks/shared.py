@@ -17,7 +17,7 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo, load_corpora
 from factible_assets.evaluation.metrics.stances import Judgement
 from factible_assets.exchange.importing import import_corpus
-from factible_assets.records import Transcript, TranscriptSegment, Video
+from factible_assets.records.tables import Transcript, TranscriptSegment, Video
 from factible_assets.stages.transcript import stored_transcript
 from resources.transcripts.base import TimedText
 from resources.transcripts.file import read_transcript

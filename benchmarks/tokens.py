@@ -38,11 +38,11 @@ from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.evidence import side_of_quote
 from factible_assets.reasoners.llm.shown_page import chosen_sentences, related_quotes
-from factible_assets.records import Claim, Query, Stance
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Claim, Query, Stance
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Arrivals, PageExcerpt
 from factible_assets.stages.quotes import QuoteFinder, whole_sentences
-from factible_assets.stances import STANCES
 from resources.llm.answers import strict_schema
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest
 from tests.reasoners.llm.scripted import staged

@@ -26,7 +26,7 @@ from pydantic import (
     field_validator,
 )
 
-from factible_assets.records import Rating, SourceClass
+from factible_assets.records.tables import Rating, SourceClass
 
 if TYPE_CHECKING:
     StrategyName: TypeAlias = str

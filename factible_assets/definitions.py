@@ -19,7 +19,7 @@ from factible_assets.pipeline.liveness import locking_executor
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.pipeline.schedules import nightly
 from factible_assets.pipeline.warehouse import WarehouseIOManager, WarehouseResource
-from factible_assets.records import METHOD
+from factible_assets.records.tables import METHOD
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
 

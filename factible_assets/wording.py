@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from factible_assets.stances import STANCES, Stance
+from factible_assets.records.stances import STANCES, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of, watch_url
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import jinja2
 
-    from factible_assets import records
+    from factible_assets.records import tables as records
 
 _Row = TypeVar("_Row", "records.Evidence", "records.PriorFactCheck", "records.Query")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")

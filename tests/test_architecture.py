@@ -19,7 +19,7 @@ FORBIDDEN = {
     "factible_assets/report": ("dagster", "duckdb", "httpx", "resources"),
     "factible_assets/exchange": ("dagster", "duckdb", "httpx"),
     "factible_assets/strategies": ("dagster", "duckdb", "httpx", "warehouse"),
-    "factible_assets/records.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
+    "factible_assets/records": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/config.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "resources": ("dagster", "duckdb", "factible_assets", "warehouse"),
     "warehouse": (
@@ -29,22 +29,9 @@ FORBIDDEN = {
         "factible_assets.pipeline.assets",
     ),
 }
-VALUES = re.compile(r"resources\.(\w+\.base|lines|single_flight|promises|statements)")
+VALUES = re.compile(r"resources\.(\w+\.base|files|lines|single_flight|promises|statements)")
 """The parts of resources that send nothing; every folder may import them."""
-ROOT_MODULES = {
-    "__init__",
-    "__main__",
-    "config",
-    "definitions",
-    "errors",
-    "files",
-    "records",
-    "rows",
-    "scales",
-    "settings",
-    "stances",
-    "wording",
-}
+ROOT_MODULES = {"__init__", "__main__", "config", "definitions", "errors", "settings", "wording"}
 SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")
 PRIVATE_NAMES = {"factible_assets/web/dagster_ui.py"}
 

@@ -47,7 +47,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         )
     },
     "A column that no code computes.": {
-        f"{A}records.py": (
+        f"{A}records/tables.py": (
             Put(
                 '    mood: str | None = Field(default=None, description="How it is said.")\n',
                 before='    basis: ClaimBasis\n\n    @model_validator(mode="after")',
@@ -66,7 +66,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         "warehouse/versions.py": (RAISE_THE_VERSION,),
     },
     "An asset.": {
-        f"{A}records.py": (
+        f"{A}records/tables.py": (
             Put(
                 """
                 class Topic(Record, table="topics", order="name"):
@@ -80,7 +80,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 before="class Query(Record,",
             ),
         ),
-        f"{A}rows.py": (
+        f"{A}records/rows.py": (
             Put(
                 "    topics: Sequence[records.Topic] = ()\n",
                 before="    queries: Sequence[records.Query]",
@@ -127,7 +127,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 
                 from collections.abc import Sequence
 
-                from factible_assets.records import Claim, Topic
+                from factible_assets.records.tables import Claim, Topic
 
 
                 def topics_of(claims: Sequence[Claim]) -> list[Topic]:
@@ -148,7 +148,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 
                 from factible_assets.pipeline.assets.common import video_asset
                 from factible_assets.pipeline.checks.integrity import check_integrity
-                from factible_assets.rows import VideoRows
+                from factible_assets.records.rows import VideoRows
                 from factible_assets.stages.topics import topics_of
                 from warehouse.rows import data_version
                 from warehouse.sets import AssetRows
@@ -315,8 +315,8 @@ FOUND = """
     from factible_assets.evaluation.measures import CATALOGUE
     from factible_assets.runs.experiments.plan import experiment_json_schema
     from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA, run_config_for
-    from factible_assets.records import ALL_RECORDS, Topic
-    from factible_assets.rows import VideoRows
+    from factible_assets.records.tables import ALL_RECORDS, Topic
+    from factible_assets.records.rows import VideoRows
     from factible_assets.services.checkup import examine
     from factible_assets.services.search import search_names, search_service
     from factible_assets.settings import Settings

@@ -15,7 +15,7 @@ from factible_assets.pipeline.assets.sources import sources
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA
 from factible_assets.pipeline.resources import CorporaResource
 from factible_assets.pipeline.sensors import corpus_sensor
-from factible_assets.records import ASSET_RECORDS, METHOD
+from factible_assets.records.tables import ASSET_RECORDS, METHOD
 from factible_assets.settings import Settings
 
 SOURCES = {each.key.to_user_string() for each in sources}

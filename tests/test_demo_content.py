@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 import yaml
 
-from factible_assets.records import Rating, SourceClass, Stance
+from factible_assets.records.tables import Rating, SourceClass, Stance
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 WEB = CORPORA / "miniature_web"

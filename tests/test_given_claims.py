@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import load_corpus
 from factible_assets.exchange.importing import import_corpus
-from factible_assets.records import Claim, LlmCall, Transcript, Verdict
+from factible_assets.records.tables import Claim, LlmCall, Transcript, Verdict
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts

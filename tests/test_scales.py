@@ -6,8 +6,7 @@ from typing import get_args
 
 import pytest
 
-from factible_assets.records import Stance, Veracity, Verdict
-from factible_assets.scales import (
+from factible_assets.records.scales import (
     AVERITEC,
     FEVER,
     LEVELS,
@@ -20,7 +19,8 @@ from factible_assets.scales import (
     stance_of_rating,
     veracity_of,
 )
-from factible_assets.stances import STANCES
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Stance, Veracity, Verdict
 
 
 def test_every_stance_has_a_label_and_a_column_of_the_verdict() -> None:

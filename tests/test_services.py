@@ -21,8 +21,8 @@ from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.pipeline.assets.transcripts import listed_video, with_details
 from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.resources import FactCheckServices, RunContext
-from factible_assets.records import Video
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Video
 from factible_assets.runs.experiments.plan import Variant
 from factible_assets.runs.experiments.surroundings import StageKeys, choose
 from factible_assets.runs.reusable import input_tags

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from factible_assets.records import Claim, JudgementRow, LlmCall, Page, ReviewAction, Search
+from factible_assets.records.tables import Claim, JudgementRow, LlmCall, Page, ReviewAction, Search
 from resources.statements import statements
 from warehouse.rows import AnyRecord, Stamp, from_row, to_frame
 from warehouse.sets import insert_records, insert_rows

@@ -22,7 +22,7 @@ from typing import Any
 
 import duckdb
 
-from factible_assets.records import ALL_RECORDS, PageText
+from factible_assets.records.tables import ALL_RECORDS, PageText
 from resources.statements import statements
 from warehouse import errors
 from warehouse.connection import LARGE_FILE_BYTES, FileConnector, trouble_with

@@ -11,7 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from factible_assets.records import Record
+from factible_assets.records.tables import Record
 from warehouse.errors import WarehouseIntegrityError
 
 if TYPE_CHECKING:  # slow to load, and only writers need it

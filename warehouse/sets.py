@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 from pydantic import BaseModel
 
-from factible_assets.records import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
-from factible_assets.rows import Materialization
+from factible_assets.records.rows import Materialization
+from factible_assets.records.tables import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
 from resources.statements import statements
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.rows import Stamp, data_version, to_frame, to_utc

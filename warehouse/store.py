@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import duckdb
 
-from factible_assets import records
-from factible_assets.rows import Materialization, VideoRows
+from factible_assets.records import tables as records
+from factible_assets.records.rows import Materialization, VideoRows
 from resources.statements import statements
 from warehouse import errors
 from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, Connector, FileConnector, file_path

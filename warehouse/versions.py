@@ -22,7 +22,7 @@ from pathlib import Path
 
 import duckdb
 
-from factible_assets.records import ALL_RECORDS
+from factible_assets.records.tables import ALL_RECORDS
 from resources.statements import statements
 from warehouse.errors import NotAWarehouseError, WarehouseTooNewError, WarehouseTooOldError
 from warehouse.lake import create_tables_of_lake, without_comments_on_columns

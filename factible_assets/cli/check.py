@@ -26,12 +26,12 @@ from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
-from factible_assets.files import digest, slug
-from factible_assets.records import Verdict
+from factible_assets.records.tables import Verdict
 from factible_assets.runs.targets import Target, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, counted, dollars, plain, sureness
 from resources.errors import SetupError
+from resources.files import digest, slug
 
 if TYPE_CHECKING:  # --help and completion load no reports
     from factible_assets.runs.result import Checked
@@ -282,7 +282,7 @@ def check_list(
     Example: factible claims check claims.csv -o checked.csv
     """
     from factible_assets.exchange.importing import import_corpus
-    from factible_assets.files import write_whole
+    from resources.files import write_whole
 
     if not file.is_file():
         raise FactibleError(f"There is no file {file}.", "Check the path.")

@@ -20,11 +20,11 @@ from factible_assets.exchange.averitec import write_averitec
 from factible_assets.exchange.claim_review import reviews_of_corpus
 from factible_assets.exchange.fever import write_fever
 from factible_assets.exchange.importing import import_corpus
-from factible_assets.files import digest, slug, write_whole
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import counted, plain
 from resources.archive.store import Archive, ImportReport
+from resources.files import digest, slug, write_whole
 from resources.lines import FileProblem
 from resources.transcripts.youtube_ids import is_on_youtube, is_video_id
 

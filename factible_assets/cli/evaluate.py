@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # --help needs none of these
     from factible_assets.evaluation.figures import Interval
     from factible_assets.evaluation.judging.summary import CriterionFigures
     from factible_assets.evaluation.scoring import Evaluation
-    from factible_assets.records import JudgementRow
+    from factible_assets.records.tables import JudgementRow
     from factible_assets.runs.judge import JudgingPlan, JudgingResult
     from warehouse.store import Warehouse
 

@@ -193,9 +193,9 @@ def compare(
 
     Example: factible experiment compare max-claims --metric recall --metric precision
     """
-    from factible_assets.files import write_whole
     from factible_assets.runs.experiments.page import render_page
     from factible_assets.runs.experiments.runner import scored_again
+    from resources.files import write_whole
 
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)

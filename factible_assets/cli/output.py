@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from factible_assets.errors import FULL_DISK, NO_ROOM, ExitCode, FactibleError, is_full
-from factible_assets.stances import STANCES
+from factible_assets.records.stances import STANCES
 from factible_assets.wording import number, plain, verdict_words
 
 if TYPE_CHECKING:  # help and JSON need no rich
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # help and JSON need no rich
     from rich.table import Table
     from rich.text import Text
 
-    from factible_assets.records import Verdict
+    from factible_assets.records.tables import Verdict
 
 _UNKNOWN = "–"
 

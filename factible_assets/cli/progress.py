@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from factible_assets.cli.output import note, outcome_text, output_mode, stderr
-from factible_assets.records import Claim, Verdict
+from factible_assets.records.tables import Claim, Verdict
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import (
     WAITING,

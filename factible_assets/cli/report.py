@@ -17,10 +17,10 @@ from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import note, output_mode, result
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, is_full
-from factible_assets.files import INDEX, write_whole
 from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted
+from resources.files import INDEX, write_whole
 from resources.statements import statements
 
 if TYPE_CHECKING:  # --help and completion load no reports

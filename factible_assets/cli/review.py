@@ -24,7 +24,7 @@ from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
 from factible_assets.wording import act_words, counted, plain, sureness, verdict_words
 
 if TYPE_CHECKING:  # --help needs none of these
-    from factible_assets.records import ReviewAction, ReviewKind
+    from factible_assets.records.tables import ReviewAction, ReviewKind
     from factible_assets.runs.review import Change, ClaimFile, Reviewed
 
 Given: TypeAlias = str | None

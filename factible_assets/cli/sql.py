@@ -35,11 +35,11 @@ from factible_assets.cli.output import (
 )
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.exchange.tables import csv_of, with_text_keys
-from factible_assets.files import write_whole
+from factible_assets.records.stances import STANCES
 from factible_assets.runs.targets import open_store
 from factible_assets.settings import load_settings
-from factible_assets.stances import STANCES
 from factible_assets.wording import STANCE_WORDS, counted, plain
+from resources.files import write_whole
 from resources.statements import statements
 from warehouse.store import Warehouse
 

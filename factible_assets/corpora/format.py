@@ -11,7 +11,7 @@ from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, m
 
 from factible_assets.config import Day, SearchConfig, Web
 from factible_assets.errors import FactibleError
-from factible_assets.records import Count, Criterion, Rating, Score, Seconds, Stance
+from factible_assets.records.tables import Count, Criterion, Rating, Score, Seconds, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
 
 _VIDEO_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, PublishedClaimEntry, VideoEntry
-from factible_assets.records import Video
+from factible_assets.records.tables import Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from resources.lines import EntryReader, FileProblem, Place, PlacedError, read_document, shown

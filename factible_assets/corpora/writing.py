@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora, load_corpus
 from factible_assets.errors import ExitCode
-from factible_assets.files import copy_whole, write_whole
+from resources.files import copy_whole, write_whole
 from resources.lines import MAX_BYTES, PlacedError, parse_document, problem_words
 from resources.transcripts.youtube_ids import (
     NotAVideoLinkError,

@@ -12,8 +12,8 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from factible_assets.records import METHOD
-from factible_assets.stances import STANCES
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import METHOD
 
 if TYPE_CHECKING:  # bars need no metrics
     from factible_assets.evaluation.scoring import Evaluation

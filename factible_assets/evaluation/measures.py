@@ -24,7 +24,7 @@ from factible_assets.evaluation.metrics import claims, evidence, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.stances import Judgement
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.records import METHOD, Answered, Rating, SourceClass
+from factible_assets.records.tables import METHOD, Answered, Rating, SourceClass
 
 Family = Literal["claims", "stances", "evidence", "operations"]
 Better = Literal["higher", "lower"]

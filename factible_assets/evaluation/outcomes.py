@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
 
 UNLISTED: Final = "unlisted"
 """The corpus of videos without a corpus."""

@@ -14,7 +14,7 @@ from factible_assets.evaluation.metrics import claims, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo, SystemClaim
 from factible_assets.evaluation.metrics.stances import Confusion, Judgement, ReliabilityBin
 from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_corpus, load_outcomes
-from factible_assets.scales import level_of, veracity_of
+from factible_assets.records.scales import level_of, veracity_of
 
 if TYPE_CHECKING:
     from factible_assets.evaluation.matching import ClaimMatcher, MatchingRule

@@ -24,9 +24,9 @@ from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claim_review import DISCLAIMER, SOFTWARE, Export, exported
 from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import Loose, items_of_list, validated
-from factible_assets.records import Claim, ReviewAction, Verdict
+from factible_assets.records.scales import AVERITEC, label_of, stance_of
+from factible_assets.records.tables import Claim, ReviewAction, Verdict
 from factible_assets.report.data import ReportData, source_links
-from factible_assets.scales import AVERITEC, label_of, stance_of
 from factible_assets.wording import moment_url
 from resources.lines import PlacedError
 

@@ -31,12 +31,12 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import whole
-from factible_assets.files import report_name
-from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict
+from factible_assets.records.scales import stance_of_rating
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Basis, Claim, ReviewAction, Stance, Verdict
 from factible_assets.report.data import ReportData, source_links
-from factible_assets.scales import stance_of_rating
-from factible_assets.stances import STANCES
 from factible_assets.wording import STANCE_WORDS, moment_url, sureness, verdict_words
+from resources.files import report_name
 from resources.lines import FileProblem, Place, PlacedError, shown
 
 _CONTAINERS: Final = (

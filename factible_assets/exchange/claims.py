@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
-from factible_assets.scales import stance_of_any
+from factible_assets.records.scales import stance_of_any
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
 from resources.lines import FileProblem, PlacedError

@@ -22,9 +22,9 @@ from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import Stated, StatedClaim
 from factible_assets.exchange.json_items import Loose, items_of_lines, validated
-from factible_assets.records import Stance
-from factible_assets.scales import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
-from factible_assets.stances import SIDES
+from factible_assets.records.scales import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
+from factible_assets.records.stances import SIDES
+from factible_assets.records.tables import Stance
 from resources.lines import FileProblem
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,14}")

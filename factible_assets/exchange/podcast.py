@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import load_corpus
 from factible_assets.corpora.writing import add_video, write_corpus
-from factible_assets.files import digest, slug
+from resources.files import digest, slug
 from resources.transcripts.podcast import Episode, Feed
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
 

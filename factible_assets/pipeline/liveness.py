@@ -28,7 +28,7 @@ from filelock import FileLock, Timeout
 
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
-from factible_assets.records import ASSET_RECORDS
+from factible_assets.records.tables import ASSET_RECORDS
 from factible_assets.settings import load_settings
 
 RUN_LOCKS = "run_locks"

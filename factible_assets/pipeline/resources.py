@@ -21,7 +21,7 @@ from pydantic import Field
 from factible_assets.config import Reasoners
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora
 from factible_assets.pipeline.liveness import CANCELLATIONS
-from factible_assets.records import Rating
+from factible_assets.records.tables import Rating
 from factible_assets.services import reasoning
 from factible_assets.services.ratings import CollectionRatings, rating_directory
 from factible_assets.settings import Settings, SettingsError, load_settings
@@ -190,8 +190,8 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         Blocks for about 0.3 s. Never raises: an error becomes metadata and a warning in the log.
         """
         # Templates load slowly.
-        from factible_assets.files import INDEX, report_name
         from factible_assets.report.writing import publish_report
+        from resources.files import INDEX, report_name
 
         folder = Path(self.folder)
         path: Path | None = folder / report_name(video_id)

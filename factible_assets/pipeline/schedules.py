@@ -27,8 +27,8 @@ from factible_assets.pipeline.liveness import end_dead_runs
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.resources import FactCheckServices
 from factible_assets.pipeline.run_records import delete_runs, failures_of_run, options_of_run
-from factible_assets.records import Video
-from factible_assets.rows import VerdictChange
+from factible_assets.records.rows import VerdictChange
+from factible_assets.records.tables import Video
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.wording import counted
 from resources.cache.store import DiskCache

@@ -28,7 +28,7 @@ from factible_assets.pipeline.liveness import end_dead_runs
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
 from factible_assets.pipeline.schedules import in_flight, run_tags
-from factible_assets.records import METHOD
+from factible_assets.records.tables import METHOD
 from factible_assets.settings import Settings
 from factible_assets.wording import cell
 from resources.transcripts.base import TranscriptError

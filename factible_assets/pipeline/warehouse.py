@@ -19,7 +19,7 @@ import duckdb
 from dagster import ConfigurableIOManager, InputContext, OutputContext
 from dagster_duckdb import DuckDBResource
 
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
 from warehouse.connection import FileConnector, file_path
 from warehouse.errors import WarehouseError
 from warehouse.lake import SCHEME, Lake

@@ -9,9 +9,9 @@ from datetime import datetime
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
-from factible_assets.records import Claim, Evidence, ReviewAction, Verdict
+from factible_assets.records.rows import Materialization, VerdictChange, VideoRows
+from factible_assets.records.tables import Claim, Evidence, ReviewAction, Verdict
 from factible_assets.report.decisions import apply_decisions
-from factible_assets.rows import Materialization, VerdictChange, VideoRows
 from factible_assets.stages.reviews import by_claim, latest
 from resources.statements import statements
 from warehouse.bookkeeping import read_actions

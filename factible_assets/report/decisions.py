@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from factible_assets import records
 from factible_assets.config import FactCheckConfig
-from factible_assets.rows import VideoRows
+from factible_assets.records import tables as records
+from factible_assets.records.rows import VideoRows
 from factible_assets.stages import reviews
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.verdict import CaseFile, conclude, form_opinion

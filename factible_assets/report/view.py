@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from factible_assets import records, wording
+from factible_assets import wording
+from factible_assets.records import tables as records
+from factible_assets.records.rows import VerdictChange
 from factible_assets.report.data import FailedRecheck, ReportData, quote_url, source_links
-from factible_assets.rows import VerdictChange
 from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.reviews import by_claim, latest

@@ -16,11 +16,11 @@ from itertools import accumulate, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from factible_assets.files import INDEX, report_name, write_whole
 from factible_assets.report.data import SQL, ReportData, read_report_data
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.report.view import ID, count_outcomes
 from factible_assets.wording import GLYPHS, OUTCOME_WORDS, clock, day, outcome_words
+from resources.files import INDEX, report_name, write_whole
 from warehouse.store import Warehouse
 
 _VIDEOS_PER_SNAPSHOT = 10

@@ -14,13 +14,13 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError, code_of
 from factible_assets.pipeline import schedules
 from factible_assets.pipeline.run_records import options_of_run
-from factible_assets.records import Claim
+from factible_assets.records.scales import veracity_of
+from factible_assets.records.tables import Claim
 from factible_assets.report.data import ReportData
 from factible_assets.runs.check import Say
 from factible_assets.runs.launch import Watch, open_instance, run_video
 from factible_assets.runs.result import Checked, stored_result
 from factible_assets.runs.reusable import find_reusable, input_tags
-from factible_assets.scales import veracity_of
 from factible_assets.settings import Settings
 from warehouse.rechecks import PlannedVideo, forget_launch, read_plan, remember_launch
 from warehouse.store import Warehouse

@@ -17,7 +17,6 @@ import duckdb
 from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora, yaml_files
 from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.files import INDEX, file_stem, report_name, write_whole
 from factible_assets.pipeline import run_records
 from factible_assets.pipeline.liveness import video_lock
 from factible_assets.pipeline.schedules import in_flight
@@ -29,6 +28,7 @@ from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import plain
 from resources.archive.store import Archive
 from resources.cache.store import DiskCache
+from resources.files import INDEX, file_stem, report_name, write_whole
 from resources.llm.prompt import PromptFolder
 from resources.statements import statements
 from warehouse.erasure import Erasure, erase_video

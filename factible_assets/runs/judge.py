@@ -26,7 +26,7 @@ from factible_assets.evaluation.judging.judge import (
     subjects_of,
 )
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
-from factible_assets.records import JudgementRow
+from factible_assets.records.tables import JudgementRow
 from factible_assets.services import reasoning
 from factible_assets.settings import Settings
 from resources.cache.answers import CachingModel

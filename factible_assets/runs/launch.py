@@ -30,7 +30,6 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError, code_of
-from factible_assets.files import write_whole
 from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.liveness import (
     CANCELLATIONS,
@@ -41,7 +40,7 @@ from factible_assets.pipeline.liveness import (
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.resources import ReportsResource
 from factible_assets.pipeline.run_records import failures_of_run
-from factible_assets.records import METHOD, Claim
+from factible_assets.records.tables import METHOD, Claim
 from factible_assets.runs.result import Checked, stored_data, stored_result
 from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
 from factible_assets.services.reasoning import BUDGETS, fitting_strategy
@@ -49,6 +48,7 @@ from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, dollars, web_address
 from resources.errors import SetupError
+from resources.files import write_whole
 from resources.llm.limits import Budget
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from factible_assets.errors import ExitCode, code_of
+from factible_assets.records.rows import VerdictChange
 from factible_assets.report.data import ReportData, read_report_data
 from factible_assets.report.writing import publish_data, read_index_data
-from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings
 from resources.statements import statements
 from warehouse.errors import WarehouseError

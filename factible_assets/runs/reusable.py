@@ -22,9 +22,9 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.pipeline.assets import claims as claims_asset
 from factible_assets.pipeline.assets import transcripts as transcripts_asset
-from factible_assets.records import Claim, ReviewAction
+from factible_assets.records.rows import Materialization
+from factible_assets.records.tables import Claim, ReviewAction
 from factible_assets.report.data import ReportData
-from factible_assets.rows import Materialization
 from factible_assets.services.reasoning import choose_reasoners, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims

@@ -17,15 +17,16 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from factible_assets import records
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.rows import VideoRows
+from factible_assets.records import tables as records
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.scales import AVERITEC, FEVER, VERACITY, stance_of
+from factible_assets.records.stances import STANCES
 from factible_assets.runs.result import Checked, stored_result
 from factible_assets.runs.targets import unchecked
-from factible_assets.scales import AVERITEC, FEVER, VERACITY, stance_of
 from factible_assets.settings import Settings
 from factible_assets.stages import reviews
 from factible_assets.stages.claims import corrected_claims
@@ -33,7 +34,6 @@ from factible_assets.stages.ids import claim_id, query_id, review_action_id
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
-from factible_assets.stances import STANCES
 from factible_assets.wording import STANCE_WORDS, plain
 from resources.statements import statements
 from warehouse.bookkeeping import known_claims, read_actions

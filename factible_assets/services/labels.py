@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from factible_assets.files import slug, write_whole
 from factible_assets.settings import Settings
 from resources.errors import SetupError
+from resources.files import slug, write_whole
 from resources.models.base import known_models, model_path, read_receipt
 
 if TYPE_CHECKING:  # clients and arrays load slowly

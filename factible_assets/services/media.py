@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from factible_assets.records import Video
+from factible_assets.records.tables import Video
 from factible_assets.settings import Endpoint, Settings
 from factible_assets.stages.media import MediaServices, Picture, frame_moments
 from factible_assets.stages.ports import Fetcher

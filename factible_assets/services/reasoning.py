@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from factible_assets.config import Reasoners, StrategyName
 from factible_assets.reasoners.llm.conversation import StageModel
-from factible_assets.records import Basis, Maker
+from factible_assets.records.tables import Basis, Maker
 from factible_assets.services.labels import reading_model
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import Strategy, StrategyError

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from factible_assets.records import Evidence, Stance
+from factible_assets.records.stances import SIDES, STANCES
+from factible_assets.records.tables import Evidence, Stance
 from factible_assets.stages.verdict import by_stance, weight
-from factible_assets.stances import SIDES, STANCES
 from factible_assets.wording import counted, publisher, source_words
 
 _HEARD_CHARACTERS = 400

@@ -9,9 +9,9 @@ from functools import partial
 from itertools import count
 from typing import TypeAlias, TypeVar
 
-from factible_assets import records
 from factible_assets.config import FactCheckConfig, QueriesConfig
-from factible_assets.rows import VideoRows
+from factible_assets.records import tables as records
+from factible_assets.records.rows import VideoRows
 from factible_assets.stages import ports, reviews, verdict
 from factible_assets.stages.evidence import (
     PageLibrary,

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from factible_assets.config import ClaimsConfig
-from factible_assets.records import Claim, ClaimBasis, ReviewAction, Transcript, TranscriptSegment
+from factible_assets.records.tables import (
+    Claim,
+    ClaimBasis,
+    ReviewAction,
+    Transcript,
+    TranscriptSegment,
+)
 from factible_assets.stages.ids import claim_id, normalise_text
 from factible_assets.stages.localisation import Localiser, TextMatch, similarity
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, clamped

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime
 from functools import partial
 
-from factible_assets import records
+from factible_assets.records import tables as records
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
 from factible_assets.stages.ports import EvidenceDraft, Fetcher, PageExcerpt, clamped
 from factible_assets.stages.quotes import check_words

@@ -11,9 +11,9 @@ from operator import attrgetter
 from time import perf_counter
 from typing import Any, TypeVar, get_args
 
-from factible_assets import records
 from factible_assets.config import ClaimsConfig, FactCheckConfig
-from factible_assets.rows import VideoRows
+from factible_assets.records import tables as records
+from factible_assets.records.rows import VideoRows
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import PageLibrary

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import Claim, Query, Record, Verdict
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Claim, Query, Record, Verdict
 from factible_assets.stages import ids
 from factible_assets.stages.search import identity_of, is_reupload, is_the_video
 from factible_assets.stages.transcript import Clock
 from factible_assets.stages.urls import domain_of, published_at
-from factible_assets.stances import STANCES
 
 _ROUNDING = 1e-6
 _SLACK_SECONDS = 10.0

@@ -15,7 +15,7 @@ from datetime import date
 from typing import get_args
 
 import resources.images.base as images
-from factible_assets.records import Claim, MatchKind, MediaFinding, Video
+from factible_assets.records.tables import Claim, MatchKind, MediaFinding, Video
 from factible_assets.stages.ids import finding_id
 from factible_assets.stages.ports import Fetcher
 from factible_assets.stages.prior_fact_checks import content_words

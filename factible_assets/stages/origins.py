@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from factible_assets.records import Evidence
+from factible_assets.records.tables import Evidence
 
 SHINGLE_WORDS = 8
 SHARED_STORY = 0.5

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from factible_assets import records
+from factible_assets.records import tables as records
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
 from resources.ratings.base import DomainAge, ListedRating

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import Claim, PriorFactCheck, Status, Video
+from factible_assets.records.tables import Claim, PriorFactCheck, Status, Video
 from factible_assets.stages.ids import normalise_text, prior_fact_check_id
 from factible_assets.stages.search import identity_of, is_the_video, unwanted
 from factible_assets.stages.transcript import storable

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Literal, get_args
 
 from factible_assets.config import BudgetConfig
-from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind, Verdict
+from factible_assets.records.tables import Claim, LlmCall, Query, Status, Step, StepKind, Verdict
 from factible_assets.stages import ports
 from factible_assets.wording import claims_words, clock, verdict_words
 

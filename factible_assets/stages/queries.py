@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from factible_assets.config import QueriesConfig
-from factible_assets.records import Claim, Maker, Query, QueryBasis, QueryType
+from factible_assets.records.tables import Claim, Maker, Query, QueryBasis, QueryType
 from factible_assets.stages.ids import normalise_text, query_id
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.transcript import storable

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from factible_assets.records.stances import SIDES
 from factible_assets.stages.ports import EvidenceDraft, WithCalls, clamped
-from factible_assets.stances import SIDES
 
 QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
 """Words in quotation marks."""

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from factible_assets.records import Rating, ReliabilityRating, SourceClass
+from factible_assets.records.tables import Rating, ReliabilityRating, SourceClass
 from factible_assets.stages import urls
 from factible_assets.stages.ports import DomainAges, RatingDirectory
 from resources.ratings.base import DomainAge, ListedRating

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import get_args
 from urllib.parse import urlsplit
 
-from factible_assets import records
+from factible_assets.records import tables as records
 from factible_assets.stages.ids import claim_id, query_id
 from factible_assets.stages.queries import query_row
 from factible_assets.stages.reliability import LISTED_SCORES

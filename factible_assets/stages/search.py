@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 
 from rapidfuzz import fuzz, utils
 
-from factible_assets import records
 from factible_assets.config import SearchConfig
+from factible_assets.records import tables as records
 from factible_assets.stages import urls
 from factible_assets.stages.ids import hit_id
 from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_answered, as_cited

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from factible_assets.records import Transcript, TranscriptSegment
+from factible_assets.records.tables import Transcript, TranscriptSegment
 from factible_assets.stages.ids import content_hash
 from resources.transcripts.base import TimedText
 

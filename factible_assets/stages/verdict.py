@@ -22,13 +22,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Literal
 
-from factible_assets import records
 from factible_assets.config import VerdictsConfig
+from factible_assets.records import tables as records
+from factible_assets.records.stances import DEFINITE, SIDES, STANCES
 from factible_assets.stages import ports
 from factible_assets.stages.origins import PageOdds, StoryIndex, chance, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.stages.wording_guard import speaks_for
-from factible_assets.stances import DEFINITE, SIDES, STANCES
 from factible_assets.wording import counted as numbered
 
 UNIT = 1_000_000

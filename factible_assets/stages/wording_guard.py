@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from factible_assets.records import Stance
+from factible_assets.records.tables import Stance
 
 Side = Literal["for", "against", "not for", "not against", "both", "open"]
 

@@ -19,8 +19,9 @@ from functools import partial
 
 from factible_assets.reasoners.llm import investigation
 from factible_assets.reasoners.llm.engine import asking
-from factible_assets.records import Evidence, StepKind
-from factible_assets.scales import UNPROVEN, stance_of
+from factible_assets.records.scales import UNPROVEN, stance_of
+from factible_assets.records.stances import DEFINITE
+from factible_assets.records.tables import Evidence, StepKind
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -28,7 +29,6 @@ from factible_assets.stages.progress import StepResult
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.verdict import CaseFile, conclude, confidence_of, decided_by
-from factible_assets.stances import DEFINITE
 
 BATCH = 3
 """New sources that start a temporary reasoning (section IV-C, step 3)."""

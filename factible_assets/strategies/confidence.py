@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.investigation import judge_three_way
-from factible_assets.records import Evidence, Verdict
-from factible_assets.scales import THREE_WAY, stance_of
+from factible_assets.records.scales import THREE_WAY, stance_of
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Evidence, Verdict
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -19,7 +20,6 @@ from factible_assets.stages.progress import StepResult
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
-from factible_assets.stances import STANCES
 from factible_assets.strategies import calculus
 from factible_assets.strategies.calculus import PREDICTION, SEARCH, ScoredSource, claim_class
 

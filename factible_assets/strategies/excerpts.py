@@ -25,7 +25,7 @@ from factible_assets.reasoners.embedded.text import (
 from factible_assets.reasoners.llm.plain_text import asks_of_the_video
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
-from factible_assets.records import Answered
+from factible_assets.records.tables import Answered
 from factible_assets.stages.quotes import QuoteFinder
 
 # --- Questions (sections 3.1, 6.2, 6.3) ---------------------------------------------------------

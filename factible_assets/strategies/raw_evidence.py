@@ -17,8 +17,8 @@ from factible_assets.reasoners.llm.answers import VeracityAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
 from factible_assets.reasoners.llm.investigation import ask_questions, judge_veracity, summarise
 from factible_assets.reasoners.llm.verdict import CARRIERS
-from factible_assets.records import Answered, Evidence, Query, Stance, Video
-from factible_assets.scales import VERACITY, veracity_of
+from factible_assets.records.scales import VERACITY, veracity_of
+from factible_assets.records.tables import Answered, Evidence, Query, Stance, Video
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy

@@ -17,8 +17,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
-from factible_assets.records import Basis, Claim, Rating, ReviewAction, Stance, Status, Verdict
-from factible_assets.rows import VerdictChange
+from factible_assets.records.rows import VerdictChange
+from factible_assets.records.tables import (
+    Basis,
+    Claim,
+    Rating,
+    ReviewAction,
+    Stance,
+    Status,
+    Verdict,
+)
 from resources.lines import problem_words
 
 MOST_CLAIMS = 20

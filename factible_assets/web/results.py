@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 
+from factible_assets.records.rows import VerdictChange
 from factible_assets.report.data import ReportData, read_report_data, source_links
-from factible_assets.rows import VerdictChange
 from factible_assets.settings import Settings
 from factible_assets.web import models
 from resources.lines import shown

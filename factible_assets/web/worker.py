@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from factible_assets.errors import NO_ROOM, ExitCode, FactibleError, is_full, leave
-from factible_assets.records import Claim, Transcript, Verdict
+from factible_assets.records.tables import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
 from factible_assets.web import models

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from factible_assets.records import PageText, Record
+from factible_assets.records.tables import PageText, Record
 from factible_assets.stages import ids
 from tests.report import samples
 from tests.warehouse.samples import write_asset

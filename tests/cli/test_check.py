@@ -13,13 +13,13 @@ from factible_assets.config import FactCheckConfig, run_options
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.files import file_stem, slug, write_whole
 from factible_assets.runs.result import stored_result
 from factible_assets.runs.targets import Target, enlist, resolve
 from factible_assets.services.reasoning import Choices
 from factible_assets.services.search import default_remarks
 from factible_assets.settings import Settings
 from factible_assets.wording import balance_words
+from resources.files import file_stem, slug, write_whole
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.cli.test_corpus import VTT, talk

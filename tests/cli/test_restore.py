@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from factible_assets.records import Verdict
+from factible_assets.records.tables import Verdict
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.warehouse.older import SCHEMA_31

@@ -12,7 +12,7 @@ import pytest
 from factible_assets.cli import review as module
 from factible_assets.cli.progress import watching
 from factible_assets.errors import FactibleError
-from factible_assets.records import ReviewKind, Verdict
+from factible_assets.records.tables import ReviewKind, Verdict
 from factible_assets.runs.review import (
     Change,
     ClaimFile,

@@ -12,7 +12,7 @@ from typing import Any
 from factible_assets.config import FactCheckConfig
 from factible_assets.pipeline.assets.claim_checks import asset_rows
 from factible_assets.pipeline.schedules import RECHECK_ASSETS, RENEWED
-from factible_assets.records import Claim, LlmCall, Query, Stance, Video
+from factible_assets.records.tables import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import QueryDraft, Reasoner, Services, WithCalls

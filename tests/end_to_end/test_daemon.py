@@ -16,7 +16,7 @@ from dagster._core.scheduler.instigation import TickStatus
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.pipeline.schedules import LAUNCHED_BY, SCHEDULE
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from factible_assets.runs.launch import open_instance, prepare_instance, run_video
 from factible_assets.settings import load_settings
 from tests.patience import eventually

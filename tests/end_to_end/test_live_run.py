@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from factible_assets.records import Evidence, LlmCall, PriorFactCheck, Video
+from factible_assets.records.tables import Evidence, LlmCall, PriorFactCheck, Video
 from tests.end_to_end.loopback import (
     BOOTSTRAP,
     CHAT,

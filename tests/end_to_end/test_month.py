@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from factible_assets.pipeline.schedules import RECHECK_ASSETS, RENEWED
-from factible_assets.records import Verdict
+from factible_assets.records.tables import Verdict
 from factible_assets.stages.progress import ALL_STAGES
 from tests.end_to_end.month import (
     BUSY,

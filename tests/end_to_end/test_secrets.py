@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from factible_assets.records import Evidence, LlmCall, PriorFactCheck, Search
+from factible_assets.records.tables import Evidence, LlmCall, PriorFactCheck, Search
 from tests.end_to_end.loopback import (
     CHAT,
     CLAIMS,

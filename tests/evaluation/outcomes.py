@@ -8,7 +8,8 @@ from typing import Any
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.records import (
+from factible_assets.records.rows import Materialization
+from factible_assets.records.tables import (
     METHOD,
     Claim,
     Evidence,
@@ -18,7 +19,6 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
-from factible_assets.rows import Materialization
 from factible_assets.stages import ids
 from tests.warehouse import samples
 

@@ -9,7 +9,7 @@ from lxml import etree
 
 from factible_assets.evaluation.charts import bars, counted, curves, inline_charts
 from factible_assets.evaluation.scoring import score
-from factible_assets.records import METHOD
+from factible_assets.records.tables import METHOD
 from tests.evaluation.outcomes import call, outcome
 from tests.evaluation.test_scoring import CHEESE, MATCHER, MOON, two_videos
 

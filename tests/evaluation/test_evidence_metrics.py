@@ -13,8 +13,8 @@ from factible_assets.evaluation.metrics.evidence import (
     sources_per_query,
 )
 from factible_assets.pipeline.checks.readings import check_contradictions
-from factible_assets.records import Claim, Evidence, PageText, Query
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Claim, Evidence, PageText, Query
 from tests.warehouse import samples
 
 TEXT = "The Earth goes around the Sun in a year."

@@ -19,7 +19,7 @@ from factible_assets.evaluation.metrics.stances import (
     majority_class,
     reliability_diagram,
 )
-from factible_assets.stances import STANCES
+from factible_assets.records.stances import STANCES
 
 
 def judged(

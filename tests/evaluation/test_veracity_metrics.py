@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from factible_assets.evaluation.metrics.stances import Judgement, level_error, soft_accuracy
-from factible_assets.scales import level_of
+from factible_assets.records.scales import level_of
 
 
 def test_one_level_off_is_right_for_the_soft_accuracy_and_one_for_the_error() -> None:

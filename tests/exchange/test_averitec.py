@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.exchange.averitec import day_of, day_words, read_averitec, write_averitec
 from factible_assets.exchange.claims import corpus_of_claims
-from factible_assets.scales import AVERITEC
+from factible_assets.records.scales import AVERITEC
 from tests.exchange.entries import (
     DAYS,
     MAYBE,

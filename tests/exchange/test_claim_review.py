@@ -16,10 +16,10 @@ from factible_assets.exchange.claim_review import (
     reviews_of_corpus,
     reviews_of_results,
 )
-from factible_assets.files import report_name
-from factible_assets.records import Stance
+from factible_assets.records.scales import AVERITEC, FEVER, THREE_WAY, UNPROVEN, stance_of_rating
+from factible_assets.records.tables import Stance
 from factible_assets.report.data import FailedRecheck, ReportData
-from factible_assets.scales import AVERITEC, FEVER, THREE_WAY, UNPROVEN, stance_of_rating
+from resources.files import report_name
 from tests.exchange.entries import DAYS, STANCES, TRIMMED, URLS, Read, claims_of, stored
 from tests.report import samples
 

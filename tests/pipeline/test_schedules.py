@@ -30,7 +30,7 @@ from factible_assets.pipeline.schedules import (
     run_requests,
     send,
 )
-from factible_assets.rows import VerdictChange
+from factible_assets.records.rows import VerdictChange
 from factible_assets.runs.launch import open_instance, run_video
 from factible_assets.settings import Settings, SettingsError, load_settings
 from tests.pipeline.assets.conftest import DEMO_VIDEO

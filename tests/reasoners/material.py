@@ -5,7 +5,15 @@ from __future__ import annotations
 from datetime import date
 
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
-from factible_assets.records import Claim, Evidence, Query, Stance, Transcript, Verdict, Video
+from factible_assets.records.tables import (
+    Claim,
+    Evidence,
+    Query,
+    Stance,
+    Transcript,
+    Verdict,
+    Video,
+)
 from factible_assets.stages.ports import PageExcerpt, Vote
 from tests.reasoners.llm.scripted import Script, ScriptedModel, staged
 from tests.stages.words import from_text

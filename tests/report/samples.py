@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from factible_assets.records import (
+from factible_assets.records.rows import Materialization, VerdictChange
+from factible_assets.records.tables import (
     Claim,
     Evidence,
     LlmCall,
@@ -27,7 +28,6 @@ from factible_assets.records import (
 )
 from factible_assets.report.data import ReportData
 from factible_assets.report.writing import Index
-from factible_assets.rows import Materialization, VerdictChange
 from factible_assets.stages import ids
 
 VIDEO_ID = "dQw4w9WgXcQ"

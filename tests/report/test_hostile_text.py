@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.files import report_name
-from factible_assets.records import PageText, Transcript
+from factible_assets.records.tables import PageText, Transcript
 from factible_assets.report.data import ReportData, safe_url
 from factible_assets.report.writing import Index, render_index
 from factible_assets.stages import ids
+from resources.files import report_name
 from tests.report import samples
 from tests.report.page import Page
 

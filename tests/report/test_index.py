@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from factible_assets.files import INDEX, report_name
 from factible_assets.report.writing import (
     filter_choices,
     publish_all,
@@ -21,6 +20,7 @@ from factible_assets.report.writing import (
     render_index,
     write_index,
 )
+from resources.files import INDEX, report_name
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
 from tests.report.page import Page

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.records.rows import VideoRows
 from factible_assets.report.data import quote_url, safe_url, source_links
-from factible_assets.rows import VideoRows
 from factible_assets.wording import youtube_id
 from tests.report import samples
 

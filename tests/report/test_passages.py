@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.records import Claim, TranscriptSegment
+from factible_assets.records.tables import Claim, TranscriptSegment
 from factible_assets.report.view import (
     WHOLE_CHARACTERS,
     quote_place,

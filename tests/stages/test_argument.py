@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.config import VerdictsConfig
-from factible_assets.records import Basis, Evidence, Stance
+from factible_assets.records.tables import Basis, Evidence, Stance
 from factible_assets.stages.argument import argue
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.verdict import decide, tally

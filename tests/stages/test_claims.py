@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from factible_assets.config import ClaimsConfig
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from tests.stages.test_transcript import Said

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import pytest
 
 from factible_assets.config import EvidenceConfig, FactCheckConfig, SearchConfig, VerdictsConfig
-from factible_assets.records import Claim
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Claim
 from factible_assets.stages import flow
 from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, SearchConfig
-from factible_assets.records import ASSET_RECORDS, MediaFinding
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import ASSET_RECORDS, MediaFinding
 from factible_assets.stages import ids
 from factible_assets.stages.flow import check_claims, extract_claims
 from factible_assets.stages.integrity import judge, rules_of

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 from PIL import Image
 
-from factible_assets.records import Claim, MediaFinding, Video
+from factible_assets.records.tables import Claim, MediaFinding, Video
 from factible_assets.stages.media import MediaServices, Picture, examine, frame_moments
 from resources.images.base import ImageAnswer, ImageMatch, NoPictureError
 from resources.images.inspect import inspect

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig, SearchConfig
-from factible_assets.records import Claim, PriorFactCheck, Verdict
+from factible_assets.records.tables import Claim, PriorFactCheck, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import Observer, QueryDraft
 from factible_assets.stages.prior_fact_checks import LEAST_SIMILARITY, look_up, question, similarity

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.config import QueriesConfig
-from factible_assets.records import Query
+from factible_assets.records.tables import Query
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.queries import build_queries, query_row, time_words
 from tests.stages.world import make_claim

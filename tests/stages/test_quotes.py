@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.records import Stance
+from factible_assets.records.tables import Stance
 from factible_assets.stages.ports import EvidenceDraft, WithCalls
 from factible_assets.stages.quotes import (
     QuoteFinder,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.records import Rating, ReliabilityRating, SearchHit
+from factible_assets.records.tables import Rating, ReliabilityRating, SearchHit
 from factible_assets.stages.reliability import (
     LISTED_SCORES,
     RATING_ORDER,

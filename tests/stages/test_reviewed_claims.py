@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
-from factible_assets.records import Claim, ReviewAction, Transcript, TranscriptSegment
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Claim, ReviewAction, Transcript, TranscriptSegment
 from factible_assets.stages.claims import build_claims, corrected_claims
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id, content_hash, query_id

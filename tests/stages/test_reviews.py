@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig, SearchConfig
-from factible_assets.records import Query, ReviewAction
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Query, ReviewAction
 from factible_assets.stages.flow import check_claims, with_others
 from factible_assets.stages.ids import query_id
 from factible_assets.stages.integrity import judge

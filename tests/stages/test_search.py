@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from factible_assets.config import QueriesConfig, SearchConfig
-from factible_assets.records import Page, Query, Rating, ReliabilityRating, Search, SearchHit, Video
+from factible_assets.records.tables import (
+    Page,
+    Query,
+    Rating,
+    ReliabilityRating,
+    Search,
+    SearchHit,
+    Video,
+)
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reliability import LISTED_SCORES, RATING_ORDER, RatingBook

@@ -10,7 +10,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, SearchConfig, VerdictsConfig
-from factible_assets.records import Basis, Evidence, Rating, Search, SearchHit, Stance, Verdict
+from factible_assets.records.tables import (
+    Basis,
+    Evidence,
+    Rating,
+    Search,
+    SearchHit,
+    Stance,
+    Verdict,
+)
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import content_hash, evidence_id
 from factible_assets.stages.origins import StoryIndex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from factible_assets.records import Transcript, TranscriptSegment
+from factible_assets.records.tables import Transcript, TranscriptSegment
 from factible_assets.stages.transcript import stored_transcript
 from resources.transcripts.base import Cue, TimedText
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
-from factible_assets.records import (
+from factible_assets.records.tables import (
     Claim,
     Evidence,
     LlmCall,

@@ -16,7 +16,7 @@ from factible_assets.reasoners.llm.answers import (
     ReasoningAnswer,
 )
 from factible_assets.reasoners.llm.engine import LlmReasoner
-from factible_assets.records import Step
+from factible_assets.records.tables import Step
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import Reasoner

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from factible_assets.config import config_of
 from factible_assets.reasoners.llm.answers import ThreeWayAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named

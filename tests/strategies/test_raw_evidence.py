@@ -12,7 +12,7 @@ import pytest
 from factible_assets.config import config_of
 from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
-from factible_assets.records import Claim, Step, Video
+from factible_assets.records.tables import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import Reasoner

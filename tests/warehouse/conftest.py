@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from factible_assets.records import ALL_RECORDS
+from factible_assets.records.tables import ALL_RECORDS
 from tests.warehouse.held import HeldConnector
 from warehouse.store import Warehouse
 

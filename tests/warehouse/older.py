@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from tests.warehouse.samples import claim, write_asset
 from warehouse.bookkeeping import read_actions
 from warehouse.rows import Stamp

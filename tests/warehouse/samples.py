@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from factible_assets.records import (
+from factible_assets.records.rows import Materialization
+from factible_assets.records.tables import (
     Claim,
     Evidence,
     LlmCall,
@@ -26,7 +27,6 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
-from factible_assets.rows import Materialization
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
-from factible_assets.records import (
+from factible_assets.records.tables import (
     Claim,
     Evidence,
     MediaFinding,

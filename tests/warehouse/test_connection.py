@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from tests.patience import A_DAY
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from tests.warehouse.workers import hold, write_in_step, write_without_end

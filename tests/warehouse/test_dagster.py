@@ -16,8 +16,8 @@ from dagster import (
 from dagster_duckdb import DuckDBResource
 
 from factible_assets.pipeline.warehouse import WarehouseIOManager, WarehouseResource
-from factible_assets.records import Claim, Query
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Claim, Query
 from tests.warehouse.samples import asset_rows, claim, query
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from factible_assets.records import JudgementRow
+from factible_assets.records.tables import JudgementRow
 from tests.warehouse.samples import claim, stamp, write_asset
 from warehouse.bookkeeping import read_judgements
 from warehouse.errors import WarehouseIntegrityError

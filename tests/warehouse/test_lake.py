@@ -18,7 +18,7 @@ import duckdb
 import pytest
 
 from factible_assets.pipeline.warehouse import WarehouseResource
-from factible_assets.records import ReviewAction
+from factible_assets.records.tables import ReviewAction
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.web.results import PublishedResults
 from tests.warehouse.lakes import PASSWORD, Server, server

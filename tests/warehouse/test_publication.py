@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from factible_assets.records import Claim, ReviewAction
+from factible_assets.records.tables import Claim, ReviewAction
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.bookkeeping import read_actions
 from warehouse.errors import WarehouseError, WarehouseNotWritableError

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.records import Evidence, PageText
+from factible_assets.records.tables import Evidence, PageText
 from tests.warehouse.samples import (
     FIRST_CHECK,
     QUOTE,

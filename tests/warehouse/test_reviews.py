@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from factible_assets.records import ReviewAction
+from factible_assets.records.tables import ReviewAction
 from factible_assets.stages.reviews import corrections_by_claim
 from tests.stages.test_reviews import SUBJECTS, act, name
 from tests.warehouse.samples import fact_check, stamp

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from factible_assets.records import (
+from factible_assets.records.tables import (
     ALL_RECORDS,
     ASSET_RECORDS,
     Claim,

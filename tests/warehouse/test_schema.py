@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from pydantic.fields import FieldInfo
 
-from factible_assets.records import ALL_RECORDS, Record
+from factible_assets.records.tables import ALL_RECORDS, Record
 from tests.warehouse.samples import asset_rows, fact_check, media_finding, stamp
 from warehouse.rows import columns_of
 from warehouse.store import Warehouse

@@ -11,7 +11,7 @@ from typing import Any, cast
 import duckdb
 import pytest
 
-from factible_assets.records import (
+from factible_assets.records.tables import (
     Claim,
     Evidence,
     LlmCall,

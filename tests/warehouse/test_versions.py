@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from tests.warehouse.older import SCHEMA_31, assert_is_upgraded
 from tests.warehouse.samples import stamp, write_asset
 from warehouse.errors import WarehouseError, WarehouseTooNewError, WarehouseTooOldError

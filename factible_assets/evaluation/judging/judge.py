@@ -29,7 +29,7 @@ from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.plain_text import clip, plain
-from factible_assets.records import Claim, Criterion, Evidence, Transcript
+from factible_assets.records.tables import Claim, Criterion, Evidence, Transcript
 from factible_assets.stages import ids
 from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part
 

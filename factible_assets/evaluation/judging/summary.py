@@ -22,7 +22,7 @@ from factible_assets.evaluation.judging.judge import HIGHEST, Rubric
 from factible_assets.evaluation.matching import ClaimMatcher
 from factible_assets.evaluation.metrics.claims import spearman
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.records import JudgementRow
+from factible_assets.records.tables import JudgementRow
 
 ScorePair = tuple[float, int]
 """The scores of the judge, possibly a mean of several, and of a person for the same item."""

@@ -9,8 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.records import Answered, Evidence, Page, Query, ReliabilityRating, Search
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import (
+    Answered,
+    Evidence,
+    Page,
+    Query,
+    ReliabilityRating,
+    Search,
+)
 from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.quotes import CONTRADICTED
 from factible_assets.strategies.excerpts import TECHNIQUES

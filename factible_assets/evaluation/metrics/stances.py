@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.scales import LEVELS
-from factible_assets.stances import STANCES
+from factible_assets.records.scales import LEVELS
+from factible_assets.records.stances import STANCES
 
 BINS: Final = 10
 

@@ -30,15 +30,15 @@ from factible_assets.pipeline.checks.verdict_changes import (
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.warehouse import WarehouseResource
-from factible_assets.records import Claim, Evidence, PriorFactCheck, Rating, Search, Video
-from factible_assets.rows import Materialization, VideoRows
+from factible_assets.records.rows import Materialization, VideoRows
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Claim, Evidence, PriorFactCheck, Rating, Search, Video
 from factible_assets.services.reasoning import fitting_strategy, model_registry
 from factible_assets.settings import SearchProvider
 from factible_assets.stages import reviews
 from factible_assets.stages.flow import FlowResult, check_claims, with_others
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, LogObserver, Stage
-from factible_assets.stances import STANCES
 from factible_assets.wording import STANCE_WORDS, plain, rows_table
 from warehouse import bookkeeping
 from warehouse.rows import Stamp

@@ -11,7 +11,7 @@ from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.launchpad import CLAIMS_SCHEMA
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, RunContext
 from factible_assets.pipeline.warehouse import WarehouseResource
-from factible_assets.records import Claim, LlmCall
+from factible_assets.records.tables import Claim, LlmCall
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.ports import Observer, ReasonerError, ReasonerOutageError

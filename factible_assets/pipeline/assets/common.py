@@ -8,8 +8,8 @@ import dagster as dg
 
 from factible_assets.pipeline.checks.integrity import check_integrity, integrity_specs
 from factible_assets.pipeline.partitions import videos
-from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
 from factible_assets.wording import cell, plain, table
 from warehouse.errors import NotMaterializedError
 from warehouse.rows import columns_of

@@ -9,7 +9,7 @@ from factible_assets.config import Reasoners
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, RunContext
 from factible_assets.pipeline.warehouse import WarehouseResource
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from factible_assets.stages.media import examine
 from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, table

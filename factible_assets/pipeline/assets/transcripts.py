@@ -11,8 +11,8 @@ from factible_assets.corpora.writing import bare_id
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.liveness import CANCELLATIONS
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
-from factible_assets.records import Video
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Video
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import LogObserver

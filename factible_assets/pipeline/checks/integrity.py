@@ -12,7 +12,7 @@ import dagster as dg
 
 from factible_assets.config import SearchConfig
 from factible_assets.pipeline.partitions import videos
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
 from factible_assets.stages.integrity import RuleResult, judge, rules_of
 from factible_assets.wording import cell, table
 

@@ -8,7 +8,7 @@ import dagster as dg
 
 from factible_assets.evaluation.metrics.evidence import contradicted_readings
 from factible_assets.pipeline.checks.integrity import check_spec
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
 
 CONTRADICTIONS = check_spec(
     "readings_rest_on_quotes",

@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 
 from factible_assets.pipeline.checks.integrity import check_spec
-from factible_assets.rows import VerdictChange
+from factible_assets.records.rows import VerdictChange
 from factible_assets.wording import cell, table
 from resources.statements import statements
 from warehouse.rows import aware

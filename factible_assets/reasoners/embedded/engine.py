@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from factible_assets import records
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.embedded.verdict import draft_verdict
 from factible_assets.reasoners.embedded.workers import Workers
+from factible_assets.records import tables as records
 from factible_assets.stages import ports
 
 

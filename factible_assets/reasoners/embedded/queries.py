@@ -27,7 +27,7 @@ from factible_assets.reasoners.embedded.text import (
     tokenise,
     word_set,
 )
-from factible_assets.records import Claim, QueryType, Video
+from factible_assets.records.tables import Claim, QueryType, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import QueryDraft
 

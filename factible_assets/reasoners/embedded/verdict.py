@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from factible_assets.records import Evidence
+from factible_assets.records.tables import Evidence
 from factible_assets.stages.argument import argue
 from factible_assets.stages.ports import VerdictDraft, Vote
 

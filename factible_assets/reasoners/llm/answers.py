@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from factible_assets.records import Answered, Confidence, Score, Stance, Veracity
+from factible_assets.records.tables import Answered, Confidence, Score, Stance, Veracity
 
 fold = BeforeValidator(
     lambda value: (

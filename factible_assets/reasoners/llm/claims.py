@@ -26,7 +26,7 @@ from factible_assets.reasoners.llm.answers import (
 from factible_assets.reasoners.llm.conversation import Conversation, PromptTooLongOutageError
 from factible_assets.reasoners.llm.plain_text import clip, plain, whole_sentences
 from factible_assets.reasoners.llm.prompts import Data, Piece, ShownText
-from factible_assets.records import Transcript
+from factible_assets.records.tables import Transcript
 from factible_assets.stages.localisation import Localiser
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 

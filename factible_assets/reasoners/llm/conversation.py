@@ -11,7 +11,7 @@ from uuid import uuid4
 from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.plain_text import plain
 from factible_assets.reasoners.llm.prompts import Piece, Prompt, claim_pieces, video_data
-from factible_assets.records import CallStage, Claim, LlmCall, Query, Video
+from factible_assets.records.tables import CallStage, Claim, LlmCall, Query, Video
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
 from resources.llm import base
 from resources.llm.base import CallOptions, LanguageModel, ModelCall, ModelRequest, Part

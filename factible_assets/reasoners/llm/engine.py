@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from factible_assets import records
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.llm import queries
@@ -19,6 +18,7 @@ from factible_assets.reasoners.llm.evidence import ReadingTask, SourceReader, si
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.reasoners.llm.shown_page import show_page
 from factible_assets.reasoners.llm.verdict import word_verdicts
+from factible_assets.records import tables as records
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck
 

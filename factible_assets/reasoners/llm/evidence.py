@@ -25,7 +25,8 @@ from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.prompts import Data, Piece, title_line
 from factible_assets.reasoners.llm.shown_page import CONTEXT_CHARACTERS, ShownPage, related_quotes
 from factible_assets.reasoners.readers.plain import side_of_text
-from factible_assets.records import Claim, LlmCall, Query, Stance, Video
+from factible_assets.records.stances import DEFINITE
+from factible_assets.records.tables import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import (
@@ -36,7 +37,6 @@ from factible_assets.stages.ports import (
     ReasonerOutageError,
     WithCalls,
 )
-from factible_assets.stances import DEFINITE
 from resources.llm.base import ModelRequest, RememberingModel
 from resources.single_flight import SingleFlight
 

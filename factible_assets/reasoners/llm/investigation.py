@@ -23,7 +23,7 @@ from factible_assets.reasoners.llm import answers, prompts
 from factible_assets.reasoners.llm.conversation import Conversation, Material
 from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.queries import search_words
-from factible_assets.records import Evidence
+from factible_assets.records.tables import Evidence
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import PageExcerpt

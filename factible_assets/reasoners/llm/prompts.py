@@ -29,7 +29,7 @@ from functools import cached_property, lru_cache
 from itertools import chain, repeat
 from pathlib import Path
 
-from factible_assets.records import Claim, Evidence, Video
+from factible_assets.records.tables import Claim, Evidence, Video
 from factible_assets.stages.ports import ClaimDraft
 from factible_assets.stages.quotes import QuoteFinder
 from resources.llm.base import Part

@@ -17,7 +17,7 @@ from factible_assets.reasoners.llm.answers import QueriesAnswer
 from factible_assets.reasoners.llm.conversation import Conversation, Material
 from factible_assets.reasoners.llm.plain_text import asks_of_the_video, plain
 from factible_assets.reasoners.llm.prompts import claim_data
-from factible_assets.records import Claim, QueryType, Video
+from factible_assets.records.tables import Claim, QueryType, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, QueryDraft
 from resources.llm.base import RememberingModel

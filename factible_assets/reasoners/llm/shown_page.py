@@ -22,7 +22,7 @@ from factible_assets.reasoners.embedded.text import STOP_WORDS, is_english
 from factible_assets.reasoners.llm.prompts import Data, Piece, title_line
 from factible_assets.reasoners.readers.page_text import PageSentence, page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
-from factible_assets.records import Claim
+from factible_assets.records.tables import Claim
 from factible_assets.stages.ports import PageExcerpt
 
 Scores = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from factible_assets.reasoners.llm.prompts import (
     source_facts,
     source_pieces,
 )
-from factible_assets.records import Claim, Evidence, Stance, Verdict
+from factible_assets.records.tables import Claim, Evidence, Stance, Verdict
 from factible_assets.stages.quotes import QUOTED, QuoteFinder
 
 SUMMARY_WORDS = 70

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from factible_assets.reasoners.readers.passages import Selection
-from factible_assets.records import Stance
+from factible_assets.records.tables import Stance
 from factible_assets.stages.ports import ReasonerOutageError
 from resources.llm.base import ModelCall
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ValidationError
 
-from factible_assets.stances import Stance
+from factible_assets.records.stances import Stance
 
 Label = Literal["true", "false", "neither"]
 LABELS: tuple[Label, ...] = ("true", "false", "neither")

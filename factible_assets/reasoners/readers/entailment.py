@@ -20,7 +20,7 @@ import numpy.typing as npt
 from factible_assets.reasoners.embedded.embedder import open_onnx, run_onnx
 from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.passages import Selection
-from factible_assets.records import Stance
+from factible_assets.records.tables import Stance
 from resources.errors import SetupError
 
 if TYPE_CHECKING:

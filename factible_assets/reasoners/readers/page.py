@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import uuid4
 
-from factible_assets import records
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.text import content_stems
 from factible_assets.reasoners.embedded.workers import Workers
@@ -17,7 +16,8 @@ from factible_assets.reasoners.readers.base import (
 )
 from factible_assets.reasoners.readers.page_text import PageSentence, is_statement
 from factible_assets.reasoners.readers.passages import Selection, select_passages
-from factible_assets.records import Stance
+from factible_assets.records import tables as records
+from factible_assets.records.tables import Stance
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, ReasonerOutageError, WithCalls
 from resources.llm.base import ModelCall
 

@@ -10,7 +10,7 @@ It needs no model. Everything else than these five cases is "unclear":
 
 The words must not be in quotation marks, in a question, or next to a short remark that the reader
 does not understand. The reader knows only closed classes of English grammar (articles, auxiliaries,
-negators, modals, quantifiers) and the rating scales of fact-checkers (`factible_assets.scales`).
+negators, modals, quantifiers) and the rating scales of fact-checkers (`records/scales.py`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from factible_assets.reasoners.readers.quantities import (
     compare_quantities,
     find_quantities,
 )
-from factible_assets.records import Stance
-from factible_assets.scales import stance_of_label
+from factible_assets.records.scales import stance_of_label
+from factible_assets.records.tables import Stance
 
 CONFIDENCE: dict[Ground, float] = {
     "assertion": 0.8,

@@ -19,8 +19,8 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.reasoners.llm.queries import USUAL
-from factible_assets.records import Transcript
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Transcript
 from factible_assets.runs.experiments.plan import STAGES, Experiment, Variant
 from factible_assets.runs.experiments.runner import ExperimentStore, experiment_file
 from factible_assets.runs.experiments.surroundings import (

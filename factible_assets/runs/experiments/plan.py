@@ -23,7 +23,7 @@ from factible_assets import config
 from factible_assets.config import FactCheckConfig, OptionError, Reasoners, RunOption, Value, Values
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
 from factible_assets.errors import FactibleError
-from factible_assets.records import CallStage
+from factible_assets.records.tables import CallStage
 from factible_assets.services.reasoning import plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES

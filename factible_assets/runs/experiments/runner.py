@@ -30,8 +30,8 @@ from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.evaluation.tables import columns_of
 from factible_assets.pipeline.assets.claim_checks import asset_rows
 from factible_assets.pipeline.resources import RunContext, open_services
-from factible_assets.records import Claim, Evidence, Query, Record, Search, Verdict
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Claim, Evidence, Query, Record, Search, Verdict
 from factible_assets.runs.experiments import surroundings
 from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError
 from factible_assets.settings import Settings

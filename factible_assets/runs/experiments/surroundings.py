@@ -20,7 +20,7 @@ import factible_assets
 from factible_assets.config import FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.pipeline.assets.transcripts import listed_video, obtain_transcript
-from factible_assets.rows import VideoRows
+from factible_assets.records.rows import VideoRows
 from factible_assets.runs.experiments.plan import STAGES, Variant, settings_of, stage_keys
 from factible_assets.services import reasoning
 from factible_assets.services.search import NO_LIVE_SEARCH, search_names

@@ -12,9 +12,8 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from factible_assets import records
-from factible_assets.files import digest
 from factible_assets.reasoners.embedded.text import is_stop_word
+from factible_assets.records import tables as records
 from factible_assets.report.data import ReportData
 from factible_assets.report.render import document, environment, report_values
 from factible_assets.report.view import ClaimView, ReportView, arrange
@@ -22,6 +21,7 @@ from factible_assets.runs.review import ClaimFile
 from factible_assets.stages import reviews
 from factible_assets.stages.ids import claim_id as id_of_claim
 from factible_assets.wording import act_words
+from resources.files import digest
 from resources.statements import statements
 from warehouse.store import Warehouse
 

@@ -26,8 +26,7 @@ from starlette.exceptions import HTTPException
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
-from factible_assets.files import digest
-from factible_assets.records import QueryType, ReviewKind
+from factible_assets.records.tables import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.runs import review
@@ -41,6 +40,7 @@ from factible_assets.web.desk.pages import Viewer, claim_path
 from factible_assets.web.models import MOST_CLAIMS, FactCheckRequest, problem_response
 from factible_assets.web.runs import AppState, CurrentClient, State, state_of
 from factible_assets.wording import outcome_words, plain, verdict_words
+from resources.files import digest
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 

@@ -7,7 +7,7 @@ import pytest
 from factible_assets.errors import UsageError
 from factible_assets.evaluation.judging.judge import PROMPTS, RUBRICS, Rubric, rubrics
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.records import Criterion
+from factible_assets.records.tables import Criterion
 
 EVERY = pytest.mark.parametrize("rubric", RUBRICS, ids=lambda rubric: rubric.name)
 

@@ -9,7 +9,7 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.judging.judge import rubrics
 from factible_assets.evaluation.judging.summary import figures, human_scores
 from factible_assets.evaluation.matching import ClaimMatcher, TfidfSimilarity
-from factible_assets.records import JudgementRow
+from factible_assets.records.tables import JudgementRow
 from tests.evaluation import outcomes
 
 MATCHER = ClaimMatcher(TfidfSimilarity())

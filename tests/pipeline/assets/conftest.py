@@ -13,7 +13,7 @@ import pytest
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.definitions import build_defs
 from factible_assets.pipeline.launchpad import run_config_for
-from factible_assets.records import METHOD
+from factible_assets.records.tables import METHOD
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
 

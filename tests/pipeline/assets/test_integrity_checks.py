@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from factible_assets.pipeline.assets import claim_checks as module
-from factible_assets.records import METHOD, Evidence, Verdict
+from factible_assets.records.tables import METHOD, Evidence, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import rules_of
 from tests.pipeline.assets.conftest import DEMO_VIDEO, Checked

@@ -10,7 +10,15 @@ import dagster as dg
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.pipeline.resources import FactCheckServices
-from factible_assets.records import METHOD, Claim, Evidence, PageText, Query, Transcript, Verdict
+from factible_assets.records.tables import (
+    METHOD,
+    Claim,
+    Evidence,
+    PageText,
+    Query,
+    Transcript,
+    Verdict,
+)
 from factible_assets.stages.ports import Services
 from resources.search.base import SearchAnswer, SearchRequest
 from tests.pipeline.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Checked, Pipeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
-from factible_assets.records import Transcript
+from factible_assets.records.tables import Transcript
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.ports import ClaimFinder, Judge, QueryWriter, Vote
 from tests.reasoners.material import CLAIM, VIDEO

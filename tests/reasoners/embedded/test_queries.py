@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from factible_assets.reasoners.embedded.queries import ask, write_queries
-from factible_assets.records import Claim, Video
+from factible_assets.records.tables import Claim, Video
 from factible_assets.stages.ports import QueryDraft
 
 MINILM = OnnxEmbedder()

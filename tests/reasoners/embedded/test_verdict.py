@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from factible_assets.reasoners.embedded.verdict import draft_verdict
-from factible_assets.records import Confidence, Evidence, Rating, Stance
+from factible_assets.records.tables import Confidence, Evidence, Rating, Stance
 from factible_assets.stages.ports import Vote
 
 

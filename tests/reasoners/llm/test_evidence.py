@@ -9,7 +9,7 @@ import pytest
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.prompts import this_month
 from factible_assets.reasoners.llm.shown_page import chosen_sentences
-from factible_assets.records import Claim, Stance
+from factible_assets.records.tables import Claim, Stance
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 from factible_assets.stages.quotes import check_words
 from tests.reasoners.llm.scripted import Script, ScriptedModel, sentence, staged, take_apart

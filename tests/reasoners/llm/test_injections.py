@@ -23,7 +23,7 @@ from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import Data, fenced
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.plain import PlainReader
-from factible_assets.records import Claim, Evidence, Transcript, Verdict, Video
+from factible_assets.records.tables import Claim, Evidence, Transcript, Verdict, Video
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import Reasoner, ReasonerRefusalError, Services
 from resources.search.base import SearchAnswer, SearchRequest

@@ -15,7 +15,7 @@ import pytest
 
 from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
-from factible_assets.records import LlmCall
+from factible_assets.records.tables import LlmCall
 from factible_assets.stages.ports import ReasonerOutageError, WithCalls
 from tests.real_model import WHY_SKIPPED, client, served
 from tests.reasoners.material import CLAIM, PAGE, QUERY, VERDICT, VIDEO, row, transcript

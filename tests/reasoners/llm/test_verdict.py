@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from factible_assets.reasoners.llm.engine import ReadingLimits
-from factible_assets.records import Evidence
+from factible_assets.records.tables import Evidence
 from tests.reasoners.llm.scripted import ScriptedModel, take_apart
 from tests.reasoners.material import CLAIM, DENIAL, VERDICT, VIDEO, VOTE, reasoner, row
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import pytest
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import Query
+from factible_assets.records.tables import Query
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import gather_hits
 from resources.errors import SetupError

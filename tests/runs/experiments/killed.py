@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.records import Claim, Evidence, Video
+from factible_assets.records.tables import Claim, Evidence, Video
 from factible_assets.runs.experiments import runner, surroundings
 from factible_assets.stages.ports import VerdictDraft, Vote, WithCalls
 from tests.runs.experiments import material

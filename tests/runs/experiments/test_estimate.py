@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from factible_assets.records import LlmCall
+from factible_assets.records.tables import LlmCall
 from factible_assets.runs.experiments import runner, surroundings
 from factible_assets.runs.experiments.estimate import Estimate, estimate
 from factible_assets.runs.experiments.runner import run_experiment

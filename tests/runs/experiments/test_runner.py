@@ -15,7 +15,7 @@ import pytest
 from filelock import FileLock
 
 from factible_assets.evaluation.matching import ClaimMatcher, chosen_similarity
-from factible_assets.records import Claim, Evidence, Query, Transcript, Verdict, Video
+from factible_assets.records.tables import Claim, Evidence, Query, Transcript, Verdict, Video
 from factible_assets.runs.experiments import runner, surroundings
 from factible_assets.runs.experiments.plan import Experiment, ExperimentError
 from factible_assets.runs.experiments.runner import (

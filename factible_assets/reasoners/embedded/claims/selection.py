@@ -34,7 +34,7 @@ from factible_assets.reasoners.embedded.text import (
     is_english,
     tokenise,
 )
-from factible_assets.records import Transcript, TranscriptSegment
+from factible_assets.records.tables import Transcript, TranscriptSegment
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerRefusalError, clamped
 
 MAX_CLAIM_WORDS = 48

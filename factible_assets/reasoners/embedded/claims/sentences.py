@@ -15,7 +15,7 @@ from statistics import median
 from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, find_sentences
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.text import NAMED_BY_LETTER, fold, word_set
-from factible_assets.records import TranscriptSegment
+from factible_assets.records.tables import TranscriptSegment
 
 # Sounds and speakers in brackets, notes around song, arrows at a change of speaker.
 _MARKER = re.compile(

@@ -21,7 +21,7 @@ from factible_assets.reasoners.embedded.claims.selection import extract_claims, 
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.claims.statements import independent_parts, withdrawn
 from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder, Vectors, minilm
-from factible_assets.records import Transcript
+from factible_assets.records.tables import Transcript
 from factible_assets.stages.ports import ClaimDrafts, ReasonerRefusalError
 
 TALK = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.claims.boundaries import LONGEST
 from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, split_sentences
-from factible_assets.records import TranscriptSegment
+from factible_assets.records.tables import TranscriptSegment
 
 
 def _texts(text: str) -> list[str]:

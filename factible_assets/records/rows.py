@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Self, get_args, get_type_hints
 
-from factible_assets import records
+from factible_assets.records import tables as records
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 import resources.images.base as images
 import resources.ratings.base as domains
-from factible_assets import stances
+from factible_assets.records import stances
 from resources.llm.base import ModelCall
 from resources.pages.base import Via
 from resources.transcripts.base import TranscriptKind
@@ -36,7 +36,7 @@ Rating = domains.Rating
 SourceClass = domains.SourceClass
 MatchKind = images.MatchKind
 Veracity = Literal["pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"]
-"""The truth of a claim on six levels, from worst to best; see scales.py."""
+"""The truth of a claim on six levels, from worst to best; see records/scales.py."""
 Answered = Literal["answered", "partly", "not"]
 """Whether evidence answers a question (Chen et al. 2023, arXiv:2305.11859, section 6.2)."""
 QueryType = Literal["direct", "alternative", "source", "context"]

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, get_args
 
-from factible_assets.records import Confidence, Stance, Veracity
-from factible_assets.stances import STANCES
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Confidence, Stance, Veracity
 
 AVERITEC: Final[Mapping[str, Stance]] = {
     "Supported": "supports",
