@@ -97,7 +97,7 @@ VERDICTS = Picture(
     f"/assets/verdicts?view=partitions&partition={TALK}",
     "tr",
     (_NAVIGATION, 60, 1160, 1100),
-    only=r"verdict \d+ ",
+    only=r"\d+\. ",
 )
 CHECKS = Picture(
     "checks", "/assets/verdicts?view=checks", "tr", (_NAVIGATION, 60, 1160, 850), only=r".* holds: "

@@ -77,5 +77,5 @@ def test_the_pictures_show_the_claims_and_verdicts_of_a_fresh_install(
     for line, of_table in zip(shown, unfolded, strict=False):
         claim, stance = re.split(r" [^\w\s](?:Automatic )?(?=leaning: |Unclear$)", line)
         told = stance.lower().replace(":", "")
-        told = rf"verdict \d+ {told}(?: \(\w+\))?: .*{re.escape(claim)}"
+        told = rf"\d+\. .*{told}(?: \(\w+\))?: .*{re.escape(claim)}"
         assert re.match(told, of_table)

@@ -100,7 +100,6 @@ _ASSETS: dict[Stage, _Asset] = {
     name="claim_checks",
     partitions_def=videos,
     can_subset=True,
-    backfill_policy=common.ONE_RUN_PER_VIDEO,
     config_schema=CLAIM_CHECKS_SCHEMA,
     deps=["transcripts", "claims", *{name for each in _ASSETS.values() for name in each.sources}],
     outs={

@@ -26,9 +26,6 @@ RETRIES = dg.RetryPolicy(
     max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.FULL
 )
 
-ONE_RUN_PER_VIDEO = dg.BackfillPolicy.multi_run(max_partitions_per_run=1)
-"""Each video of a backfill has its own failure, retry and termination."""
-
 _LAUNCHERS = {
     "dagster/backfill": "backfill",
     "dagster/from_ui": "Dagster UI",
@@ -124,7 +121,6 @@ def video_asset(
         name=name,
         description=description,
         partitions_def=videos,
-        backfill_policy=ONE_RUN_PER_VIDEO,
         deps=deps,
         config_schema=config_schema or {},
         retry_policy=RETRIES,
