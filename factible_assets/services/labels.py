@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from factible_assets.settings import Settings
 from resources.errors import SetupError
 from resources.files import slug, write_whole
+from resources.llm.registry import PROJECT_MODELS, ModelRegistry
 from resources.models.base import known_models, model_path, read_receipt
 
 if TYPE_CHECKING:  # clients and arrays load slowly
@@ -24,6 +25,15 @@ if TYPE_CHECKING:  # clients and arrays load slowly
 
 LOCAL_READERS = ("reader", "reader-large")
 """The models that `factible models pull` fetches for this purpose, the best measured first."""
+
+
+def model_registry(settings: Settings) -> ModelRegistry:
+    """Return the known models, and the prices of models and other services.
+
+    Raises SetupError: A registry is unreadable.
+    """
+    own = settings.own_models
+    return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +91,6 @@ def open_label_model(
         server = LocalServer(model.folder / "model.gguf", place)
         opened = local_model(model.name, model.identity, server)
     else:
-        from factible_assets.services.reasoning import model_registry
         from resources.llm.clients import ModelClients
 
         registry = model_registry(settings)

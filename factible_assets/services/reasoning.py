@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from factible_assets.config import Reasoners, StrategyName
 from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.records.tables import Basis, Maker
-from factible_assets.services.labels import reading_model
+from factible_assets.services.labels import model_registry, reading_model
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import Strategy, StrategyError
 from factible_assets.stages.ports import EvidenceReader, Reasoner
@@ -31,7 +31,7 @@ from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.llm.base import LanguageModel
 from resources.llm.limits import Budget, Ceiling
-from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
+from resources.llm.registry import ModelInfo, ModelRegistry, RegistryError
 from resources.models.base import model_path
 
 if TYPE_CHECKING:
@@ -150,15 +150,6 @@ def plan_judge(settings: Settings) -> ModelPlan:
             f"or {other}"
         )
     return plan
-
-
-def model_registry(settings: Settings) -> ModelRegistry:
-    """Return the known models, and the prices of models and other services.
-
-    Raises SetupError: A registry is unreadable.
-    """
-    own = settings.own_models
-    return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
 
 
 def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo:

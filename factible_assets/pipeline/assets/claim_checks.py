@@ -33,7 +33,8 @@ from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records.rows import Materialization, VideoRows
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Claim, Evidence, PriorFactCheck, Rating, Search, Video
-from factible_assets.services.reasoning import fitting_strategy, model_registry
+from factible_assets.services.labels import model_registry
+from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import SearchProvider
 from factible_assets.stages import reviews
 from factible_assets.stages.flow import FlowResult, check_claims, with_others
