@@ -285,7 +285,7 @@ class CachePolicy:
 
 @dataclass(frozen=True, slots=True)
 class KindInfo:
-    """What the cache holds of one kind. `oldest_use` is in seconds since 1970, None if empty."""
+    """The answers of one kind. `oldest_use` is in seconds since 1970, None if empty."""
 
     kind: Kind
     path: Path

@@ -47,7 +47,7 @@ AFTER_VERDICTS = (
 
 
 class EvaluationConfig(StageConfig):
-    """What to evaluate."""
+    """The options of an evaluation."""
 
     corpora: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
         default=(), description="Evaluate only these corpora, by name; all if the list is empty."

@@ -1,4 +1,4 @@
-"""What pages say of a claim, as a language model reads them: each page alone, or several per call.
+"""Reads the stances of pages with a language model: each page alone, or several per call.
 
 Source of the method: Factible, section 1.3.4, step 4 (stances, qualifiers, time, mere discussion).
 
