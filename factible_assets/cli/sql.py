@@ -12,12 +12,9 @@ import io
 import json
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import duckdb
 from rich.console import Console
@@ -35,22 +32,13 @@ from factible_assets.cli.output import (
 )
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.exchange.tables import csv_of, with_text_keys
-from factible_assets.records.stances import STANCES
+from factible_assets.runs.query import LONGEST_SECONDS, Answer, ask, describe, names_in
 from factible_assets.runs.targets import open_store
 from factible_assets.settings import load_settings
-from factible_assets.wording import STANCE_WORDS, counted, plain
+from factible_assets.wording import counted, plain
 from resources.files import write_whole
-from resources.statements import statements
 from warehouse.store import Warehouse
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_SQL = statements("factible_assets.cli", "sql.sql")
-_PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
-_NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT|NUMBER|DECIMAL|DOUBLE|FLOAT")
-_ROWS_AT_ONCE = 10_000
-_LONGEST_SECONDS = 300.0
 _FILE_WIDTH = 200
 _LONG_WORD = 24
 """Tables break only longer words, such as addresses."""
@@ -93,7 +81,7 @@ def sql(
         Format | None, Option("--format", "-f", help="The format (default: table).")
     ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
-    seconds: Annotated[float, Option(min=0, help="The time limit; 0: none.")] = _LONGEST_SECONDS,
+    seconds: Annotated[float, Option(min=0, help="The time limit; 0: none.")] = LONGEST_SECONDS,
     live: Annotated[bool, Option("--live", help="Query the live warehouse.")] = False,
 ) -> None:
     """Query the warehouse in SQL. A query cannot change anything or read other files.
@@ -147,138 +135,18 @@ def _answer(
 
     Raises FactibleError: The query is wrong.
     """
+    typed = form == "parquet"
     if text.startswith(".schema"):
         named = _SCHEMA.match(text)
         if named is None:
             raise FactibleError("Name a view: .schema NAME.", ".tables lists them.")
-        columns = _ask(store, _SQL["schema"], named.groupdict(), form)
-        if not len(columns):
-            words = f"There is no view or table {named['name']}."
-            raise FactibleError(words, "factible sql .tables lists them.")
-        return columns
+        return describe(store, named["name"], typed=typed)
     if text.rstrip("; ") == ".tables":
-        return _ask(store, _SQL["tables"], {}, form)
+        return describe(store, typed=typed)
     if text.startswith("."):
         words = f"There is no command {text.split(maxsplit=1)[0]}."
         raise FactibleError(words, "Use .tables or .schema NAME.")
-    _refuse_unknown_stances(text, parameters)
-    return _ask(store, text, parameters, form, seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The rows of a query; a statement without an answer has no `names`.
-
-    `numbers` are the numeric columns. For Parquet, `table` holds the rows with their types.
-    """
-
-    names: Sequence[str] = ()
-    numbers: frozenset[str] = frozenset()
-    rows: Sequence[tuple[Any, ...]] = ()
-    table: pa.Table | None = None
-
-    def __len__(self) -> int:
-        return len(self.rows) if self.table is None else self.table.num_rows
-
-
-def _ask(
-    store: Warehouse,
-    query: str,
-    parameters: dict[str, Any],
-    form: Format,
-    seconds: float = _LONGEST_SECONDS,
-) -> Answer:
-    """Run a query, for at most `seconds`; 0 means no limit.
-
-    Raises FactibleError: The query is wrong, or takes too long.
-    """
-    try:
-        if "enable_logging" in query.casefold():
-            # Without access to files, DuckDB would end the whole process over its log.
-            raise duckdb.PermissionException("no log is written")
-        with store.connection(read_only=True) as connection:
-            # A lake grants access to its folder, where COPY could write.
-            if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
-                raise duckdb.PermissionException("COPY")
-            # DuckDB ignores Ctrl-C in its own thread, so the query runs in another.
-            stopped = threading.Event()
-            with ThreadPoolExecutor(1) as worker:
-                asked = worker.submit(_fetch, connection, query, parameters, form, stopped)
-                try:
-                    return asked.result(seconds or None)
-                except (KeyboardInterrupt, TimeoutError):
-                    stopped.set()
-                    connection.interrupt()
-                    raise
-    except TimeoutError as error:
-        words = f"The query had no answer after {seconds:g} seconds."
-        remedy = "Give each join a condition, or raise the limit: --seconds N, 0 for none."
-        raise FactibleError(words, remedy) from error
-    except duckdb.InterruptException as error:
-        raise KeyboardInterrupt from error
-    except duckdb.Error as error:
-        raise FactibleError(*_problem(error)) from error
-    except MemoryError as error:
-        words = "The answer does not fit into memory."
-        raise FactibleError(words, "Add a condition or a limit.") from error
-
-
-def _fetch(
-    connection: duckdb.DuckDBPyConnection,
-    query: str,
-    parameters: dict[str, Any],
-    form: Format,
-    stopped: threading.Event,
-) -> Answer:
-    connection.execute(query, parameters)
-    columns = connection.description or ()
-    if form == "parquet" and columns:
-        return Answer([str(name) for name, *_ in columns], table=connection.to_arrow_table())
-    rows: list[tuple[Any, ...]] = []
-    while columns and not stopped.is_set():
-        some = connection.fetchmany(_ROWS_AT_ONCE)
-        rows += some
-        if len(some) < _ROWS_AT_ONCE:
-            break
-    numbers = (str(name) for name, kind, *_ in columns if _NUMERIC.match(str(kind)))
-    return Answer([str(column[0]) for column in columns], frozenset(numbers), rows)
-
-
-def _problem(error: Exception) -> tuple[str, str]:
-    """Return a sentence on the error, with its place in the query, and a remedy."""
-    words, kind = str(error).partition("Stack Trace:")[0].strip(), type(error).__name__
-    if "read-only mode" in words:
-        return (
-            "The query would change the warehouse, which is read-only here.",
-            "To store an answer, use --output FILE.",
-        )
-    if kind == "PermissionException" or "configuration has been locked" in words:
-        return (
-            "A query reaches only the warehouse: no other file, address, extension or setting.",
-            "To store an answer, use --output FILE. factible export writes Parquet.",
-        )
-    remedies = {
-        "CatalogException": "factible sql .tables lists the views and tables.",
-        "BinderException": "factible sql '.schema NAME' lists the columns of a view.",
-        "ParserException": "Correct it there, or just before.",
-        "ConversionException": "try_cast converts, and gives null if it cannot.",
-    }
-    remedy = remedies.get(kind, "factible sql .tables lists the names.")
-    if "parameter" in words.casefold():
-        remedy = "Give one -p NAME=VALUE for each $NAME, and no others."
-    place = _PLACE.search(words)
-    where = ""
-    if place:
-        offset, text = len(place["caret"]) - len(f"LINE {place['line']}: "), place["text"]
-        # DuckDB shortens long lines on both sides, so the column would be wrong.
-        near = f"near {text[max(0, offset) :].split(' ')[0]!r}"
-        column = near if text.startswith("...") else f"column {offset + 1}"
-        where = f" at line {place['line']}, {column}"
-    message = words[: place.start()] if place else words
-    before, colon, rest = message.partition("Error: ")
-    message = " ".join((rest if colon else before).split()).rstrip(".!")
-    message = message if message.endswith("?") else f"{message}."
-    return f"The query failed{where}: {message}", remedy
+    return ask(store, text, parameters, seconds=seconds, typed=typed)
 
 
 def _write(answer: Answer, form: Format, output: Path | None) -> None:
@@ -358,77 +226,6 @@ def _encoded(answer: Answer, form: Format) -> bytes:
     return written.getvalue()
 
 
-# --- Stances in a query -----------------------------------------------------------------------
-# Pages say "refuted", and the rows say `refutes`. DuckDB answers `stance = 'refuted'` with no rows,
-# also for an ENUM column, so the mistake would look like a finding.
-
-_COMPARES = {f"COMPARE_{each}" for each in ("EQUAL", "NOTEQUAL", "IN", "NOT_IN")}
-_ROWS_SAY = {words: stance for stance, words in STANCE_WORDS.items()}
-
-
-def _refuse_unknown_stances(query: str, parameters: Mapping[str, Any]) -> None:
-    """Raise FactibleError if a query compares a stance column with a word that is no stance.
-
-    Stance columns are `stance` and `…_stance`, unless the query defines a column of that name. The
-    function ignores queries that DuckDB cannot parse.
-    """
-    with duckdb.connect() as parser:
-        try:
-            row = parser.execute(_SQL["parsed"], {"query": query}).fetchone()
-            tree = json.loads(row[0]) if row else None
-        except (duckdb.Error, RecursionError):
-            return
-    nodes = list(_nodes(tree))
-    own = {
-        str(node["alias"]).casefold()
-        for node in nodes
-        if node.get("alias") and node["alias"] not in (node.get("column_names") or ())
-    }
-    own |= {str(each).casefold() for node in nodes for each in node.get("column_name_alias") or ()}
-    for node in nodes:
-        if str(node.get("type")) not in _COMPARES:
-            continue
-        sides = [node.get("left"), node.get("right"), *(node.get("children") or ())]
-        compared = [side for side in sides if isinstance(side, dict)]
-        columns = {
-            str(side["column_names"][-1]).casefold()
-            for side in compared
-            if side.get("class") == "COLUMN_REF"
-        } - own
-        column = next((each for each in columns if f"_{each}".endswith("_stance")), None)
-        for word in _compared_texts(compared, parameters) if column else ():
-            if word not in STANCES:
-                meant = _ROWS_SAY.get(word.casefold())
-                hint = f"Write '{meant}'; the stances" if meant else "Write one of the stances"
-                raise FactibleError(
-                    f"The column {column} never holds '{plain(word, 40)}'.",
-                    f"{hint}: {', '.join(STANCES)}. An incomplete verdict has NULL.",
-                )
-
-
-def _compared_texts(sides: list[dict[str, Any]], parameters: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the constants and parameters of a comparison that are texts."""
-    for side in sides:
-        if side.get("class") == "CONSTANT":
-            value = side["value"].get("value")
-        else:
-            value = parameters.get(str(side.get("identifier")))
-        if isinstance(value, str):
-            yield value
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of a parsed query, without recursion: queries may nest deeply."""
-    waiting = [tree]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            yield each
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
-
-
 # --- The prompt ------------------------------------------------------------------------------
 
 
@@ -447,7 +244,7 @@ def _talk(
     store: Warehouse, form: Format, given: dict[str, Any], seconds: float, history: Path
 ) -> None:
     """Answer queries until the user leaves, and keep them in the file `history`."""
-    names = [str(name) for (name,) in _ask(store, _SQL["names"], {}, "table").rows]
+    names = names_in(store)
     note("A query ends with a semicolon. .help says more, .quit leaves.")
     remember = _line_editing(names, history)
     for text in _statements():

@@ -1,4 +1,4 @@
--- What the dot commands of `factible sql` ask, the names that its prompt completes, and the parser.
+-- The lists of tables and columns, the names that the prompt of `factible sql` completes, and the parser.
 
 -- name: tables
 SELECT table_name AS name, table_type AS kind, coalesce(comment, '') AS comment
