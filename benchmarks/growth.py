@@ -32,16 +32,16 @@ REPEATED = 3
 
 VIEWS_OF_A_VIDEO = (
     "current_claims", "current_evidence", "current_page_texts", "current_verdicts",
-    "claims_timeline", "costs", "evidence_chain", "failures",
+    "costs", "evidence_chain", "failures", "verdicts",
     "verdict_changes", "verdict_evidence",
 )  # fmt: skip
 QUESTIONS = {
-    "verdicts by stance": "SELECT stance, count(*) FROM current_verdicts GROUP BY ALL",
+    "verdicts by word": "SELECT verdict, count(*) FROM verdicts GROUP BY ALL",
     "sources by weight": "SELECT * FROM source_scoreboard ORDER BY sources DESC LIMIT 20",
     "what changed": "SELECT * FROM verdict_changes ORDER BY checked_at DESC LIMIT 20",
     "failures by asset": "SELECT asset, count(*) FROM failures GROUP BY ALL",
     "costs by service": "SELECT service, sum(cost_usd) FROM costs GROUP BY ALL",
-    "claims of a channel": "SELECT channel, count(*) FROM claims_timeline GROUP BY ALL",
+    "claims of a channel": "SELECT channel, count(*) FROM verdicts GROUP BY ALL",
     "model usage": "SELECT * FROM model_usage",
     "latency by stage": "SELECT * FROM latency_by_stage",
 }

@@ -18,7 +18,7 @@ FROM (
     SELECT evidence_id AS asked_id, 'evidence' AS stage, video_id, claim_id, run_id, checked_at
     FROM evidence
     UNION ALL
-    SELECT claim_id, 'verdicts', video_id, claim_id, run_id, checked_at FROM verdicts
+    SELECT claim_id, 'verdicts', video_id, claim_id, run_id, checked_at FROM verdict_history
 )
 
 -- name: text

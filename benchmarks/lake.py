@@ -35,7 +35,7 @@ KEYS = {
     "materializations": "asset, video_id, run_id",
     "claims": "video_id, run_id, claim_id",
     "evidence": "video_id, run_id, evidence_id",
-    "verdicts": "video_id, run_id, claim_id",
+    "verdict_history": "video_id, run_id, claim_id",
     "page_texts": "content_hash",
 }
 

@@ -411,7 +411,7 @@ def _rows(
     sql = _SQL[question].format(
         columns=", ".join(record.model_fields),
         table=record.table,
-        view=view or f"current_{record.table}",
+        view=view or record.view,
         order=", ".join(record.order),
         key=key,
     )

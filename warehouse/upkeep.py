@@ -174,8 +174,8 @@ def _copy_rows(
     """
     moved: list[MovedTable] = []
     databases = {"source": source, "prefix": prefix, "target": target}
-    for table, columns in connection.execute(_SQL["tables"], databases).fetchall():
-        old, new = f'"{source}".{prefix}{table}', f"{target}.{table}"
+    for was_named, table, columns in connection.execute(_SQL["tables"], databases).fetchall():
+        old, new = f'"{source}".{was_named}', f"{target}.{table}"
 
         def digest(of: str, table: str = table, columns: str = columns) -> MovedTable:
             sql = _SQL["digest"].format(table=of, columns=columns)

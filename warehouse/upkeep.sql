@@ -25,18 +25,24 @@ ALTER TABLE {table} RENAME TO before_{table}
 DROP TABLE before_{table}
 
 -- name: tables
--- The tables of the target that the source has too, with their shared columns.
-SELECT new.table_name, string_agg('"' || column_name || '"', ', ' ORDER BY column_name)
-FROM duckdb_columns() AS new
-SEMI JOIN duckdb_tables() USING (database_name, schema_name, table_name)
-SEMI JOIN (
-    SELECT table_name[length($prefix) + 1:] AS table_name, column_name
-    FROM duckdb_columns()
+-- The tables of the source that the target has too, perhaps by a newer name, with their shared columns.
+WITH columns AS (
+    FROM duckdb_columns() SEMI JOIN duckdb_tables() USING (database_name, schema_name, table_name)
+)
+SELECT old.table_name, new.table_name, string_agg('"' || new.column_name || '"', ', ' ORDER BY new.column_name)
+FROM columns AS new
+JOIN (
+    SELECT
+        table_name,
+        -- The table verdicts of versions up to 32; today a view has that name.
+        regexp_replace(table_name[length($prefix) + 1:], '^verdicts$', 'verdict_history') AS new_name,
+        column_name
+    FROM columns
     WHERE database_name = $source AND starts_with(table_name, $prefix)
-) AS old USING (table_name, column_name)
+) AS old ON old.new_name = new.table_name AND old.column_name = new.column_name
 WHERE new.database_name = $target AND new.table_name <> 'schema_version'
     AND ($prefix = '' OR NOT starts_with(new.table_name, $prefix))
-GROUP BY new.table_name
+GROUP BY old.table_name, new.table_name
 ORDER BY new.table_name
 
 -- name: digest

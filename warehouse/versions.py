@@ -27,7 +27,7 @@ from resources.statements import statements
 from warehouse.errors import NotAWarehouseError, WarehouseTooNewError, WarehouseTooOldError
 from warehouse.lake import create_tables_of_lake, without_comments_on_columns
 
-VERSION = 32
+VERSION = 33
 """Raise it with every change of a table. Versions up to 31 were numbered migrations."""
 
 _SQL = statements("warehouse", "versions.sql")
@@ -35,9 +35,8 @@ _COMMENT = re.compile(
     r"^COMMENT ON (?:TABLE|COLUMN) (?P<place>[\w.]+) IS '(?P<words>(?:[^']|'')*)';", re.MULTILINE
 )
 _VIEWS_OF_TABLES = {
-    **{f"current_{record.table}": record.table for record in ALL_RECORDS},
+    **{record.view: record.table for record in ALL_RECORDS},
     "current_materializations": "materializations",
-    "latest_verdicts": "verdicts",
     "verdict_evidence": "evidence",
     "corpus_quality": "metrics",
     "video_quality": "metrics",
@@ -96,6 +95,9 @@ class Schema:
 
     def _create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
         is_lake = _is_lake(connection)
+        # A view that has another name now would stay behind.
+        for (view,) in connection.execute(_SQL["views"]).fetchall():
+            connection.execute(_SQL["drop_view"].format(view=view))
         for view in self.views:
             connection.execute(without_comments_on_columns(view) if is_lake else view)
         if not is_lake:

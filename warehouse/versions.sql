@@ -10,6 +10,12 @@ SELECT max(version), NULL FROM schema_migrations
 -- name: tables
 SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary
 
+-- name: views
+SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
+
+-- name: drop_view
+DROP VIEW "{view}"
+
 -- name: created
 INSERT INTO schema_version (version, created_at) VALUES (?, ?)
 

@@ -89,7 +89,7 @@ def sql(
     The published copy answers, so that no run waits, or the live warehouse if there is no copy. The
     views have stable names: factible sql .tables lists them, .schema NAME lists their columns.
 
-    Example: factible sql "select stance, count(*) from current_verdicts group by all"
+    Example: factible sql "select verdict, count(*) from verdicts group by all"
 
     Example: factible sql -p video=my-talk 'from current_claims where video_id = $video'
     """

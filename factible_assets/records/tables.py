@@ -72,6 +72,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     table: ClassVar[str]
+    view: ClassVar[str]
     order: ClassVar[tuple[str, ...]]
     key: ClassVar[tuple[str, ...]]
     assets: ClassVar[tuple[str, ...]]
@@ -81,16 +82,18 @@ class Record(BaseModel):
         cls,
         *,
         table: str = "",
+        view: str = "",
         key: str = "",
         order: str = "",
         assets: str | None = None,
         volatile: str = "",
         **others: Any,
     ) -> None:
-        """Describe the table. Every argument but `table` is a comma-separated list.
+        """Describe the table. `key`, `order`, `assets` and `volatile` are comma-separated lists.
 
         Args:
             table: The table.
+            view: The view of the current rows (default: `current_` and the table).
             key: The columns that identify a row within one video's set. The table declares no such
                 key; docs/performance.md says why.
             order: The columns to sort by when reading (default: the key).
@@ -100,7 +103,7 @@ class Record(BaseModel):
             others: Further arguments of pydantic.
         """
         super().__init_subclass__(**others)
-        cls.table = table
+        cls.table, cls.view = table, view or f"current_{table}"
         cls.key, cls.order = _names(key), _names(order or key)
         cls.assets = _names(table if assets is None else assets)
         cls.volatile = frozenset(_names(volatile))
@@ -432,7 +435,12 @@ class Evidence(
 
 
 class Verdict(
-    Record, table="verdicts", key="claim_id", order="evidence_quality DESC, rank, claim_id"
+    Record,
+    table="verdict_history",
+    view="current_verdicts",
+    key="claim_id",
+    order="evidence_quality DESC, rank, claim_id",
+    assets="verdicts",
 ):
     """The verdict on one claim.
 
@@ -674,7 +682,7 @@ ASSET_RECORDS: dict[str, tuple[type[Record], ...]] = {
 METHOD: tuple[str, ...] = tuple(asset for asset in ASSET_RECORDS if asset != "media")
 """The assets of a fact-check; `media` is optional."""
 MAIN_RECORD: dict[str, type[Record]] = {
-    asset: next(record for record in records if record.table == asset)
+    asset: next(record for record in records if record.view == f"current_{asset}")
     for asset, records in ASSET_RECORDS.items()
 }
 """The record class with the asset's name."""

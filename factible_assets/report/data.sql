@@ -53,7 +53,7 @@ LEFT JOIN (
         {'stance': stance, 'confidence': confidence, 'basis': basis, 'supporting': supporting, 'refuting': refuting},
         (status = 'complete', checked_at <= now() + INTERVAL 1 HOUR, checked_at, run_id)
     ))
-    FROM verdicts
+    FROM verdict_history
     GROUP BY video_id, claim_id
 ) AS verdicts
     ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id

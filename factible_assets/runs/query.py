@@ -18,7 +18,7 @@ import duckdb
 
 from factible_assets.errors import FactibleError
 from factible_assets.records.stances import STANCES
-from factible_assets.wording import STANCE_WORDS, plain
+from factible_assets.wording import OUTCOME_WORDS, STANCE_WORDS, plain
 from resources.statements import statements
 from warehouse.store import Warehouse
 
@@ -88,7 +88,7 @@ def ask(
 
     Raises FactibleError: The query is wrong, or takes too long.
     """
-    _refuse_unknown_stances(query, parameters)
+    _refuse_unknown_words(query, parameters)
     return _run(store, query, parameters, seconds, most_rows, typed=typed)
 
 
@@ -195,19 +195,20 @@ def _problem(error: Exception) -> tuple[str, str]:
     return f"The query failed{where}: {message}", remedy
 
 
-# --- Stances in a query -----------------------------------------------------------------------
-# Pages say "refuted", and the rows say `refutes`. DuckDB answers `stance = 'refuted'` with no rows,
+# --- Verdicts and stances in a query -----------------------------------------------------------
+# A verdict is `refuted`, and a page `refutes`. DuckDB answers `stance = 'refuted'` with no rows,
 # also for an ENUM column, so the mistake would look like a finding.
 
 _COMPARES = {f"COMPARE_{each}" for each in ("EQUAL", "NOTEQUAL", "IN", "NOT_IN")}
-_ROWS_SAY = {words: stance for stance, words in STANCE_WORDS.items()}
+_WORDS = {"stance": tuple(STANCES), "verdict": tuple(OUTCOME_WORDS.values())}
+_MEANS = {**{words: stance for stance, words in STANCE_WORDS.items()}, **STANCE_WORDS}
 
 
-def _refuse_unknown_stances(query: str, parameters: Mapping[str, Any]) -> None:
-    """Raise FactibleError if a query compares a stance column with a word that is no stance.
+def _refuse_unknown_words(query: str, parameters: Mapping[str, Any]) -> None:
+    """Raise FactibleError if a query compares a verdict or a stance with a word that is none.
 
-    Stance columns are `stance` and `…_stance`, unless the query defines a column of that name. The
-    function ignores queries that DuckDB cannot parse.
+    These columns are `verdict`, `stance`, `…_verdict` and `…_stance`, unless the query defines a
+    column of that name. The function ignores queries that DuckDB cannot parse.
     """
     with duckdb.connect() as parser:
         try:
@@ -232,14 +233,15 @@ def _refuse_unknown_stances(query: str, parameters: Mapping[str, Any]) -> None:
             for side in compared
             if side.get("class") == "COLUMN_REF"
         } - own
-        column = next((each for each in columns if f"_{each}".endswith("_stance")), None)
+        column = next((each for each in columns if each.rpartition("_")[2] in _WORDS), None)
+        known = _WORDS[column.rpartition("_")[2]] if column else ()
         for word in _compared_texts(compared, parameters) if column else ():
-            if word not in STANCES:
-                meant = _ROWS_SAY.get(word.casefold())
-                hint = f"Write '{meant}'; the stances" if meant else "Write one of the stances"
+            if word not in known:
+                meant = _MEANS.get(word.casefold())
+                hint = f"Write '{meant}'; its words are" if meant in known else "Its words are"
                 raise FactibleError(
                     f"The column {column} never holds '{plain(word, 40)}'.",
-                    f"{hint}: {', '.join(STANCES)}. An incomplete verdict has NULL.",
+                    f"{hint} {', '.join(known)}.",
                 )
 
 

@@ -1,7 +1,7 @@
 -- What is asked of the warehouse about a check that has ended.
 
 -- name: cost_of_all_checks
-SELECT coalesce(sum(cost_usd), 0) AS usd FROM costs_by_stage WHERE video_id = $video
+SELECT coalesce(sum(cost_usd), 0) AS usd FROM llm_calls WHERE video_id = $video
 
 -- name: review_history
 SELECT * FROM review_history WHERE video_id = $video ORDER BY acted_at, position

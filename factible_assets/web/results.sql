@@ -30,7 +30,7 @@ SELECT
     max(checked_at) AS checked_at,
     count(*) AS verdicts,
     count(*) FILTER (status = 'incomplete') AS incomplete
-FROM verdicts
+FROM verdict_history
 WHERE video_id = $video_id
 GROUP BY run_id
 ORDER BY checked_at DESC, run_id DESC
@@ -48,5 +48,5 @@ LIMIT $limit OFFSET $offset
 -- name: totals
 SELECT
     (SELECT count(*) FROM current_videos WHERE video_id = $video_id) AS videos,
-    (SELECT count(DISTINCT run_id) FROM verdicts WHERE video_id = $video_id) AS total_checks,
+    (SELECT count(DISTINCT run_id) FROM verdict_history WHERE video_id = $video_id) AS total_checks,
     (SELECT count(*) FROM verdict_changes WHERE video_id = $video_id) AS total_changes

@@ -138,7 +138,7 @@ def test_a_query_error_is_one_line_with_place_and_remedy(
         "from current_verdicts where stance = 'refuted'",
         "from current_verdicts where 'Refuted' <> stance",
         "from current_verdicts v where v.stance in ('supports', 'refuted')",
-        "select count(*) filter (verdict_stance = 'refuted') from evidence_chain",
+        "select count(*) filter (stance = 'refuted') from evidence_chain",
         "select case stance when 'refuted' then 1 end from current_verdicts",
         "with v as (from current_verdicts where stance = 'refuted') select count(*) from v",
     ],
@@ -148,6 +148,14 @@ def test_comparing_a_stance_with_another_word_is_refused(factible: Run, query: s
     assert result.exit_code == 4
     assert "Write 'refutes'" in result.stderr
     assert result.stdout == ""
+
+
+def test_comparing_a_verdict_with_a_stance_is_refused(factible: Run) -> None:
+    result = factible("sql", "from evidence_chain where verdict = 'refutes'")
+    assert result.exit_code == 4
+    assert "Write 'refuted'" in result.stderr
+    query = "from verdicts where verdict in ('refuted', 'not judged yet')"
+    assert factible("sql", query).exit_code == 0
 
 
 def test_a_parameter_that_is_no_stance_is_refused(factible: Run) -> None:
@@ -182,7 +190,7 @@ def test_duckdb_stack_traces_are_omitted(factible: Run) -> None:
 
 
 def test_nothing_can_be_changed(factible: Run) -> None:
-    result = factible("sql", "delete from verdicts")
+    result = factible("sql", "delete from verdict_history")
     assert result.exit_code == 4
     assert "read-only" in result.stderr
     assert json.loads(

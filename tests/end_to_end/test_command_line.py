@@ -51,7 +51,7 @@ def incomplete_sets(env: dict[str, str]) -> list[dict[str, Any]]:
     counted = store_of(env).query(
         """
         SELECT m.asset, m.row_count, count(v.claim_id) AS found
-        FROM materializations m LEFT JOIN verdicts v
+        FROM materializations m LEFT JOIN verdict_history v
           ON m.video_id = v.video_id AND m.run_id = v.run_id
         WHERE m.asset = 'verdicts' GROUP BY ALL HAVING found <> m.row_count
         """

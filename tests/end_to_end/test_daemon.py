@@ -110,7 +110,7 @@ def test_the_schedule_launches_runs_that_check_again(
 
     store = Warehouse(settings.warehouse)
     (claim,) = store.read_current(Claim, DEMO_VIDEO)
-    history = store.query("SELECT run_id, claim_id FROM verdicts ORDER BY checked_at").rows()
+    history = store.query("SELECT run_id, claim_id FROM verdict_history ORDER BY checked_at").rows()
     assert history[:2] == [(first.run_id, claim.claim_id), (run.run_id, claim.claim_id)]
     launches = store.query("SELECT video_id, position FROM recheck_launches").rows()
     assert set(launches) == {(DEMO_VIDEO, 1)}

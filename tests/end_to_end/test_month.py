@@ -160,7 +160,8 @@ def what_was_incomplete_was_healed(month: Month, planned: dict[int, list[Launch]
     healed = turns[len(failed)]
     assert healed >= OUTAGE_TO
     outcomes = month.store.query(
-        "SELECT checked_at, status, stance FROM verdicts WHERE video_id = ? ORDER BY ALL", [OUTAGE]
+        "SELECT checked_at, status, stance FROM verdict_history WHERE video_id = ? ORDER BY ALL",
+        [OUTAGE],
     ).rows()
     incomplete = {
         (at.replace(tzinfo=UTC) - FIRST_DAY).days
@@ -235,10 +236,12 @@ def the_overlap_is_that_of_the_web(month: Month) -> None:
 def history_is_whole(month: Month) -> None:
     store = month.store
     runs = Counter(video_id for _, video_id, _ in month.runs)
-    kept = dict(store.query("SELECT video_id, count(*) FROM verdicts GROUP BY video_id").rows())
+    kept = dict(
+        store.query("SELECT video_id, count(*) FROM verdict_history GROUP BY video_id").rows()
+    )
     assert kept == {each: CLAIMS_PER_VIDEO * (1 + runs[each]) for each in VIDEOS}
     ids = {claim.claim_id for video_id in VIDEOS for claim in claims_of(video_id)}
-    assert set(store.query("SELECT DISTINCT claim_id FROM verdicts")["claim_id"]) == ids
+    assert set(store.query("SELECT DISTINCT claim_id FROM verdict_history")["claim_id"]) == ids
     assert store.query("SELECT count(*) FROM claims").item() == len(ids)
     asked = store.query("SELECT video_id, query_id, run_id FROM queries WHERE status = 'ok'")
     assert asked.height == asked["query_id"].n_unique() == len(ids), "queries are kept"
@@ -262,7 +265,7 @@ def retention_takes_old_texts_and_leaves_verdicts(month: Month) -> None:
     store = month.store
     before = {
         table: store.query(f"SELECT * FROM {table} ORDER BY ALL").rows()  # noqa: S608
-        for table in ("verdicts", "evidence", "claims", "pages", "current_verdicts")
+        for table in ("verdict_history", "evidence", "claims", "pages", "current_verdicts")
     }
     now = tick_of(31)
     # The texts of TURNING before it turned; and the source that LOSING has lost.

@@ -94,7 +94,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     # The sources that take their place say the same.
     deciding |= {f"{each}.example" for each in ("harbour-times", "commons-encyclopedia")}
     deciding |= {"checkpoint-facts.example", "weather-office.example"}
-    others = store.query("FROM latest_verdicts").to_dicts()
+    others = store.query("FROM current_verdicts").to_dicts()
     kept = next(row["stance"] for row in others if row["claim_id"] == other)
 
     blocks = [part for domain in sorted(deciding) for part in ("--block", domain)]
@@ -143,7 +143,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     )
     assert not again.failures
     newest = {
-        row["claim_id"]: row["stance"] for row in store.query("FROM latest_verdicts").to_dicts()
+        row["claim_id"]: row["stance"] for row in store.query("FROM current_verdicts").to_dicts()
     }
     assert newest == {mine: "unclear", other: kept}
 

@@ -303,11 +303,11 @@ def test_retention_of_an_empty_folder_does_nothing(settings: Settings) -> None:
 
 
 def test_the_retention_job_runs_and_leaves_verdicts(store: Warehouse, settings: Settings) -> None:
-    before = store.query("SELECT * FROM verdicts ORDER BY ALL").rows()
+    before = store.query("SELECT * FROM verdict_history ORDER BY ALL").rows()
     job = build_defs(settings).resolve_job_def("retention")
     with dg.DagsterInstance.ephemeral() as instance:
         assert job.execute_in_process(instance=instance).success
-    assert store.query("SELECT * FROM verdicts ORDER BY ALL").rows() == before
+    assert store.query("SELECT * FROM verdict_history ORDER BY ALL").rows() == before
 
 
 def test_retention_deletes_old_runs_except_those_of_current_sets(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_a_writer_that_is_killed_leaves_nothing_half_written(
             SELECT run_id, row_count FROM materializations WHERE asset = 'verdicts'
         )
         SELECT run_id FROM expected WHERE row_count <> 1
-            + (SELECT count(*) FROM verdicts WHERE verdicts.run_id = expected.run_id)
+            + (SELECT count(*) FROM verdict_history WHERE verdict_history.run_id = expected.run_id)
             + (SELECT count(*) FROM steps WHERE steps.run_id = expected.run_id)
         UNION ALL SELECT run_id FROM claims ANTI JOIN expected USING (run_id)
         UNION ALL SELECT run_id FROM evidence ANTI JOIN expected USING (run_id)

@@ -135,5 +135,5 @@ def test_nothing_is_lost_that_another_process_writes_meanwhile(warehouse: Wareho
         while writer.poll() is None:
             compact(warehouse)
     assert writer.returncode == 0
-    runs = warehouse.query("SELECT count(DISTINCT run_id) FROM verdicts").item()
+    runs = warehouse.query("SELECT count(DISTINCT run_id) FROM verdict_history").item()
     assert runs == 5

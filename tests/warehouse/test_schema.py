@@ -77,7 +77,7 @@ def test_every_table_has_a_current_view_that_starts_with_its_columns(columns: pl
         for (table,), rows in columns.group_by(["table_name"], maintain_order=True)
     }
     for record in ALL_RECORDS:
-        table, view = named[record.table], named[f"current_{record.table}"]
+        table, view = named[record.table], named[record.view]
         assert view[: len(table)] == table
 
 
@@ -186,10 +186,10 @@ def test_the_database_keeps_the_rules_between_columns(warehouse: Warehouse) -> N
         "UPDATE evidence SET status = 'no_evidence', stance = NULL",
         "UPDATE evidence SET quote_start = NULL",
         "UPDATE evidence SET quote = NULL",
-        "UPDATE verdicts SET stance = NULL",
-        "UPDATE verdicts SET confidence = NULL",
-        "UPDATE verdicts SET status = 'incomplete', reason = 'x'",
-        "UPDATE verdicts SET status = 'incomplete', stance = NULL, confidence = NULL",
+        "UPDATE verdict_history SET stance = NULL",
+        "UPDATE verdict_history SET confidence = NULL",
+        "UPDATE verdict_history SET status = 'incomplete', reason = 'x'",
+        "UPDATE verdict_history SET status = 'incomplete', stance = NULL, confidence = NULL",
         "UPDATE pages SET content_hash = NULL",
         "UPDATE pages SET status = 'infra_error'",
         "UPDATE claims SET char_end = char_start",

@@ -12,14 +12,13 @@ from warehouse.store import Warehouse
 STABLE = {
     "current_verdicts",
     "evidence_chain",
-    "claims_timeline",
+    "verdicts",
     "source_scoreboard",
     "verdict_changes",
     "recheck_plan",
     "costs",
     "runs",
     "outages",
-    "costs_by_stage",
     "latency_by_stage",
     "model_usage",
     "failures",
@@ -89,7 +88,7 @@ def test_a_run_has_its_verdicts_and_costs(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(1))
     (row,) = in_memory.query("SELECT * FROM runs").iter_rows(named=True)
     assert row["run_id"] == stamp(1).run_id
-    assert row["verdicts"] == in_memory.query("SELECT count(*) FROM verdicts").item() == 2
+    assert row["verdicts"] == in_memory.query("SELECT count(*) FROM verdict_history").item() == 2
     assert row["cost_usd"] == in_memory.query("SELECT coalesce(sum(cost_usd), 0) FROM costs").item()
     assert {"claims", "verdicts"} <= set(row["assets"])
     worded = in_memory.query("SELECT claim, video_title FROM current_verdicts ORDER BY claim")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
+import pytest
+
+from factible_assets.wording import OUTCOME_WORDS, moment_url
 from tests.warehouse.samples import (
     PAGE,
     QUOTE,
@@ -40,7 +45,7 @@ def test_the_chain_leads_from_claim_to_quote_to_page_to_rating(in_memory: Wareho
     assert link["text"] == PAGE
     assert PAGE[link["quote_start"] : link["quote_end"]] == link["quote"] == QUOTE
     assert (link["rating"], link["rating_reasons"]) == ("high", ["listed", "a journal"])
-    assert (link["verdict_stance"], link["verdict_run_id"]) == ("supports", "run-1")
+    assert (link["verdict"], link["verdict_run_id"]) == ("supported", "run-1")
     assert link["retrieved_at"] is not None
 
 
@@ -71,8 +76,12 @@ def test_the_timeline_is_in_the_order_of_the_video(in_memory: Warehouse) -> None
     in_memory.write_assets(
         "v", {"claims": claims, "verdicts": asset_rows(verdict("v", 1))}, stamp=stamp(1)
     )
-    timeline = in_memory.query("SELECT claim_rank, start_seconds, stance FROM claims_timeline")
-    assert timeline.rows() == [(2, 98.0, None), (1, 99.0, "supports"), (3, None, None)]
+    timeline = in_memory.query("SELECT claim_rank, start_seconds, verdict FROM verdicts")
+    assert timeline.rows() == [
+        (2, 98.0, "not judged yet"),
+        (1, 99.0, "supported"),
+        (3, None, "not judged yet"),
+    ]
 
 
 def test_claims_are_counted_by_attributes_of_their_video(in_memory: Warehouse) -> None:
@@ -80,7 +89,7 @@ def test_claims_are_counted_by_attributes_of_their_video(in_memory: Warehouse) -
     listed = video("v").model_copy(update=about)
     sets = {"transcripts": asset_rows(listed), "claims": asset_rows(claim("v"))}
     in_memory.write_assets("v", sets, stamp=stamp(1))
-    asked = "SELECT corpus, category, tags, count(*) FROM claims_timeline GROUP BY ALL"
+    asked = "SELECT corpus, category, tags, count(*) FROM verdicts GROUP BY ALL"
     assert in_memory.query(asked).rows() == [("talks", "health", ["misinformation"], 1)]
 
 
@@ -127,7 +136,7 @@ def test_costs_are_those_of_all_runs(in_memory: Warehouse) -> None:
     for run in (1, 2):
         rows = [llm_call("v", "claims", number, cost=0.25) for number in (1, 2)]
         write_asset(in_memory, "claims", "v", rows, stamp=stamp(run), code_version="1")
-    costs = in_memory.query("SELECT run_id, calls, input_tokens, cost_usd FROM costs_by_stage")
+    costs = in_memory.query("SELECT run_id, requests, input_tokens, cost_usd FROM costs")
     assert sorted(costs.rows()) == [("run-1", 2, 200, 0.5), ("run-2", 2, 200, 0.5)]
 
 
@@ -185,6 +194,65 @@ def test_claims_are_counted_by_speaker(in_memory: Warehouse) -> None:
             name, {**rows, "claims": AssetRows([first, second], "1")}, stamp=stamp(1)
         )
     found = in_memory.query(
-        "SELECT speaker, claims, videos, supported, open FROM claims_by_speaker"
+        "SELECT speaker, claims, videos, supported, open FROM speaker_scoreboard"
     )
     assert found.rows() == [("Ann", 4, 2, 4, 0)]
+
+
+def test_overviews_count_verdicts_and_sources_by_month_and_channel(in_memory: Warehouse) -> None:
+    for name, published_on in (("v", date(2025, 3, 4)), ("w", date(2025, 3, 9)), ("x", None)):
+        rows = fact_check(name, claims=2)
+        about = video(name).model_copy(update={"channel": "Bee TV", "published_on": published_on})
+        rows["transcripts"] = asset_rows(about)
+        in_memory.write_assets(name, rows, stamp=stamp(1))
+    (channel,) = in_memory.query("FROM channel_scoreboard").rows()
+    assert channel == (
+        "Bee TV", 3, 6, 6, 0, 0, 0, 0, date(2025, 3, 4), date(2025, 3, 9),
+    )  # fmt: skip
+    checked_in = stamp(1).checked_at.date().replace(day=1)
+    months = in_memory.query("SELECT month, verdict, claims FROM verdicts_by_month").rows()
+    assert sorted(months) == sorted(
+        [(date(2025, 3, 1), "supported", 4), (checked_in, "supported", 2)]
+    )
+    sources = in_memory.query(
+        "SELECT domain, sum(claims)::INT, sum(agreeing)::INT, sum(opposing)::INT "
+        "FROM sources_by_month GROUP BY domain"
+    ).rows()
+    scored = in_memory.query("SELECT domain, claims, agreeing, opposing FROM source_scoreboard")
+    assert sources == scored.rows()
+
+
+@pytest.mark.parametrize(
+    ("video_id", "url", "seconds"),
+    [
+        ("dQw4w9WgXcQ", None, 99.7),
+        ("dQw4w9WgXcQ", "https://youtu.be/dQw4w9WgXcQ", 99.7),
+        ("dQw4w9WgXcQ", "https://www.youtube.com/watch?v=dQw4w9WgXcQ", None),
+        ("my-talk", "https://talks.example/bees", 99.7),
+        ("elevenchars", "https://talks.example/bees", 99.7),
+        ("my-talk", None, 99.7),
+    ],
+)
+def test_a_verdict_links_to_the_second_as_pages_do(
+    in_memory: Warehouse, video_id: str, url: str | None, seconds: float | None
+) -> None:
+    about = video(video_id).model_copy(update={"url": url})
+    said = claim(video_id).model_copy(update={"start_seconds": seconds})
+    sets = {"transcripts": asset_rows(about), "claims": asset_rows(said)}
+    in_memory.write_assets(video_id, sets, stamp=stamp(1))
+    assert in_memory.query("SELECT link FROM verdicts").item() == moment_url(about, seconds) or url
+
+
+def test_verdicts_say_the_words_of_pages(in_memory: Warehouse) -> None:
+    held = ("supports", "refutes", "mixed", "unclear")
+    judged = [
+        verdict("v", n).model_copy(update={"stance": each}) for n, each in enumerate(held, start=1)
+    ]
+    rows = [claim("v", n) for n in range(1, 7)]
+    sets = {
+        "claims": asset_rows(*rows),
+        "verdicts": asset_rows(*judged, incomplete_verdict("v", 5)),
+    }
+    in_memory.write_assets("v", sets, stamp=stamp(1))
+    said = in_memory.query("SELECT verdict FROM verdicts ORDER BY claim_rank")["verdict"].to_list()
+    assert said == list(OUTCOME_WORDS.values())

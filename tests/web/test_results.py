@@ -67,7 +67,7 @@ def test_history_counts_every_check(serve: Serve, home: Path) -> None:
 def test_a_listed_video_without_verdicts_has_an_empty_history(serve: Serve, home: Path) -> None:
     warehouse = store_sample(home)
     with warehouse.connection() as connection:
-        connection.execute("DELETE FROM verdicts")
+        connection.execute("DELETE FROM verdict_history")
     warehouse.publish(home / "published.duckdb")
     client = serve()
     assert client.get("/api/v1/videos").json()["items"][0]["checked_at"] is None

@@ -1,6 +1,6 @@
 -- The verdict on each claim, and the steps that a strategy took.
 
-CREATE TABLE verdicts (
+CREATE TABLE verdict_history (
     claim_id VARCHAR NOT NULL,
     video_id VARCHAR NOT NULL,
     rank BIGINT NOT NULL CHECK (rank >= 1),
@@ -32,34 +32,34 @@ CREATE TABLE verdicts (
     CHECK ((status = 'complete') = (stance IS NOT NULL)),
     CHECK (status = 'complete' OR reason IS NOT NULL)
 );
-COMMENT ON TABLE verdicts IS 'The stance of the evidence on each claim, and its confidence. History stays: one row per claim and run.';
-COMMENT ON COLUMN verdicts.claim_id IS 'The claim.';
-COMMENT ON COLUMN verdicts.video_id IS 'The video that makes the claim.';
-COMMENT ON COLUMN verdicts.rank IS 'Order in the report, from 1: best evidence quality first.';
-COMMENT ON COLUMN verdicts.status IS 'complete, or incomplete if services failed and the missing sources could change the stance.';
-COMMENT ON COLUMN verdicts.evidence_status IS 'Outcome of the search for evidence: ok, no_evidence or infra_error.';
-COMMENT ON COLUMN verdicts.reason IS 'Why the verdict is incomplete, or a remark on how it was reached.';
-COMMENT ON COLUMN verdicts.stance IS 'How the evidence stands to the claim: supports, refutes, mixed or unclear. Exactly the complete verdicts have one.';
-COMMENT ON COLUMN verdicts.confidence IS 'How sure the stance is: low, medium or high.';
-COMMENT ON COLUMN verdicts.confidence_score IS 'How sure the stance is, from 0 to 1.';
-COMMENT ON COLUMN verdicts.summary IS 'The verdict in words.';
-COMMENT ON COLUMN verdicts.vote_stance IS 'The reliability-weighted vote over the stances of the evidence.';
-COMMENT ON COLUMN verdicts.vote_margin IS 'Margin of the vote, from -1 to 1.';
-COMMENT ON COLUMN verdicts.reasoner_stance IS 'The reasoner''s own verdict, kept beside the vote.';
-COMMENT ON COLUMN verdicts.disagreement IS 'Whether the vote and the reasoner differ.';
-COMMENT ON COLUMN verdicts.evidence_quality IS 'Quality of the evidence, from 0 to 1.';
-COMMENT ON COLUMN verdicts.supporting IS 'Sources that support the claim.';
-COMMENT ON COLUMN verdicts.refuting IS 'Sources that refute the claim.';
-COMMENT ON COLUMN verdicts.mixed IS 'Sources that do both.';
-COMMENT ON COLUMN verdicts.unclear IS 'Sources that speak of the claim without deciding.';
-COMMENT ON COLUMN verdicts.independent_origins IS 'Sources that tell stories of their own; copies of one story count once.';
-COMMENT ON COLUMN verdicts.missing IS 'Sources that could not be read because services failed.';
-COMMENT ON COLUMN verdicts.recheck_due IS 'Whether failed services left the stance, the confidence or the words open. The next re-check completes them. Rows older than this column have only their status.';
-COMMENT ON COLUMN verdicts.basis IS 'The reader of the pages: embedded (rules or an entailment model), labels (label probabilities of a small language model), both automatic leanings, or llm (a large language model).';
-COMMENT ON COLUMN verdicts.veracity IS 'The verdict on six levels, where it was reached on them: pants-fire, false, barely-true, half-true, mostly-true or true.';
-COMMENT ON COLUMN verdicts.strategy IS 'How the claim was checked: the name of the strategy.';
-COMMENT ON COLUMN verdicts.run_id IS 'The run that wrote the row.';
-COMMENT ON COLUMN verdicts.checked_at IS 'When that run checked the video (UTC).';
+COMMENT ON TABLE verdict_history IS 'Every verdict of every run: the stance of the evidence on each claim, and its confidence. The view verdicts has those that stand.';
+COMMENT ON COLUMN verdict_history.claim_id IS 'The claim.';
+COMMENT ON COLUMN verdict_history.video_id IS 'The video that makes the claim.';
+COMMENT ON COLUMN verdict_history.rank IS 'Order in the report, from 1: best evidence quality first.';
+COMMENT ON COLUMN verdict_history.status IS 'complete, or incomplete if services failed and the missing sources could change the stance.';
+COMMENT ON COLUMN verdict_history.evidence_status IS 'Outcome of the search for evidence: ok, no_evidence or infra_error.';
+COMMENT ON COLUMN verdict_history.reason IS 'Why the verdict is incomplete, or a remark on how it was reached.';
+COMMENT ON COLUMN verdict_history.stance IS 'How the evidence stands to the claim: supports, refutes, mixed or unclear. Exactly the complete verdicts have one.';
+COMMENT ON COLUMN verdict_history.confidence IS 'How sure the stance is: low, medium or high.';
+COMMENT ON COLUMN verdict_history.confidence_score IS 'How sure the stance is, from 0 to 1.';
+COMMENT ON COLUMN verdict_history.summary IS 'The verdict in words.';
+COMMENT ON COLUMN verdict_history.vote_stance IS 'The reliability-weighted vote over the stances of the evidence.';
+COMMENT ON COLUMN verdict_history.vote_margin IS 'Margin of the vote, from -1 to 1.';
+COMMENT ON COLUMN verdict_history.reasoner_stance IS 'The reasoner''s own verdict, kept beside the vote.';
+COMMENT ON COLUMN verdict_history.disagreement IS 'Whether the vote and the reasoner differ.';
+COMMENT ON COLUMN verdict_history.evidence_quality IS 'Quality of the evidence, from 0 to 1.';
+COMMENT ON COLUMN verdict_history.supporting IS 'Sources that support the claim.';
+COMMENT ON COLUMN verdict_history.refuting IS 'Sources that refute the claim.';
+COMMENT ON COLUMN verdict_history.mixed IS 'Sources that do both.';
+COMMENT ON COLUMN verdict_history.unclear IS 'Sources that speak of the claim without deciding.';
+COMMENT ON COLUMN verdict_history.independent_origins IS 'Sources that tell stories of their own; copies of one story count once.';
+COMMENT ON COLUMN verdict_history.missing IS 'Sources that could not be read because services failed.';
+COMMENT ON COLUMN verdict_history.recheck_due IS 'Whether failed services left the stance, the confidence or the words open. The next re-check completes them. Rows older than this column have only their status.';
+COMMENT ON COLUMN verdict_history.basis IS 'The reader of the pages: embedded (rules or an entailment model), labels (label probabilities of a small language model), both automatic leanings, or llm (a large language model).';
+COMMENT ON COLUMN verdict_history.veracity IS 'The verdict on six levels, where it was reached on them: pants-fire, false, barely-true, half-true, mostly-true or true.';
+COMMENT ON COLUMN verdict_history.strategy IS 'How the claim was checked: the name of the strategy.';
+COMMENT ON COLUMN verdict_history.run_id IS 'The run that wrote the row.';
+COMMENT ON COLUMN verdict_history.checked_at IS 'When that run checked the video (UTC).';
 
 CREATE TABLE steps (
     claim_id VARCHAR NOT NULL,
@@ -87,7 +87,7 @@ CREATE TABLE steps (
 COMMENT ON TABLE steps IS 'The steps that a strategy took for a claim, in order. The standard strategy notes none: its rows tell them.';
 COMMENT ON COLUMN steps.claim_id IS 'The claim.';
 COMMENT ON COLUMN steps.video_id IS 'The video that makes the claim.';
-COMMENT ON COLUMN steps.strategy IS 'The strategy, as in verdicts.strategy.';
+COMMENT ON COLUMN steps.strategy IS 'The strategy, as in verdict_history.strategy.';
 COMMENT ON COLUMN steps.round IS 'The round, from 1; a new plan begins a new one.';
 COMMENT ON COLUMN steps.position IS 'Order among the steps of the claim, from 1.';
 COMMENT ON COLUMN steps.step IS 'The kind of step: decompose, plan, query, retrieve, select, summarise, read, reason, judge or calibrate.';

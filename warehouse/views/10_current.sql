@@ -112,15 +112,6 @@ SEMI JOIN current_materializations AS newest
     AND newest.run_id = evidence.run_id;
 COMMENT ON VIEW current_evidence IS 'The newest evidence of each video. verdict_evidence has the evidence of verdicts that outlived a failed re-check.';
 
-CREATE OR REPLACE VIEW latest_verdicts AS
-SELECT verdicts.*
-FROM verdicts
-SEMI JOIN current_materializations AS newest
-    ON newest.asset = 'verdicts'
-    AND newest.video_id = verdicts.video_id
-    AND newest.run_id = verdicts.run_id;
-COMMENT ON VIEW latest_verdicts IS 'The verdicts of each video''s newest check as it ended, the incomplete ones included.';
-
 -- A failed re-check leaves the last good verdict in place: complete goes before new.
 CREATE OR REPLACE VIEW current_verdicts AS
 SELECT
@@ -131,7 +122,7 @@ SELECT
     first_value(verdicts.checked_at) OVER newest_first AS latest_checked_at,
     current_claims.text AS claim,
     current_videos.title AS video_title
-FROM verdicts
+FROM verdict_history AS verdicts
 JOIN current_claims
     ON current_claims.claim_id = verdicts.claim_id
     AND current_claims.video_id = verdicts.video_id
@@ -149,7 +140,7 @@ QUALIFY row_number() OVER (
         verdicts.checked_at DESC,
         verdicts.run_id DESC
 ) = 1;
-COMMENT ON VIEW current_verdicts IS 'One verdict per current claim: the newest complete one, or the newest incomplete one where there is no other. A failed re-check leaves the last good verdict in place; the columns latest_… tell how the newest attempt ended.';
+COMMENT ON VIEW current_verdicts IS 'The rows of verdict_history that stand, one per current claim: the newest complete one, or the newest incomplete one where there is no other. A failed re-check leaves the last good verdict in place; the columns latest_… tell how the newest attempt ended.';
 COMMENT ON COLUMN current_verdicts.latest_status IS 'Status of the newest attempt. incomplete beside a complete verdict: the re-check failed, and this is the last good verdict.';
 COMMENT ON COLUMN current_verdicts.latest_reason IS 'Reason that the newest attempt gives.';
 COMMENT ON COLUMN current_verdicts.latest_run_id IS 'The run of the newest attempt.';

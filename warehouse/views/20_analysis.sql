@@ -1,5 +1,91 @@
 -- Views for analysts. Names and columns are stable, so that saved queries keep working.
 
+-- Pages say that a claim is refuted; a row says that its evidence refutes it. DuckDB finds nothing for
+-- an unknown word, also in an ENUM column, so each word has a column of its own name.
+CREATE OR REPLACE MACRO verdict_of(stance) AS
+    CASE stance WHEN 'supports' THEN 'supported' WHEN 'refutes' THEN 'refuted' ELSE coalesce(stance, 'incomplete') END;
+COMMENT ON MACRO verdict_of IS 'The word of pages for the stance of a verdict: supported, refuted, mixed, unclear, or incomplete for none.';
+
+CREATE OR REPLACE VIEW verdicts AS
+SELECT
+    claims.text AS claim,
+    CASE WHEN judged.claim_id IS NULL THEN 'not judged yet' ELSE verdict_of(judged.stance) END AS verdict,
+    judged.confidence,
+    judged.summary,
+    videos.title AS video_title,
+    videos.channel,
+    claims.speaker,
+    videos.published_on,
+    CASE
+        WHEN claims.start_seconds IS NOT NULL
+            AND regexp_full_match(claims.video_id, '[A-Za-z0-9_-]{11}')
+            AND regexp_matches(coalesce(videos.url, 'https://youtu.be/' || claims.video_id), '^https?://([a-z]+\.)?(youtube(-nocookie)?\.com|youtu\.be)/')
+        THEN 'https://www.youtube.com/watch?v=' || claims.video_id || '&t=' || trunc(claims.start_seconds)::BIGINT || 's'
+        ELSE videos.url
+    END AS link,
+    claims.start_seconds,
+    claims.end_seconds,
+    claims.rank AS claim_rank,
+    claims.importance,
+    claims.category AS topic,
+    judged.confidence_score,
+    judged.evidence_quality,
+    judged.supporting,
+    judged.refuting,
+    judged.mixed,
+    judged.unclear,
+    judged.independent_origins,
+    judged.strategy,
+    judged.basis,
+    judged.checked_at,
+    judged.latest_status,
+    judged.latest_checked_at,
+    videos.corpus,
+    videos.category,
+    videos.tags,
+    claims.video_id,
+    claims.claim_id,
+    judged.run_id
+FROM current_claims AS claims
+LEFT JOIN current_videos AS videos
+    ON videos.video_id = claims.video_id
+LEFT JOIN current_verdicts AS judged
+    ON judged.claim_id = claims.claim_id AND judged.video_id = claims.video_id
+ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.rank;
+COMMENT ON VIEW verdicts IS 'Begin here: one row per current claim, in the order in which its video makes it, with the verdict that stands and who said it, when and where.';
+COMMENT ON COLUMN verdicts.claim IS 'Wording of the claim.';
+COMMENT ON COLUMN verdicts.verdict IS 'The word of the pages: supported, refuted, mixed, unclear, incomplete (services failed) or not judged yet.';
+COMMENT ON COLUMN verdicts.confidence IS 'How sure the verdict is: low, medium or high; null if it is incomplete.';
+COMMENT ON COLUMN verdicts.summary IS 'The verdict in words.';
+COMMENT ON COLUMN verdicts.video_title IS 'Title of the video.';
+COMMENT ON COLUMN verdicts.channel IS 'The publisher of the video.';
+COMMENT ON COLUMN verdicts.speaker IS 'The speaker, as the transcript or the corpus names or labels them; null if neither does.';
+COMMENT ON COLUMN verdicts.published_on IS 'Day on which the video was published.';
+COMMENT ON COLUMN verdicts.link IS 'Link to the second of the claim on YouTube; elsewhere to the video.';
+COMMENT ON COLUMN verdicts.start_seconds IS 'When the claim begins, in seconds from the start of the video; null if it is not known.';
+COMMENT ON COLUMN verdicts.end_seconds IS 'When the claim ends, in seconds from the start of the video.';
+COMMENT ON COLUMN verdicts.claim_rank IS '1 is the most important claim of the video.';
+COMMENT ON COLUMN verdicts.importance IS 'How much the video''s thesis rests on the claim, from 0 to 1.';
+COMMENT ON COLUMN verdicts.topic IS 'Field that the claim belongs to; null if its finder names none.';
+COMMENT ON COLUMN verdicts.confidence_score IS 'How sure the verdict is, from 0 to 1.';
+COMMENT ON COLUMN verdicts.evidence_quality IS 'Quality of the evidence, from 0 to 1.';
+COMMENT ON COLUMN verdicts.supporting IS 'Sources that support the claim.';
+COMMENT ON COLUMN verdicts.refuting IS 'Sources that refute the claim.';
+COMMENT ON COLUMN verdicts.mixed IS 'Sources that do both.';
+COMMENT ON COLUMN verdicts.unclear IS 'Sources that speak of the claim without deciding.';
+COMMENT ON COLUMN verdicts.independent_origins IS 'Sources that tell stories of their own; copies of one story count once.';
+COMMENT ON COLUMN verdicts.strategy IS 'How the claim was checked: the name of the strategy.';
+COMMENT ON COLUMN verdicts.basis IS 'The reader of the pages: embedded or labels (an automatic leaning), or llm.';
+COMMENT ON COLUMN verdicts.checked_at IS 'When the verdict''s run checked the video (UTC).';
+COMMENT ON COLUMN verdicts.latest_status IS 'Status of the newest attempt at a verdict: complete or incomplete.';
+COMMENT ON COLUMN verdicts.latest_checked_at IS 'When the newest attempt checked the video (UTC).';
+COMMENT ON COLUMN verdicts.corpus IS 'The corpus that lists the video.';
+COMMENT ON COLUMN verdicts.category IS 'Category that the corpus gives the video.';
+COMMENT ON COLUMN verdicts.tags IS 'Tags that the corpus gives the video.';
+COMMENT ON COLUMN verdicts.video_id IS 'The video.';
+COMMENT ON COLUMN verdicts.claim_id IS 'The claim.';
+COMMENT ON COLUMN verdicts.run_id IS 'The run that reached the verdict.';
+
 -- A verdict rests on the evidence of its own run, else on the newest evidence at that time.
 CREATE OR REPLACE VIEW evidence_of_runs AS
 SELECT
@@ -57,7 +143,7 @@ SELECT
     claims.start_seconds,
     claims.importance,
     verdicts.status AS verdict_status,
-    verdicts.stance AS verdict_stance,
+    verdict_of(verdicts.stance) AS verdict,
     verdicts.confidence AS verdict_confidence,
     verdicts.basis AS verdict_basis,
     verdicts.strategy,
@@ -140,7 +226,7 @@ COMMENT ON COLUMN evidence_chain.claim IS 'Wording of the claim.';
 COMMENT ON COLUMN evidence_chain.start_seconds IS 'When the claim begins, in seconds from the start of the video.';
 COMMENT ON COLUMN evidence_chain.importance IS 'How much the video''s thesis rests on the claim, from 0 to 1.';
 COMMENT ON COLUMN evidence_chain.verdict_status IS 'Whether the verdict is complete or incomplete.';
-COMMENT ON COLUMN evidence_chain.verdict_stance IS 'How the evidence as a whole stands to the claim.';
+COMMENT ON COLUMN evidence_chain.verdict IS 'The verdict on the claim: supported, refuted, mixed, unclear or incomplete.';
 COMMENT ON COLUMN evidence_chain.verdict_confidence IS 'How sure the verdict is: low, medium or high.';
 COMMENT ON COLUMN evidence_chain.verdict_basis IS 'The reader of the pages: embedded or labels (an automatic leaning), or llm.';
 COMMENT ON COLUMN evidence_chain.strategy IS 'How the claim was checked.';
@@ -148,7 +234,7 @@ COMMENT ON COLUMN evidence_chain.query IS 'The search that found the page.';
 COMMENT ON COLUMN evidence_chain.evidence_id IS 'The piece of evidence.';
 COMMENT ON COLUMN evidence_chain.evidence_status IS 'ok, no_evidence, infra_error or skipped.';
 COMMENT ON COLUMN evidence_chain.evidence_reason IS 'Why the status is not ok.';
-COMMENT ON COLUMN evidence_chain.stance IS 'How this page stands to the claim.';
+COMMENT ON COLUMN evidence_chain.stance IS 'How this page stands to the claim: supports, refutes, mixed or unclear.';
 COMMENT ON COLUMN evidence_chain.stance_confidence IS 'How sure the stance is, from 0 to 1.';
 COMMENT ON COLUMN evidence_chain.relevance IS 'How much the page speaks of the claim, from 0 to 1.';
 COMMENT ON COLUMN evidence_chain.quote IS 'Words of the page, verbatim. Text from outside.';
@@ -175,88 +261,6 @@ COMMENT ON COLUMN evidence_chain.evidence_run_id IS 'The run that gathered the e
 COMMENT ON COLUMN evidence_chain.verdict_run_id IS 'The run that reached the verdict.';
 COMMENT ON COLUMN evidence_chain.checked_at IS 'When the run that reached the verdict checked the video (UTC).';
 
-CREATE OR REPLACE VIEW claims_timeline AS
-SELECT
-    claims.video_id,
-    videos.title AS video_title,
-    videos.channel,
-    videos.url AS video_url,
-    claims.start_seconds,
-    claims.end_seconds,
-    claims.claim_id,
-    claims.rank AS claim_rank,
-    claims.text AS claim,
-    claims.importance,
-    verdicts.status AS verdict_status,
-    verdicts.stance,
-    verdicts.confidence,
-    verdicts.confidence_score,
-    verdicts.evidence_quality,
-    verdicts.basis,
-    verdicts.summary,
-    verdicts.checked_at,
-    verdicts.latest_status,
-    verdicts.latest_checked_at,
-    videos.corpus,
-    videos.category,
-    videos.tags,
-    claims.speaker
-FROM current_claims AS claims
-LEFT JOIN current_videos AS videos
-    ON videos.video_id = claims.video_id
-LEFT JOIN current_verdicts AS verdicts
-    ON verdicts.claim_id = claims.claim_id AND verdicts.video_id = claims.video_id
-ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.rank;
-COMMENT ON VIEW claims_timeline IS 'The current claims in the order in which a video makes them, each with its current verdict, if it has one.';
-COMMENT ON COLUMN claims_timeline.video_id IS 'The video.';
-COMMENT ON COLUMN claims_timeline.video_title IS 'Title of the video.';
-COMMENT ON COLUMN claims_timeline.channel IS 'The publisher of the video.';
-COMMENT ON COLUMN claims_timeline.video_url IS 'Where the video can be watched.';
-COMMENT ON COLUMN claims_timeline.start_seconds IS 'When the claim begins, in seconds from the start of the video; null if it is not known.';
-COMMENT ON COLUMN claims_timeline.end_seconds IS 'When the claim ends, in seconds from the start of the video.';
-COMMENT ON COLUMN claims_timeline.claim_id IS 'The claim.';
-COMMENT ON COLUMN claims_timeline.claim_rank IS '1 is the most important claim of the video.';
-COMMENT ON COLUMN claims_timeline.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN claims_timeline.importance IS 'How much the video''s thesis rests on the claim, from 0 to 1.';
-COMMENT ON COLUMN claims_timeline.verdict_status IS 'complete or incomplete; null while the claim has no verdict.';
-COMMENT ON COLUMN claims_timeline.stance IS 'How the evidence stands to the claim: supports, refutes, mixed or unclear.';
-COMMENT ON COLUMN claims_timeline.confidence IS 'How sure the verdict is: low, medium or high.';
-COMMENT ON COLUMN claims_timeline.confidence_score IS 'How sure the verdict is, from 0 to 1.';
-COMMENT ON COLUMN claims_timeline.evidence_quality IS 'Quality of the evidence, from 0 to 1.';
-COMMENT ON COLUMN claims_timeline.basis IS 'The reader of the pages: embedded or labels (an automatic leaning), or llm.';
-COMMENT ON COLUMN claims_timeline.summary IS 'The verdict in words.';
-COMMENT ON COLUMN claims_timeline.checked_at IS 'When the verdict''s run checked the video (UTC).';
-COMMENT ON COLUMN claims_timeline.latest_status IS 'Status of the newest attempt at a verdict.';
-COMMENT ON COLUMN claims_timeline.latest_checked_at IS 'When the newest attempt checked the video (UTC).';
-COMMENT ON COLUMN claims_timeline.corpus IS 'The corpus that lists the video.';
-COMMENT ON COLUMN claims_timeline.category IS 'Category that the corpus gives the video.';
-COMMENT ON COLUMN claims_timeline.tags IS 'Tags that the corpus gives the video.';
-COMMENT ON COLUMN claims_timeline.speaker IS 'The speaker, as the transcript or the corpus names or labels them; null if neither does.';
-
-CREATE OR REPLACE VIEW claims_by_speaker AS
-SELECT
-    speaker,
-    count(*) AS claims,
-    count(DISTINCT video_id) AS videos,
-    count(*) FILTER (stance = 'supports') AS supported,
-    count(*) FILTER (stance = 'refutes') AS refuted,
-    count(*) FILTER (stance = 'mixed') AS mixed,
-    count(*) FILTER (stance = 'unclear') AS unclear,
-    count(*) FILTER (stance IS NULL) AS open
-FROM claims_timeline
-WHERE speaker IS NOT NULL
-GROUP BY speaker
-ORDER BY claims DESC, speaker;
-COMMENT ON VIEW claims_by_speaker IS 'The current claims of all videos, counted by the speaker that a transcript or a corpus names. A label such as SPEAKER_01 is another person in every video: claims_timeline has the speaker by video.';
-COMMENT ON COLUMN claims_by_speaker.speaker IS 'The speaker, as named or labelled.';
-COMMENT ON COLUMN claims_by_speaker.claims IS 'How many claims.';
-COMMENT ON COLUMN claims_by_speaker.videos IS 'In how many videos.';
-COMMENT ON COLUMN claims_by_speaker.supported IS 'Claims that the evidence supports.';
-COMMENT ON COLUMN claims_by_speaker.refuted IS 'Claims that the evidence refutes.';
-COMMENT ON COLUMN claims_by_speaker.mixed IS 'Claims with good evidence on both sides.';
-COMMENT ON COLUMN claims_by_speaker.unclear IS 'Claims on which the evidence takes no clear side.';
-COMMENT ON COLUMN claims_by_speaker.open IS 'Claims without a complete verdict.';
-
 CREATE OR REPLACE VIEW source_scoreboard AS
 -- The rows of current_verdicts without its additions, which saves a sort and a join of all rows.
 WITH reached AS (
@@ -264,7 +268,7 @@ WITH reached AS (
         {'run_id': run_id, 'stance': stance},
         (status = 'complete', checked_at <= now() + INTERVAL 1 HOUR, checked_at, run_id)
     ))
-    FROM verdicts
+    FROM verdict_history
     SEMI JOIN current_claims USING (video_id, claim_id)
     GROUP BY video_id, claim_id
 ),
@@ -343,7 +347,12 @@ SELECT video_id, 'evidence', claim_id, canonical_url, status, reason, run_id, ch
 FROM current_evidence WHERE status = 'infra_error' OR page_due
 UNION ALL
 SELECT video_id, 'verdicts', claim_id, claim_id, status, reason, run_id, checked_at
-FROM latest_verdicts WHERE status = 'incomplete'
+FROM verdict_history
+SEMI JOIN current_materializations AS newest
+    ON newest.asset = 'verdicts'
+    AND newest.video_id = verdict_history.video_id
+    AND newest.run_id = verdict_history.run_id
+WHERE status = 'incomplete'
 UNION ALL
 SELECT video_id, stage, claim_id, provider || ' ' || model, outcome, reason, run_id, checked_at
 FROM current_llm_calls WHERE outcome <> 'ok' AND NOT cache_hit;
@@ -356,38 +365,6 @@ COMMENT ON COLUMN failures.outcome IS 'infra_error; ok where only a part is miss
 COMMENT ON COLUMN failures.reason IS 'Which service failed, and how.';
 COMMENT ON COLUMN failures.run_id IS 'The run.';
 COMMENT ON COLUMN failures.checked_at IS 'When that run checked the video (UTC).';
-
-CREATE OR REPLACE VIEW costs_by_stage AS
-SELECT
-    video_id,
-    run_id,
-    max(checked_at) AS checked_at,
-    stage,
-    provider,
-    model,
-    count(*) AS calls,
-    count(*) FILTER (outcome <> 'ok') AS failed_calls,
-    count(*) FILTER (cache_hit) AS cache_hits,
-    sum(input_tokens)::BIGINT AS input_tokens,
-    sum(output_tokens)::BIGINT AS output_tokens,
-    sum(cost_usd) AS cost_usd,
-    sum(latency_seconds) AS latency_seconds
-FROM llm_calls
-GROUP BY video_id, run_id, stage, provider, model;
-COMMENT ON VIEW costs_by_stage IS 'Costs of language models: one row per video, run, stage and model, over all runs.';
-COMMENT ON COLUMN costs_by_stage.video_id IS 'The video.';
-COMMENT ON COLUMN costs_by_stage.run_id IS 'The run.';
-COMMENT ON COLUMN costs_by_stage.checked_at IS 'When that run checked the video (UTC).';
-COMMENT ON COLUMN costs_by_stage.stage IS 'The stage: claims, queries, evidence or verdicts.';
-COMMENT ON COLUMN costs_by_stage.provider IS 'The provider of the model.';
-COMMENT ON COLUMN costs_by_stage.model IS 'The model.';
-COMMENT ON COLUMN costs_by_stage.calls IS 'Calls, repeated ones included.';
-COMMENT ON COLUMN costs_by_stage.failed_calls IS 'Calls whose outcome was not ok.';
-COMMENT ON COLUMN costs_by_stage.cache_hits IS 'Calls answered from the cache.';
-COMMENT ON COLUMN costs_by_stage.input_tokens IS 'Tokens read.';
-COMMENT ON COLUMN costs_by_stage.output_tokens IS 'Tokens written.';
-COMMENT ON COLUMN costs_by_stage.cost_usd IS 'Cost in US dollars.';
-COMMENT ON COLUMN costs_by_stage.latency_seconds IS 'Seconds spent waiting for answers, summed over calls that may have run at once.';
 
 CREATE OR REPLACE VIEW verdict_changes AS
 WITH reached AS (
@@ -407,7 +384,7 @@ WITH reached AS (
         recheck_due OR lag(recheck_due) OVER in_time AS is_open,
         lag(run_id) OVER in_time AS previous_run_id,
         lag(checked_at) OVER in_time AS previous_checked_at
-    FROM verdicts
+    FROM verdict_history
     WHERE status = 'complete'
     WINDOW in_time AS (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id)
 )
@@ -415,6 +392,8 @@ SELECT
     reached.video_id,
     reached.claim_id,
     (SELECT max(claims.text) FROM claims WHERE claims.claim_id = reached.claim_id) AS claim,
+    verdict_of(reached.previous_stance) AS previous_verdict,
+    verdict_of(reached.stance) AS verdict,
     reached.previous_stance,
     reached.stance,
     reached.previous_confidence,
@@ -445,8 +424,10 @@ COMMENT ON VIEW verdict_changes IS 'The claims whose verdict turned, or whose co
 COMMENT ON COLUMN verdict_changes.video_id IS 'The video.';
 COMMENT ON COLUMN verdict_changes.claim_id IS 'The claim.';
 COMMENT ON COLUMN verdict_changes.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN verdict_changes.previous_stance IS 'The stance before.';
-COMMENT ON COLUMN verdict_changes.stance IS 'The stance after.';
+COMMENT ON COLUMN verdict_changes.previous_verdict IS 'The verdict before: supported, refuted, mixed or unclear.';
+COMMENT ON COLUMN verdict_changes.verdict IS 'The verdict after.';
+COMMENT ON COLUMN verdict_changes.previous_stance IS 'The stance before, as stored: supports, refutes, mixed or unclear.';
+COMMENT ON COLUMN verdict_changes.stance IS 'The stance after, as stored.';
 COMMENT ON COLUMN verdict_changes.previous_confidence IS 'The confidence before.';
 COMMENT ON COLUMN verdict_changes.confidence IS 'The confidence after.';
 COMMENT ON COLUMN verdict_changes.previous_checked_at IS 'When the run of the verdict before checked the video (UTC).';

@@ -32,7 +32,7 @@ checks AS (
         judged.checked_at,
         coalesce(bool_or(verdicts.status = 'incomplete' OR verdicts.recheck_due), false) AS failed
     FROM materializations AS judged
-    LEFT JOIN verdicts
+    LEFT JOIN verdict_history AS verdicts
         ON verdicts.video_id = judged.video_id AND verdicts.run_id = judged.run_id
     -- A run for one claim alone leaves the others as old as they were.
     ANTI JOIN (SELECT DISTINCT video_id, run_id FROM carried_claims) AS partial

@@ -32,7 +32,7 @@ LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS 
     ON worded.claim_id = acts.claim_id
 LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
     ON asked.query_id = acts.target
-LEFT JOIN verdicts AS reached
+LEFT JOIN verdict_history AS reached
     ON reached.video_id = acts.video_id
     AND reached.claim_id = acts.claim_id
     AND reached.run_id = applied.run_id
@@ -40,7 +40,7 @@ LEFT JOIN (
     SELECT
         video_id, claim_id, run_id,
         lag(stance) OVER (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id) AS stance
-    FROM verdicts
+    FROM verdict_history
 ) AS previous
     ON previous.video_id = acts.video_id
     AND previous.claim_id = acts.claim_id
@@ -150,7 +150,7 @@ SELECT
     acts.organisation,
     acts.acted_at AS signed_at,
     row_number() OVER newest_first = 1 AS stands,
-    verdicts.stance AS machine_stance,
+    CASE WHEN verdicts.claim_id IS NOT NULL THEN verdict_of(verdicts.stance) END AS machine_verdict,
     verdicts.confidence AS machine_confidence,
     acts.action_id
 FROM review_actions AS acts
@@ -176,6 +176,6 @@ COMMENT ON COLUMN signed_rulings.signed_by IS 'The signer. Text from outside.';
 COMMENT ON COLUMN signed_rulings.organisation IS 'For whom. Text from outside.';
 COMMENT ON COLUMN signed_rulings.signed_at IS 'When (UTC).';
 COMMENT ON COLUMN signed_rulings.stands IS 'Whether it is the latest on the claim, and was not withdrawn.';
-COMMENT ON COLUMN signed_rulings.machine_stance IS 'The machine''s verdict now; null: none, or incomplete.';
+COMMENT ON COLUMN signed_rulings.machine_verdict IS 'The machine''s verdict now: supported, refuted, mixed, unclear or incomplete; null: none.';
 COMMENT ON COLUMN signed_rulings.machine_confidence IS 'How sure that verdict is.';
 COMMENT ON COLUMN signed_rulings.action_id IS 'The act.';

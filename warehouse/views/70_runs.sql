@@ -21,7 +21,7 @@ reached AS (
         count(*) FILTER (status = 'incomplete') AS incomplete,
         count(*) FILTER (stance = 'supports') AS supported,
         count(*) FILTER (stance = 'refutes') AS refuted
-    FROM verdicts
+    FROM verdict_history
     GROUP BY run_id, video_id
 ),
 paid AS (

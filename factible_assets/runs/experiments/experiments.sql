@@ -11,7 +11,7 @@ SELECT run_id, video_id, 'search_hits' FROM searches WHERE status = 'infra_error
 UNION
 SELECT run_id, video_id, 'evidence' FROM evidence WHERE status = 'infra_error'
 UNION
-SELECT run_id, video_id, 'verdicts' FROM verdicts WHERE status = 'incomplete'
+SELECT run_id, video_id, 'verdicts' FROM verdict_history WHERE status = 'incomplete'
 
 -- name: failed_videos
 SELECT DISTINCT variant, video_id FROM experiment_sets WHERE experiment = ? AND status = 'failed'
