@@ -87,12 +87,16 @@ def leave(code: int) -> None:
 
 
 class FactibleError(Exception):
-    """An error with a sentence that names the input, and a remedy."""
+    """An error with a sentence that names the input, and a remedy.
+
+    A door with other remedies shows the `sentence` alone.
+    """
 
     code = ExitCode.BAD_INPUT
 
     def __init__(self, sentence: str, remedy: str = "", code: ExitCode | None = None) -> None:
         super().__init__(f"{sentence} {remedy}".strip())
+        self.sentence = sentence
         if code is not None:
             self.code = code
 

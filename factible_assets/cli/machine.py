@@ -98,6 +98,27 @@ def serve(
     note("The service has ended.")
 
 
+def mcp() -> None:
+    """Serve results, checks and SQL to an assistant, over the Model Context Protocol.
+
+    The assistant starts this command and speaks to it on stdin and stdout. Checks have the budgets
+    and quotas of the HTTP service.
+
+    Example: factible mcp
+    """
+    try:
+        from factible_assets.web.assistants import serve_stdio
+    except ModuleNotFoundError as error:
+        if error.name not in {"mcp", "mcp_types"}:
+            raise
+        raise FactibleError(
+            "The Python package mcp is not installed.",
+            "Install it: pip install 'mcp>=2.3,<3', or factible-assets with the extra [mcp].",
+            ExitCode.ENVIRONMENT,
+        ) from error
+    serve_stdio(load_settings())
+
+
 def dev(
     host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(min=1, max=65535, help="The port to listen on.")] = 3000,

@@ -57,6 +57,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Serve": {
         "dev": ("machine.dev", "Serve the Dagster UI, with sensors and schedules."),
         "serve": ("machine.serve", "Serve the desk and the HTTP API."),
+        "mcp": ("machine.mcp", "Serve an assistant over the Model Context Protocol."),
     },
     "This machine": {
         "doctor": ("machine.doctor", "Test every service that is set up."),
@@ -72,7 +73,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 }
 """Every command by its heading in `factible --help`: module and function, and a description."""
 
-_WITHOUT_JSON = {"dev", "completion"}
+_WITHOUT_JSON = {"dev", "mcp", "completion"}
 """Commands that print no document."""
 
 _PLACES = {name: place for each in COMMANDS.values() for name, (place, _) in each.items()}

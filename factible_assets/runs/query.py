@@ -239,10 +239,8 @@ def _refuse_unknown_words(query: str, parameters: Mapping[str, Any]) -> None:
             if word not in known:
                 meant = _MEANS.get(word.casefold())
                 hint = f"Write '{meant}'; its words are" if meant in known else "Its words are"
-                raise FactibleError(
-                    f"The column {column} never holds '{plain(word, 40)}'.",
-                    f"{hint} {', '.join(known)}.",
-                )
+                never = f"The column {column} never holds '{plain(word, 40)}'."
+                raise FactibleError(f"{never} {hint} {', '.join(known)}.")
 
 
 def _compared_texts(sides: list[dict[str, Any]], parameters: Mapping[str, Any]) -> Iterator[str]:

@@ -29,7 +29,7 @@ import factible_assets
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.settings import Settings
-from factible_assets.web import access, models
+from factible_assets.web import access, models, overviews
 from factible_assets.web.desk import routes as desk
 from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import (
@@ -273,6 +273,7 @@ def create_app(
     app.include_router(routes, dependencies=bearer)
     app.include_router(pages, dependencies=bearer)
     app.include_router(desk.routes)
+    app.include_router(overviews.routes)
     for kind in (HTTPException, FactibleError, WarehouseError, RequestValidationError, Exception):
         app.add_exception_handler(kind, _handle_error)
     app.add_middleware(access.ConcurrencyLimit, error_response=desk.error_response)
@@ -319,7 +320,7 @@ def _method_not_allowed(request: Request) -> HTTPException:
     """Name all methods of an address. The router names only those of the first matching route."""
     allowed = {
         method
-        for router in (request.app, open_routes, routes, pages, desk.routes)
+        for router in (request.app, open_routes, routes, pages, desk.routes, overviews.routes)
         for route in router.routes
         if route.matches(request.scope)[0] != Match.NONE
         for method in getattr(route, "methods", ())

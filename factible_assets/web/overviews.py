@@ -1,0 +1,182 @@
+"""Overviews and feeds: the verdicts of a channel, a speaker, a source, a corpus, or all.
+
+A feed is Atom (RFC 4287), at an address that stays. Readers of feeds ask again with an ETag.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import quote
+
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.responses import HTMLResponse
+from lxml.builder import ElementMaker
+from lxml.etree import tostring
+from starlette.exceptions import HTTPException
+
+from factible_assets.exchange.claim_review import SOFTWARE
+from factible_assets.web.desk import pages
+from factible_assets.web.desk.routes import CurrentViewer, page_response
+from factible_assets.web.runs import State
+from factible_assets.wording import OUTCOME_WORDS, outcome_words, plain
+from resources.files import digest
+from resources.statements import statements
+from warehouse.store import Warehouse
+
+Kind: TypeAlias = Literal["channel", "speaker", "source"]
+FeedKind: TypeAlias = Literal["channel", "speaker", "source", "corpus"]
+
+PARTS = {
+    "month": "Verdicts over time",
+    "topic": "Topics",
+    "channel": "Channels",
+    "speaker": "Speakers",
+    "source": "Sources relied on",
+}
+"""The parts of an overview in their order, each with its heading."""
+_OUTCOMES = ("supports", "refutes", "mixed", "unclear", "incomplete")
+_MOST_NAMES, _MOST_CLAIMS, _MOST_ENTRIES = 60, 30, 50
+_STATEMENTS = statements("factible_assets.web", "overviews.sql")
+_SQL = {name: sql.replace("{told}", _STATEMENTS["told"]) for name, sql in _STATEMENTS.items()}
+_ATOM = ElementMaker(
+    namespace="http://www.w3.org/2005/Atom", nsmap={None: "http://www.w3.org/2005/Atom"}
+)
+
+routes = APIRouter(include_in_schema=False)
+
+
+def read_overview(now: Warehouse, kind: Kind | None, name: str | None) -> dict[str, Any]:
+    """Return the numbers of a channel, a speaker or a source, or without a kind of all claims.
+
+    The values are a list of rows for each of PARTS, and `newest`, the claims judged last.
+
+    Raises HTTPException (404): No checked claim belongs to it.
+    """
+    chosen = {"kind": kind, "name": name}
+    rows = now.rows(_SQL["groups"], {**chosen, "most": _MOST_NAMES})
+    if kind and not rows:
+        raise HTTPException(404, f"No checked claim belongs to a {kind} {plain(name or '', 120)}.")
+    found: dict[str, Any] = {part: [] for part in PARTS}
+    for row in rows:
+        found[row.pop("part")].append(row)
+    found["newest"] = now.rows(_SQL["newest"], {**chosen, "most": _MOST_CLAIMS})
+    return found
+
+
+def _page(state: State, viewer: CurrentViewer, kind: Kind | None, name: str | None) -> HTMLResponse:
+    if state.results.is_empty:
+        return page_response(pages.page("empty", viewer, title="Overview", here="overview"))
+    with state.results.opened() as now:
+        found = read_overview(now, kind, name)
+    values = {"kind": kind, "subject": name, "parts": PARTS, "outcomes": _OUTCOMES, "found": found}
+    return page_response(
+        pages.page("overview", viewer, **values, path_of=overview_path, feed=feed_path(kind, name))
+    )
+
+
+@routes.get("/desk/overview")
+def show_all(state: State, viewer: CurrentViewer) -> HTMLResponse:
+    return _page(state, viewer, None, None)
+
+
+@routes.get("/desk/overview/{kind}/{name:path}")
+def show_overview(kind: Kind, name: str, state: State, viewer: CurrentViewer) -> HTMLResponse:
+    """Show the verdicts of a channel, a speaker or a source over time, with tables."""
+    return _page(state, viewer, kind, name)
+
+
+def overview_path(kind: str, name: str) -> str:
+    return f"/desk/overview/{kind}/{quote(name, safe='')}"
+
+
+def feed_path(kind: str | None, name: str | None) -> str:
+    """Return the address of a feed: of a channel, a speaker, a source or a corpus, or of all."""
+    return f"/feeds/{kind}/{quote(name or '', safe='')}.atom" if kind else "/feeds/verdicts.atom"
+
+
+# --- Feeds ----------------------------------------------------------------------------------------
+
+IfNoneMatch = Annotated[str | None, Header()]
+
+
+@routes.get("/feeds/verdicts.atom")
+def feed_of_all(request: Request, state: State, if_none_match: IfNoneMatch = None) -> Response:
+    """Return the newest verdicts and rulings as Atom."""
+    return _feed(request, state, None, None, if_none_match)
+
+
+@routes.get("/feeds/{kind}/{name:path}.atom")
+def feed(
+    kind: FeedKind, name: str, request: Request, state: State, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Return the newest verdicts and rulings of a channel, a speaker, a source or a corpus."""
+    return _feed(request, state, kind, name, if_none_match)
+
+
+def _feed(
+    request: Request,
+    state: State,
+    kind: FeedKind | None,
+    name: str | None,
+    if_none_match: str | None,
+) -> Response:
+    rows = []
+    if not state.results.is_empty:
+        with state.results.opened() as now:
+            chosen = {"kind": kind, "name": name, "most": _MOST_ENTRIES}
+            rows = now.rows(_SQL["newest"], chosen)
+    base = str(state.settings.public_url or request.base_url).rstrip("/")
+    path = feed_path(kind, name)
+    title = f"Verdicts: {kind} {plain(name or '', 120)}" if kind else "Verdicts"
+    newest = rows[0]["changed_at"] if rows else datetime.fromtimestamp(0, UTC)
+    document = _ATOM.feed(
+        _ATOM.title(title),
+        _ATOM.id(_urn(path)),
+        _ATOM.updated(_instant(newest)),
+        _ATOM.author(_ATOM.name(SOFTWARE)),
+        _ATOM.link(rel="self", type="application/atom+xml", href=base + path),
+        _ATOM.link(rel="alternate", type="text/html", href=f"{base}/desk"),
+        *(_entry(row, base) for row in rows),
+    )
+    content = tostring(document, xml_declaration=True, encoding="utf-8")
+    etag = f'"{digest(content)}"'
+    # The middleware's default would forbid feed readers to remember the ETag.
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
+    if if_none_match and etag in {each.strip() for each in if_none_match.split(",")}:
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers, media_type="application/atom+xml")
+
+
+def _entry(row: dict[str, Any], base: str) -> Any:
+    """Return a verdict as an entry. A signed ruling is the entry's title, and its author."""
+    words = outcome_words(row["outcome"], row["basis"])
+    sure = f", {row['confidence']} confidence" if row["confidence"] else ""
+    verdict = f"{words[:1].upper()}{words[1:]}{sure}: {row['summary'] or 'no summary'}"
+    title, said, author = words, verdict, SOFTWARE
+    if row["ruling"]:
+        title = row["ruling"]
+        said = f"{row['prose']} (The software's verdict: {words}.)"
+        author = ", ".join(filter(None, (row["signed_by"], row["organisation"])))
+    path = pages.claim_path(row["video_id"], row["claim_id"])
+    heard = ", ".join(filter(None, (row["speaker"], row["title"], row["channel"])))
+    term = row["ruled_stance"] or row["outcome"]
+    return _ATOM.entry(
+        _ATOM.title(plain(f"{title[:1].upper()}{title[1:]}: {row['text']}")),
+        _ATOM.id(_urn(path)),
+        _ATOM.updated(_instant(row["changed_at"])),
+        _ATOM.author(_ATOM.name(plain(author))),
+        _ATOM.link(rel="alternate", type="text/html", href=base + path),
+        _ATOM.category(term=term, label=OUTCOME_WORDS[term]),
+        _ATOM.summary(plain(f"{said} Said in: {heard or row['video_id']}.")),
+    )
+
+
+def _urn(path: str) -> str:
+    """Return an id that stays when the service moves to another address (RFC 4287, 4.2.6)."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"factible-assets:{path}").urn
+
+
+def _instant(moment: datetime) -> str:
+    return moment.replace(tzinfo=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

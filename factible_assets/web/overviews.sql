@@ -1,0 +1,85 @@
+-- The questions of the overviews and the feeds to the published copy. Times are in UTC without a zone.
+
+-- name: told
+-- The claims of a channel, a speaker, a corpus or a source, or all: {told} in the statements below.
+-- A claim belongs to a source if a page of it was read for the claim.
+SELECT
+    claims.video_id,
+    claims.claim_id,
+    claims.text,
+    claims.start_seconds,
+    claims.speaker,
+    list_distinct(list_append(videos.tags, videos.category)) AS topics,
+    videos.title,
+    videos.channel,
+    coalesce(videos.published_on, verdicts.checked_at::DATE) AS day,
+    coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
+    CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
+    CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END AS confidence,
+    verdicts.summary,
+    verdicts.checked_at,
+    rulings.ruling,
+    rulings.stance AS ruled_stance,
+    rulings.prose,
+    rulings.signed_by,
+    rulings.organisation,
+    rulings.signed_at
+FROM current_claims AS claims
+LEFT JOIN current_videos AS videos ON videos.video_id = claims.video_id
+LEFT JOIN current_verdicts AS verdicts
+    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+LEFT JOIN signed_rulings AS rulings
+    ON rulings.video_id = claims.video_id AND rulings.claim_id = claims.claim_id AND rulings.stands
+WHERE CASE $kind
+    WHEN 'channel' THEN videos.channel = $name
+    WHEN 'speaker' THEN claims.speaker = $name
+    WHEN 'corpus' THEN videos.corpus = $name
+    WHEN 'source' THEN EXISTS (
+        SELECT 1 FROM verdict_evidence AS pages
+        WHERE pages.status = 'ok' AND pages.domain = $name
+            AND pages.video_id = claims.video_id AND pages.claim_id = claims.claim_id
+    )
+    ELSE true
+END
+
+-- name: groups
+-- The claims by month, topic, channel and speaker with their verdicts, and by source with what its
+-- pages say. Months are in order of time, the others by size; $most of each.
+WITH told AS ({told}),
+grouped AS (
+    SELECT 'month' AS part, strftime(day, '%Y-%m') AS name, outcome FROM told
+    UNION ALL
+    SELECT 'topic', unnest(topics), outcome FROM told
+    UNION ALL
+    SELECT 'channel', channel, outcome FROM told
+    UNION ALL
+    SELECT 'speaker', speaker, outcome FROM told
+    UNION ALL
+    SELECT 'source', pages.domain, pages.stance
+    FROM told
+    JOIN verdict_evidence AS pages
+        ON pages.video_id = told.video_id AND pages.claim_id = told.claim_id AND pages.status = 'ok'
+)
+SELECT
+    part,
+    name,
+    count(*) AS total,
+    count(*) FILTER (outcome = 'supports') AS supports,
+    count(*) FILTER (outcome = 'refutes') AS refutes,
+    count(*) FILTER (outcome = 'mixed') AS mixed,
+    count(*) FILTER (outcome = 'unclear') AS unclear,
+    count(*) FILTER (outcome IN ('incomplete', 'unjudged')) AS incomplete
+FROM grouped
+WHERE name <> ''
+GROUP BY part, name
+QUALIFY row_number() OVER (
+    PARTITION BY part ORDER BY CASE part WHEN 'month' THEN name END DESC, total DESC, name
+) <= $most
+ORDER BY part, CASE part WHEN 'month' THEN name END, total DESC, name
+
+-- name: newest
+SELECT *, greatest(checked_at, signed_at) AS changed_at
+FROM ({told})
+WHERE outcome NOT IN ('incomplete', 'unjudged') OR ruling IS NOT NULL
+ORDER BY changed_at DESC, video_id, claim_id
+LIMIT $most

@@ -1,0 +1,119 @@
+"""Overviews of channels, speakers and sources, and the feeds of their verdicts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import httpx
+import pytest
+from defusedxml.ElementTree import fromstring
+
+from factible_assets.records.tables import ReviewAction
+from factible_assets.stages.ids import claim_id
+from tests.report import samples
+from tests.web.conftest import BOTH, Serve, bearer
+from warehouse.store import Warehouse
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+FEED = "/feeds/verdicts.atom"
+
+
+def entries(answer: httpx.Response) -> list[Element]:
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/atom+xml"
+    feed: Element = fromstring(answer.content)
+    assert feed.tag == f"{ATOM}feed"
+    for each in (feed, *feed.iter(f"{ATOM}entry")):
+        for needed in ("title", "id", "updated"):
+            assert each.findtext(f"{ATOM}{needed}"), f"RFC 4287 wants {needed}"
+    return list(feed.iter(f"{ATOM}entry"))
+
+
+def titles(answer: httpx.Response) -> set[str]:
+    return {each.findtext(f"{ATOM}title") or "" for each in entries(answer)}
+
+
+@pytest.fixture
+def channel(serve: Serve, published: str) -> str:
+    name = serve().get(f"/api/v1/videos/{published}").json()["channel"]
+    assert name
+    return str(name)
+
+
+@pytest.mark.usefixtures("published")
+def test_the_feed_has_complete_verdicts_with_links_to_their_pages(serve: Serve) -> None:
+    client = serve()
+    found = entries(client.get(FEED))
+    assert len(found) == 4, "the fifth verdict is incomplete"
+    for each in found:
+        (link,) = each.iter(f"{ATOM}link")
+        assert client.get(link.attrib["href"]).status_code == 200
+
+
+def test_a_channel_has_its_own_feed(serve: Serve, channel: str) -> None:
+    client = serve()
+    assert titles(client.get(f"/feeds/channel/{channel}.atom")) == titles(client.get(FEED))
+    assert not entries(client.get("/feeds/channel/Nobody%2FElse.atom"))
+
+
+def test_an_empty_home_has_an_empty_feed(serve: Serve) -> None:
+    assert not entries(serve().get(FEED))
+
+
+@pytest.mark.usefixtures("published")
+def test_an_unchanged_feed_is_not_sent_again(serve: Serve) -> None:
+    client = serve()
+    etag = client.get(FEED).headers["etag"]
+    again = client.get(FEED, headers={"If-None-Match": f'"other", {etag}'})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_signed_ruling_is_the_title_of_its_entry(
+    serve: Serve, home: Path, published: str
+) -> None:
+    text = samples.claim(0).text
+    ruling = ReviewAction(
+        action_id="a1",
+        claim_id=claim_id(published, text),
+        video_id=published,
+        position=1,
+        action="sign",
+        target="truth",
+        value="Mostly\x07 false",
+        reason="The sources say otherwise.",
+        stance="refutes",
+        reviewer="Ada",
+        acted_at=datetime(2026, 3, 1, tzinfo=UTC),
+    )
+    store = Warehouse(home / "warehouse.duckdb")
+    store.write_rows({"review_actions": [ruling]})
+    store.publish(home / "published.duckdb")
+    first = entries(serve().get(FEED))[0]
+    assert first.findtext(f"{ATOM}title") == f"Mostly false: {text}"
+    assert first.findtext(f"{ATOM}author/{ATOM}name") == "Ada"
+
+
+@pytest.mark.parametrize("path", [FEED, "/feeds/channel/x.atom", "/desk/overview"])
+def test_feeds_and_overviews_need_the_token_of_other_pages(serve: Serve, path: str) -> None:
+    client = serve(serve_token=BOTH)
+    assert client.get(path).status_code == 401
+    assert client.get(path, headers=bearer()).status_code == 200
+
+
+def test_an_overview_counts_the_verdicts_of_a_channel(serve: Serve, channel: str) -> None:
+    client = serve()
+    all_of_them = client.get("/desk/overview").text
+    assert f"/desk/overview/channel/{channel.replace(' ', '%20')}" in all_of_them
+    page = client.get(f"/desk/overview/channel/{channel}").text
+    assert "Verdicts over time" in page
+    assert "Sources relied on" in page
+    assert f"/feeds/channel/{channel.replace(' ', '%20')}.atom" in page
+
+
+@pytest.mark.usefixtures("published")
+def test_an_unknown_speaker_is_an_error_with_a_name(serve: Serve) -> None:
+    answer = serve().get("/desk/overview/speaker/No%2FOne")
+    assert answer.status_code == 404
+    assert "No checked claim belongs to a speaker No/One." in answer.text
