@@ -61,6 +61,7 @@ _HOST = re.compile(
     r"(?:(?P<name>[\w.-]{1,255})|\[(?P<address>[0-9a-f:.]{2,45})\])(?::(?P<port>\d{0,5}))?",
     re.ASCII | re.IGNORECASE,
 )
+_EXTENSION = re.compile(r"(chrome|moz|safari-web)-extension://[\w-]{1,64}", re.ASCII)
 _PORTS = {"http": 80, "https": 443}
 _WORDS_FORM = "application/x-www-form-urlencoded"
 _FORMS = frozenset({_WORDS_FORM, "multipart/form-data"})
@@ -118,7 +119,10 @@ class AccessPolicy:
             is_form = path.startswith(DESK) and _media_type(headers) in _FORMS
             is_session = authorization is None and session is not None
             own = self._own_origin(scope.get("scheme", "http"), host)
-            self._require_origin(headers, own, must_name_it=is_form or is_session)
+            # `authenticate` below examines the token.
+            has_token = bool(self.clients.by_digest) and _is_bearer(authorization)
+            must_name_it = is_form or is_session
+            self._require_origin(headers, own, must_name_it=must_name_it, has_token=has_token)
         if path in OPEN_PATHS or path.startswith(CARDS):
             return ANONYMOUS
         try:
@@ -141,10 +145,13 @@ class AccessPolicy:
         # A proxy with TLS sends plain HTTP to the service, but its pages have https.
         return public if public is not None and _host_name(host) == public[1] else own
 
-    def _require_origin(self, headers: Headers, own: _Origin | None, *, must_name_it: bool) -> None:
+    def _require_origin(
+        self, headers: Headers, own: _Origin | None, *, must_name_it: bool, has_token: bool
+    ) -> None:
         """Refuse requests from other sites' pages.
 
-        `must_name_it` is for requests that a browser also sends for other sites.
+        `must_name_it` is for requests that a browser also sends for other sites. An extension of a
+        browser is no page of a site; with `has_token` it sends a token that its user gave it.
         """
         if any(len(headers.getlist(name)) > 1 for name in ("origin", "sec-fetch-site")):
             raise HTTPException(403, "A request comes from one page. Send the header Origin once.")
@@ -156,6 +163,8 @@ class AccessPolicy:
             raise HTTPException(403, "Pages of other sites may not call this service.")
         if origin is None or origin in self.origins:
             return
+        if has_token and _EXTENSION.fullmatch(origin):
+            return
         if own is None or _parse_origin(origin) != own:
             raise HTTPException(
                 403,
@@ -163,6 +172,11 @@ class AccessPolicy:
                 "there, set FACTIBLE_PUBLIC_URL. If it is another site that may call it, add it to "
                 "FACTIBLE_SERVE_ORIGINS.",
             )
+
+
+def _is_bearer(authorization: str | None) -> bool:
+    """Tell whether a program set the header. Browsers add other kinds by themselves."""
+    return (authorization or "").partition(" ")[0].lower() == "bearer"
 
 
 def _media_type(headers: Headers) -> str:

@@ -1,4 +1,6 @@
-"""Overviews and feeds: the verdicts of a channel, a speaker, a source, a corpus, or all.
+"""Verdicts for readers elsewhere: overviews, feeds, and notes for X.
+
+An overview or a feed has the verdicts of a channel, a speaker, a source, a corpus, or all.
 
 A feed is Atom (RFC 4287), at an address that stays. Readers of feeds ask again with an ETag.
 """
@@ -17,6 +19,7 @@ from lxml.etree import tostring
 from starlette.exceptions import HTTPException
 
 from factible_assets.exchange.claim_review import SOFTWARE
+from factible_assets.exchange.community_note import community_note
 from factible_assets.web.desk import pages
 from factible_assets.web.desk.routes import CurrentViewer, page_response
 from factible_assets.web.runs import State
@@ -94,6 +97,13 @@ def overview_path(kind: str, name: str) -> str:
 def feed_path(kind: str | None, name: str | None) -> str:
     """Return the address of a feed: of a channel, a speaker, a source or a corpus, or of all."""
     return f"/feeds/{kind}/{quote(name or '', safe='')}.atom" if kind else "/feeds/verdicts.atom"
+
+
+@routes.get("/desk/videos/{video_id}/claims/{claim_id}/community-note.txt")
+def show_community_note(video_id: str, claim_id: str, state: State) -> Response:
+    """Return the ruling on a claim as a note for X's Community Notes."""
+    note = community_note(state.results.data(video_id), claim_id)
+    return Response(note, media_type="text/plain; charset=utf-8")
 
 
 # --- Feeds ----------------------------------------------------------------------------------------

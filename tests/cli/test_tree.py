@@ -13,8 +13,9 @@ from factible_assets.cli.output import OutputMode, output_mode
 from tests.cli.conftest import Run
 
 WITHOUT_JSON = {
-    # They print the output of Dagster, or a script for a shell.
+    # They print the output of Dagster, messages of a protocol, or a script for a shell.
     ("dev",),
+    ("mcp",),
     ("completion",),
 }
 

@@ -121,6 +121,30 @@ def test_pages_of_other_sites_can_launch_nothing(serve: Serve, script: Script) -
     assert script.workers == []
 
 
+@pytest.mark.parametrize(
+    ("origin", "headers", "status"),
+    [
+        ("chrome-extension://abcdefghijklmnop", bearer(), 202),
+        ("chrome-extension://abcdefghijklmnop", bearer("wrong"), 401),
+        ("chrome-extension://abcdefghijklmnop", {}, 403),
+        ("chrome-extension://abcdefghijklmnop", {"Authorization": "Basic eDp5"}, 403),
+        ("https://chrome-extension.example.org", bearer(), 403),
+    ],
+)
+def test_only_a_token_lets_an_extension_of_a_browser_start_a_check(
+    serve: Serve, script: Script, origin: str, headers: dict[str, str], status: int
+) -> None:
+    script.at_once = True
+    client = serve(serve_token=BOTH)
+    sent = client.post("/api/v1/fact-check", json=BODY, headers={"Origin": origin, **headers})
+    assert sent.status_code == status
+
+
+def test_without_tokens_no_extension_may_start_a_check(serve: Serve) -> None:
+    origin = {"Origin": "chrome-extension://abcdefghijklmnop", **bearer()}
+    assert serve().post("/api/v1/fact-check", json=BODY, headers=origin).status_code == 403
+
+
 def test_a_listed_origin_may_call_the_service(serve: Serve, script: Script) -> None:
     script.at_once = True
     origin = "https://app.example.org"

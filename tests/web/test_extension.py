@@ -1,0 +1,196 @@
+"""The browser extension in a real Chromium, on a page with the structure of YouTube's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from resources.pages.browser import find_browser
+from tests.chromium import needs_browser
+from tests.cli.stored import VIDEO_ID, store_sample
+from tests.report import samples
+from tests.web.conftest import BOTH, TOKEN, Serve
+from tests.web.doubles import Script
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+EXTENSION = Path(__file__).resolve().parents[2] / "extension"
+YOUTUBE = "https://www.youtube.com"
+HOSTILE = "<img src=x onerror=alert(1)>"
+LONGEST_WAIT = 60_000
+WATCH_PAGE = """<!doctype html><html><head><title>A talk - YouTube</title></head><body>
+<ytd-app><ytd-watch-flexy><div id="columns">
+  <div id="primary"><div id="movie_player" class="html5-video-player">
+    <video class="html5-main-video"></video>
+    <div class="ytp-chrome-bottom"><div class="ytp-progress-bar-container">
+      <div class="ytp-progress-bar" role="slider" style="position: relative; height: 5px">
+        <div class="ytp-chapters-container"></div>
+      </div></div></div></div></div>
+  <div id="secondary"><div id="secondary-inner"><div id="related">More videos</div></div></div>
+</div></ytd-watch-flexy></ytd-app></body></html>"""
+
+pytestmark = needs_browser
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[BrowserContext]:
+    """Chromium with the extension, which may ask the loopback address from the start."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - without it the tests skip
+
+    copy = shutil.copytree(EXTENSION, tmp_path / "extension")
+    manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
+    # A person confirms this in a dialogue, which no test can press.
+    manifest["host_permissions"] = ["http://127.0.0.1/*"]
+    (copy / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            str(tmp_path / "profile"),
+            executable_path=find_browser(),
+            headless=False,
+            args=[
+                "--headless=new",
+                "--no-sandbox",
+                f"--disable-extensions-except={copy}",
+                f"--load-extension={copy}",
+                "--disable-features=DisableLoadExtensionCommandLineSwitch",
+            ],
+        )
+        context.set_default_timeout(LONGEST_WAIT)
+        context.route(
+            f"{YOUTUBE}/**", lambda route: route.fulfill(body=WATCH_PAGE, content_type="text/html")
+        )
+        yield context
+        context.close()
+
+
+def set_up(browser: BrowserContext, address: str, token: str = "") -> str:
+    """Fill in the options as a person would, and return the page's answer."""
+    worker = browser.service_workers[0] if browser.service_workers else None
+    worker = worker or browser.wait_for_event("serviceworker")
+    page = browser.new_page()
+    page.goto(f"{worker.url.rpartition('/')[0]}/options.html")
+    page.fill("#address", address)
+    page.fill("#token", token)
+    page.click("button")
+    page.locator("#said:not(:empty)").wait_for()
+    said = page.inner_text("#said")
+    page.close()
+    return said
+
+
+def watch(browser: BrowserContext, video_id: str = VIDEO_ID) -> Page:
+    page = browser.new_page()
+    page.on("dialog", lambda dialog: pytest.fail(f"a script of a claim ran: {dialog.message}"))
+    page.goto(f"{YOUTUBE}/watch?v={video_id}")
+    return page
+
+
+def test_verdicts_stand_beside_the_video_and_on_its_bar(
+    browser: BrowserContext, serve: Serve, published: str
+) -> None:
+    client = serve(serve_token=BOTH)
+    shown = client.get(f"/api/v1/videos/{published}", headers={"Authorization": f"Bearer {TOKEN}"})
+    claims = shown.json()["claims"]
+    assert "checked 1 video" in set_up(browser, str(client.base_url), TOKEN)
+    page = watch(browser)
+    items = page.locator("#secondary #factible-panel li")
+    items.first.wait_for()
+    assert items.count() == len(claims)
+    for number, claim in enumerate(claims):
+        assert claim["text"] in items.nth(number).inner_text()
+    assert "1 refuted" in page.locator("#factible-panel .panel").inner_text()
+    marks = page.locator(".ytp-progress-bar #factible-marks .mark")
+    marks.first.wait_for(state="attached")
+    timed = [each for each in claims if each["start_seconds"] is not None]
+    assert marks.count() == len(timed)
+    place = marks.first.evaluate("each => parseFloat(each.style.left)")
+    assert place == pytest.approx(100 * timed[0]["start_seconds"] / 61.0)
+
+
+def test_a_claim_is_text_and_never_markup(
+    browser: BrowserContext, serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.cli import stored  # noqa: PLC0415 - its cached warehouse has the usual claims
+
+    original = samples.claim
+
+    def hostile(number: int, **changes: Any) -> Any:
+        return original(number, **{"text": f"{HOSTILE} {number}", **changes})
+
+    monkeypatch.setattr(samples, "claim", hostile)
+    stored._written(home, samples.OUTCOMES[:1]).publish(home / "published.duckdb")
+    set_up(browser, str(serve().base_url))
+    page = watch(browser)
+    first = page.locator("#factible-panel li").first
+    first.wait_for()
+    assert HOSTILE in first.inner_text()
+    assert page.locator("#factible-panel img").count() == 0
+
+
+def test_an_unchecked_video_can_be_checked_from_its_page(
+    browser: BrowserContext, serve: Serve, script: Script, home: Path
+) -> None:
+    client = serve(serve_token=BOTH)
+    set_up(browser, str(client.base_url), TOKEN)
+    page = watch(browser)
+    page.get_by_role("button", name="Check this video").click()
+    page.get_by_text("The video is being checked").wait_for()
+    worker = script.worker()
+    assert worker.order.video_id == VIDEO_ID
+    store_sample(home).publish(home / "published.duckdb")
+    worker.complete()
+    page.locator("#factible-panel li").first.wait_for()
+
+
+def test_a_service_without_tokens_says_how_to_let_the_extension_start_checks(
+    browser: BrowserContext, serve: Serve
+) -> None:
+    set_up(browser, str(serve().base_url))
+    page = watch(browser)
+    page.get_by_role("button", name="Check this video").click()
+    page.get_by_text("FACTIBLE_SERVE_ORIGINS").wait_for()
+
+
+def test_the_panel_follows_the_video_without_a_new_page(
+    browser: BrowserContext, serve: Serve, published: str
+) -> None:
+    del published
+    set_up(browser, str(serve().base_url))
+    page = watch(browser)
+    page.locator("#factible-panel li").first.wait_for()
+    page.evaluate(
+        """() => { history.pushState({}, "", "/watch?v=abcdefghijk");
+        document.dispatchEvent(new CustomEvent("yt-navigate-finish")); }"""
+    )
+    page.get_by_text("This video has not been checked.").wait_for()
+    assert page.locator(".mark").count() == 0
+    page.evaluate(
+        """() => { history.pushState({}, "", "/");
+        document.dispatchEvent(new CustomEvent("yt-navigate-finish")); }"""
+    )
+    page.locator("#factible-panel").wait_for(state="detached")
+
+
+@pytest.mark.usefixtures("published")
+def test_errors_are_sentences_of_the_service(browser: BrowserContext, serve: Serve) -> None:
+    client = serve(serve_token=BOTH)
+    assert "token is not valid here" in set_up(browser, str(client.base_url), "x" * 20)
+    page = watch(browser)
+    page.get_by_text("The token is not valid here.").wait_for()
+    assert "https address" in set_up(browser, "http://facts.example.org", TOKEN)
+
+
+def test_the_published_extension_may_ask_no_address_before_its_user_allows_it() -> None:
+    manifest = json.loads((EXTENSION / "manifest.json").read_text("utf-8"))
+    assert manifest["manifest_version"] == 3
+    assert manifest["permissions"] == ["storage"]
+    assert "host_permissions" not in manifest
+    scripts = "".join(file.read_text("utf-8") for file in EXTENSION.glob("*.js"))
+    for way in ("innerHTML", "insertAdjacentHTML", "document.write", "eval(", "importScripts"):
+        assert way not in scripts
