@@ -7,7 +7,7 @@
   const ORDER = ["refuted", "mixed", "supported", "unclear", "incomplete", "not judged yet"];
   const POLL_MILLISECONDS = 3000;
   const STYLE = `
-    :host { all: initial; font: 14px/1.45 Roboto, Arial, sans-serif; color-scheme: light dark; }
+    :host { all: initial; font: 14px/1.45 Roboto, Arial, sans-serif; display: block; }
     .panel { margin: 0 0 16px; padding: 12px 16px; border: 1px solid #8886; border-radius: 12px;
       color: light-dark(#0f0f0f, #f1f1f1); background: light-dark(#fff, #181818); }
     h2 { margin: 0 0 4px; font-size: 16px; }
@@ -64,6 +64,8 @@
       root.adoptedStyleSheets = [sheet];
     }
     if (host.parentElement !== place) place.prepend(host);
+    // YouTube has its own switch for dark pages.
+    host.style.colorScheme = document.documentElement.hasAttribute("dark") ? "dark" : "light";
     host.shadowRoot.replaceChildren(content);
   }
 
@@ -89,7 +91,7 @@
   }
 
   async function panel(videoId, ...content) {
-    const place = await whenThere("#secondary");
+    const place = await whenThere("ytd-watch-flexy #secondary");
     if (videoId !== shown) return;
     const heading = make("h2", { text: "Fact-check" });
     const frame = { class: "panel", "aria-label": "Fact-check of this video", role: "region" };
@@ -119,7 +121,7 @@
   }
 
   function seek(seconds) {
-    const player = document.querySelector("video.html5-main-video, #movie_player video");
+    const player = document.querySelector("#movie_player video");
     if (player) player.currentTime = seconds;
   }
 
@@ -144,9 +146,9 @@
   }
 
   async function mark(videoId, result) {
-    const bar = await whenThere(".ytp-progress-bar");
+    const bar = await whenThere("#movie_player .ytp-progress-bar");
     if (videoId !== shown) return;
-    const player = document.querySelector("video.html5-main-video, #movie_player video");
+    const player = document.querySelector("#movie_player video");
     const length = result.duration_seconds || player?.duration; // An advertisement has its own length.
     const marks = make("div", { class: "bar" });
     for (const claim of result.claims) {

@@ -68,7 +68,12 @@ def read_overview(now: Warehouse, kind: Kind | None, name: str | None) -> dict[s
     return found
 
 
-def _page(state: State, viewer: CurrentViewer, kind: Kind | None, name: str | None) -> HTMLResponse:
+@routes.get("/desk/overview")
+@routes.get("/desk/overview/{kind}/{name:path}")
+def show_overview(
+    state: State, viewer: CurrentViewer, kind: Kind | None = None, name: str | None = None
+) -> HTMLResponse:
+    """Show the verdicts of a channel, a speaker or a source over time, or of all."""
     if state.results.is_empty:
         return page_response(pages.page("empty", viewer, title="Overview", here="overview"))
     with state.results.opened() as now:
@@ -77,17 +82,6 @@ def _page(state: State, viewer: CurrentViewer, kind: Kind | None, name: str | No
     return page_response(
         pages.page("overview", viewer, **values, path_of=overview_path, feed=feed_path(kind, name))
     )
-
-
-@routes.get("/desk/overview")
-def show_all(state: State, viewer: CurrentViewer) -> HTMLResponse:
-    return _page(state, viewer, None, None)
-
-
-@routes.get("/desk/overview/{kind}/{name:path}")
-def show_overview(kind: Kind, name: str, state: State, viewer: CurrentViewer) -> HTMLResponse:
-    """Show the verdicts of a channel, a speaker or a source over time, with tables."""
-    return _page(state, viewer, kind, name)
 
 
 def overview_path(kind: str, name: str) -> str:
@@ -108,30 +102,17 @@ def show_community_note(video_id: str, claim_id: str, state: State) -> Response:
 
 # --- Feeds ----------------------------------------------------------------------------------------
 
-IfNoneMatch = Annotated[str | None, Header()]
-
 
 @routes.get("/feeds/verdicts.atom")
-def feed_of_all(request: Request, state: State, if_none_match: IfNoneMatch = None) -> Response:
-    """Return the newest verdicts and rulings as Atom."""
-    return _feed(request, state, None, None, if_none_match)
-
-
 @routes.get("/feeds/{kind}/{name:path}.atom")
 def feed(
-    kind: FeedKind, name: str, request: Request, state: State, if_none_match: IfNoneMatch = None
-) -> Response:
-    """Return the newest verdicts and rulings of a channel, a speaker, a source or a corpus."""
-    return _feed(request, state, kind, name, if_none_match)
-
-
-def _feed(
     request: Request,
     state: State,
-    kind: FeedKind | None,
-    name: str | None,
-    if_none_match: str | None,
+    kind: FeedKind | None = None,
+    name: str | None = None,
+    if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
+    """Return the newest verdicts and rulings of a channel, speaker, source or corpus, or of all."""
     rows = []
     if not state.results.is_empty:
         with state.results.opened() as now:

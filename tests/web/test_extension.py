@@ -25,7 +25,8 @@ YOUTUBE = "https://www.youtube.com"
 HOSTILE = "<img src=x onerror=alert(1)>"
 LONGEST_WAIT = 60_000
 WATCH_PAGE = """<!doctype html><html><head><title>A talk - YouTube</title></head><body>
-<ytd-app><ytd-watch-flexy><div id="columns">
+<ytd-app><ytd-browse hidden><div id="secondary"></div></ytd-browse>
+<ytd-watch-flexy><div id="columns">
   <div id="primary"><div id="movie_player" class="html5-video-player">
     <video class="html5-main-video"></video>
     <div class="ytp-chrome-bottom"><div class="ytp-progress-bar-container">
@@ -99,7 +100,7 @@ def test_verdicts_stand_beside_the_video_and_on_its_bar(
     claims = shown.json()["claims"]
     assert "checked 1 video" in set_up(browser, str(client.base_url), TOKEN)
     page = watch(browser)
-    items = page.locator("#secondary #factible-panel li")
+    items = page.locator("ytd-watch-flexy #secondary #factible-panel li")
     items.first.wait_for()
     assert items.count() == len(claims)
     for number, claim in enumerate(claims):
