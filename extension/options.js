@@ -25,7 +25,7 @@ async function save() {
     await chrome.permissions.remove({ origins: [`${old.protocol}//${old.hostname}/*`] });
   }
   const { answer, error } = await chrome.runtime.sendMessage({ kind: "test" });
-  return answer ? `Saved. The service has checked ${answer.total} videos.` : `Saved, but: ${error}`;
+  return answer ? `Saved. Checked videos: ${answer.total}.` : `Saved, but: ${error}`;
 }
 
 form.addEventListener("submit", async (event) => {

@@ -98,7 +98,7 @@ def test_verdicts_stand_beside_the_video_and_on_its_bar(
     client = serve(serve_token=BOTH)
     shown = client.get(f"/api/v1/videos/{published}", headers={"Authorization": f"Bearer {TOKEN}"})
     claims = shown.json()["claims"]
-    assert "checked 1 video" in set_up(browser, str(client.base_url), TOKEN)
+    assert "Checked videos: 1" in set_up(browser, str(client.base_url), TOKEN)
     page = watch(browser)
     items = page.locator("ytd-watch-flexy #secondary #factible-panel li")
     items.first.wait_for()
