@@ -40,6 +40,7 @@ class WheelLayout(BuildHookInterface[Any]):
         shutil.copytree(root / PACKAGE, stage / PACKAGE, ignore=ignored)
         for name in MOVED:
             shutil.copytree(root / name, stage / PACKAGE / f"_{name}", ignore=ignored)
+        shutil.copy(root / ".env.example", stage / PACKAGE)
         for module in stage.rglob("*.py"):
             module.write_text(relocated(module.read_text(encoding="utf-8")), encoding="utf-8")
         build_data["force_include"][str(stage / PACKAGE)] = PACKAGE

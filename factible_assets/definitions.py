@@ -15,6 +15,7 @@ from factible_assets.pipeline.assets.evaluation import NAME as EVALUATION
 from factible_assets.pipeline.assets.media import media
 from factible_assets.pipeline.assets.sources import sources
 from factible_assets.pipeline.assets.transcripts import transcripts
+from factible_assets.pipeline.launchpad import console
 from factible_assets.pipeline.liveness import locking_executor
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.pipeline.schedules import nightly
@@ -121,6 +122,7 @@ def build_defs(
             *nightly_sensors,
         ],
         resources=resources,
+        loggers={"console": console},
         # Assets are concurrent inside; a process per step would cost seconds each.
         executor=locking_executor,
     )

@@ -52,6 +52,12 @@ if TYPE_CHECKING:
 
 PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
 """The folder that holds the packages: the project, or site-packages."""
+_EXAMPLES = (
+    Path(factible_assets.__file__).with_name(".env.example"),
+    PACKAGE_PARENT / ".env.example",
+)
+EXAMPLE = next((file for file in _EXAMPLES if file.is_file()), _EXAMPLES[1])
+"""The file that describes every setting: in the wheel, or in the project."""
 
 _OLLAMA_PORT = 11434
 _HIGHEST_PORT = 65_535
@@ -247,7 +253,7 @@ def unknown_variables() -> str:
     files = map(_read_env_file, _env_files(load_settings().home))
     names = {name.upper() for given in (os.environ, *files) for name in given}
     return " ".join(
-        f"{name!r} is no setting. {did_you_mean(name, known, 'See .env.example.')}"
+        f"{name!r} is no setting. {did_you_mean(name, known, f'See {EXAMPLE}.')}"
         for name in sorted(names.difference(known, _NO_SETTINGS))
         if name.startswith("FACTIBLE_")
     )
@@ -580,6 +586,6 @@ def load_settings(home: Path | None = None) -> Settings:
         words = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
         raise SettingsError(
             f"The setting {field if field.isupper() else variable(field)} cannot be used: "
-            f"{words}. Correct it in the environment or in .env. .env.example describes every "
+            f"{words}. Correct it in the environment or in .env. {EXAMPLE} describes every "
             "variable."
         ) from error

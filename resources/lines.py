@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.metadata import requires
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, get_args
@@ -415,3 +416,10 @@ def _refuse_controls(codes: Sequence[int]) -> None:
     controls = sum(code < ord(" ") and code not in _TEXT_CONTROLS for code in codes)
     if controls > _MAX_CONTROL_SHARE * len(codes):
         raise NotTextError("the file is full of control characters")
+
+
+def install_command(extra: str) -> str:
+    """Return the pip command for the packages of an extra; no index has factible-assets itself."""
+    needs = (each.replace('"', "'").partition(";") for each in requires("factible-assets") or ())
+    packages = [f"'{name.strip()}'" for name, _, when in needs if f"extra == '{extra}'" in when]
+    return f"pip install {' '.join(packages)}"

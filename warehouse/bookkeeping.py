@@ -17,6 +17,7 @@ from warehouse.sets import insert_records, insert_rows
 from warehouse.store import Warehouse
 
 _SQL = statements("warehouse", "bookkeeping.sql")
+_CANDIDATES = 20
 
 
 def record_calls(store: Warehouse, calls: Sequence[LlmCall], stamp: Stamp) -> None:
@@ -112,6 +113,28 @@ def record_run(
     insert_rows(connection, "carried_claims", [run | asdict(each) for each in carried])
     paid = run | {"checked_at": stamp.checked_at}
     insert_rows(connection, "service_uses", [paid | use for use in uses], again="replace")
+
+
+def claims_sharing_words(
+    store: Warehouse, texts: Collection[str], *, without: str | None = None
+) -> list[tuple[str, str, str]]:
+    """Return claims with the most words in common with each text: text, id and words of the claim.
+
+    `without` is a video whose claims are left out.
+    """
+    values = {"texts": list(texts), "video_id": without, "limit": _CANDIDATES}
+    rows = store.rows(_SQL["sharing_words"], values) if texts else []
+    return [(row["claim"], row["other_claim_id"], row["other"]) for row in rows]
+
+
+def record_matches(store: Warehouse, video_id: str, rows: Iterable[dict[str, Any]]) -> None:
+    """Replace a video's rows of `claim_matches`."""
+
+    def replace_all(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute(_SQL["forget_matches"], {"video_id": video_id})
+        insert_rows(connection, "claim_matches", [{"video_id": video_id} | each for each in rows])
+
+    store.write(replace_all, locks=[f"video {video_id}"])
 
 
 def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, JudgementRow]:

@@ -45,3 +45,36 @@ GROUP BY criterion
 SELECT DISTINCT provider || '/' || model
 FROM current_llm_calls
 WHERE stage = 'verdicts' AND list_contains($videos, video_id)
+
+-- name: sharing_words
+-- The claims of other videos that share words with some texts: per text those with the most in common.
+-- The weight of a word is its inverse document frequency. A word is cut after six letters, a figure is whole.
+WITH texts AS (
+    SELECT video_id, claim_id, text FROM current_claims WHERE video_id IS DISTINCT FROM $video_id
+    UNION ALL
+    SELECT NULL, NULL, text FROM unnest($texts) AS sought(text)
+),
+words AS (
+    SELECT DISTINCT
+        video_id,
+        claim_id,
+        text,
+        CASE WHEN regexp_matches(word, '\d') THEN word ELSE left(word, 6) END AS word
+    FROM texts,
+        unnest(string_split(trim(regexp_replace(
+            strip_accents(lower(text)), '[^\pL\pN.,%]+|[.,]+(\s|$)', ' ', 'g'
+        )), ' ')) AS said(word)
+),
+weighted AS (
+    SELECT *, ln(1 + (SELECT count(*) FROM texts) * 1.0 / count(*) OVER (PARTITION BY word)) AS weight FROM words
+)
+SELECT sought.text AS claim, theirs.claim_id AS other_claim_id, theirs.text AS other
+FROM weighted AS sought
+JOIN weighted AS theirs USING (word)
+WHERE sought.claim_id IS NULL AND theirs.claim_id IS NOT NULL
+GROUP BY sought.text, theirs.claim_id, theirs.text
+QUALIFY row_number() OVER (PARTITION BY sought.text ORDER BY sum(theirs.weight) DESC, theirs.claim_id) <= $limit
+ORDER BY ALL
+
+-- name: forget_matches
+DELETE FROM claim_matches WHERE video_id = $video_id

@@ -32,6 +32,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import duckdb
 
+from resources.lines import install_command
 from resources.statements import statements
 from warehouse.connection import CONNECTION_CONFIG, DEFAULT_LOCK_TIMEOUT_SECONDS, trouble_with
 from warehouse.errors import LakeBusyError, LakeError, WarehouseBusyError, WarehouseError
@@ -439,5 +440,5 @@ def extension(name: str) -> str:
             return _escaped(str(file))
     raise WarehouseError(
         f"A lake needs the extension {name} for DuckDB {duckdb.__version__}. Install it: "
-        "pip install 'factible-assets[lake]'"
+        f"{install_command('lake')}"
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _SQL = statements("warehouse", "sets.sql")
 
 KEYS: Mapping[str, tuple[str, ...]] = {
+    "claim_matches": ("video_id", "claim_id", "other_claim_id"),
     "carried_claims": ("video_id", "run_id", "claim_id"),
     "experiment_results": ("experiment", "variant", "metric", "averaging"),
     "experiment_sets": ("experiment", "variant", "video_id", "asset"),

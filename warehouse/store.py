@@ -344,6 +344,19 @@ class Warehouse:
             publish_copy(connection, self.path, copy, only_added_to=only_added_to)
             yield Snapshot(self.connector, connection)
 
+    def open_to_read(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection for a person at a notebook; the caller closes it.
+
+        Of a file it may read other files too. As long as it is open, nobody can write the file.
+        """
+        block = self.connection(read_only=True)
+        opened = block.__enter__()
+        if self.connector.is_shared:
+            _open_blocks.append(block)
+            return opened
+        block.__exit__(None, None, None)
+        return duckdb.connect(str(self.path), read_only=True)
+
     @contextmanager
     def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open the warehouse with the current schema and views; close it at the end of the block.
@@ -367,6 +380,8 @@ class Warehouse:
             yield connection
 
 
+_open_blocks: list[Any] = []
+"""Blocks that stay open: a lake's connection closes with its block."""
 _TRUSTED = 60.0
 """Seconds for which a process trusts a lake whose schema it has checked."""
 _checked: dict[tuple[Path, Schema], float] = {}

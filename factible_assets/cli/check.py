@@ -75,7 +75,7 @@ def check(
 
     Example: factible check everyday-beliefs-talk
 
-    Example: factible check talk.vtt --title "What everybody knows" --pages my-pages/
+    Example: factible check talk.vtt --title "What everybody knows" --pages sources/
 
     Example: factible check talk.mp3
 

@@ -42,8 +42,12 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "runs": ("status.runs", "List the newest runs."),
         "open": ("report.open_", "Open a report, the Dagster UI or the published copy."),
         "report": ("report.report", "Write HTML reports and print their path."),
+        "said": ("status.said", "Find claims that say the same as a text, with their verdicts."),
         "sql": ("sql.sql", "Query the warehouse in SQL."),
-        "export": ("report.export", "Write results as Parquet, ClaimReview, AVeriTeC, Markdown."),
+        "export": (
+            "report.export",
+            "Write results as Parquet, CSV, ClaimReview, AVeriTeC, Markdown.",
+        ),
     },
     "Corpora and stored pages": {
         "corpus": ("corpus.app", "Manage the files that list videos and annotated claims."),

@@ -60,7 +60,7 @@ def stdout(stream: Any = None, *, silent: bool = False) -> Console:
     stream = stream or sys.stdout
     return Console(
         file=stream,
-        width=None if stream.isatty() else _WIDTH,
+        width=None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH,
         highlight=False,
         emoji=False,
         markup=False,

@@ -162,6 +162,7 @@ _SQL = statements("factible_assets.cli", "export.sql")
 
 class ExportFormat(StrEnum):
     PARQUET = "parquet"
+    CSV = "csv"
     CLAIMREVIEW = "claimreview"
     AVERITEC = "averitec"
     MARKDOWN = "markdown"
@@ -198,10 +199,10 @@ def export(
     ] = None,
     live: Annotated[bool, Option("--live", help="Read the live warehouse.")] = False,
 ) -> None:
-    """Write results as Parquet, ClaimReview (JSON-LD), AVeriTeC's JSON and Markdown.
+    """Write results as Parquet, CSV, ClaimReview (JSON-LD), AVeriTeC's JSON and Markdown.
 
     ClaimReview names software as the author, except for claims with a signed ruling: there it names
-    the person. ClaimReview and AVeriTeC omit incomplete verdicts; Parquet has them.
+    the person. ClaimReview and AVeriTeC omit incomplete verdicts; Parquet and CSV have them.
 
     Example: factible export
 
@@ -228,10 +229,10 @@ def export(
         video_ids = _chosen(now, wanted, corpus, settings)
         files = []
         for form in chosen:
-            if form is ExportFormat.PARQUET:
+            if form is ExportFormat.PARQUET or form is ExportFormat.CSV:
                 some = video_ids if wanted or corpus is not None else None
-                written, left_out = write_tables(now, folder / "parquet", some)
-                if left_out:
+                written, left_out = write_tables(now, folder / form.value, some, form.value)
+                if left_out and form is chosen[0]:
                     remarks.append(
                         f"Left out, because they cover all videos: {', '.join(left_out)}. "
                         "An export of all videos has them."

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from rich.text import Text
-from typer import Option
+from typer import Argument, Option
 
 from factible_assets.cli.output import grid, note, output_mode, result, table
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.runs.active import runs_under_way
+from factible_assets.runs.targets import open_store
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
@@ -26,6 +27,32 @@ _LOCK_SECONDS = 3.0
 _STATUSES = ("queued", "starting", "started", "success", "failure", "canceling", "canceled")
 _UNDER_WAY = ("queued", "starting", "started", "canceling")
 _RUN_STYLES = {"success": "green", "failure": "red", "canceled": "yellow", "started": "cyan"}
+
+
+def said(text: Annotated[str, Argument(help="A sentence, such as a claim.")]) -> None:
+    """Find the claims of checked videos that say the same as a text, or the contrary.
+
+    The relation `similar` means that the rules cannot tell whether they agree. In SQL, the view
+    said_before has such pairs of claims.
+
+    Example: factible said "Mount Everest is 8,849 metres tall"
+    """
+    from factible_assets.runs.said_before import said_before
+
+    rows = said_before(open_store(load_settings()), text)
+    lines = [
+        [
+            row["relation"],
+            row["verdict"],
+            plain(row["claim"]),
+            plain(", ".join(filter(None, (row["speaker"], row["channel"], row["video_title"])))),
+            str(row["published_on"] or "–"),
+            row["link"] or row["video_id"],
+        ]
+        for row in rows
+    ]
+    shown = table(["relation", "verdict", "claim", "said by, in", "published", "link"], lines)
+    result(rows, shown if rows else "No claim of a checked video speaks of that.")
 
 
 def status() -> None:

@@ -1,4 +1,4 @@
-"""Exports the views of a warehouse as Parquet files, and rows as CSV.
+"""Exports the views of a warehouse as Parquet and CSV files, and rows as CSV.
 
 Rows pass through in batches, because the page texts of a warehouse may not fit into memory. A file
 gets its name only when it is complete.
@@ -13,13 +13,15 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import date, time, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pydantic_core import to_jsonable_python
 
 from resources.statements import statements
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from warehouse.store import Warehouse
 
 _BATCH_ROWS: Final = 5_000
@@ -60,21 +62,26 @@ def with_text_keys(value: Any) -> Any:
     return [with_text_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def write_tables(
-    warehouse: Warehouse, folder: Path, video_ids: Collection[str] | None = None
-) -> tuple[dict[Path, int], list[str]]:
-    """Write every view as `folder/NAME.parquet`; return the rows per view, and the omitted views.
+TableFormat: TypeAlias = Literal["parquet", "csv"]
 
-    Existing files are replaced. For a selection of videos it omits views over all videos, such as
-    the scoreboard of sources, because a part of them would be misleading.
+
+def write_tables(
+    warehouse: Warehouse,
+    folder: Path,
+    video_ids: Collection[str] | None = None,
+    form: TableFormat = "parquet",
+) -> tuple[dict[Path, int], list[str]]:
+    """Write every view with rows as `folder/NAME.FORM`; return the rows, and the omitted views.
+
+    Existing files are replaced; those of views without rows are deleted. For a selection of videos
+    it omits views over all videos, such as the scoreboard of sources, because a part of them would
+    be misleading.
 
     Raises:
         WarehouseError: the warehouse cannot be opened.
         OSError: a file cannot be written; files already written stay.
     """
-    # Loaded here, because it takes most of a second.
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
+    write = _write_parquet if form == "parquet" else _write_csv
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[Path, int] = {}
     left_out: list[str] = []
@@ -89,15 +96,37 @@ def write_tables(
             view = '"{}"'.format(name.replace('"', '""'))
             question = ask["rows_of_videos" if chosen else "every_row"].format(view=view)
             batches = connection.execute(question, chosen).to_arrow_reader(_BATCH_ROWS)
-            path, unfinished = folder / f"{name}.parquet", folder / f".{name}.parquet.unfinished"
-            rows = 0
+            path, unfinished = folder / f"{name}.{form}", folder / f".{name}.{form}.unfinished"
             try:
-                with pq.ParquetWriter(unfinished, batches.schema, compression="zstd") as writer:
-                    for batch in batches:
-                        writer.write_batch(batch)
-                        rows += batch.num_rows
-                unfinished.replace(path)
+                if rows := write(batches, unfinished):
+                    unfinished.replace(path)
+                    written[path] = rows
+                else:
+                    path.unlink(missing_ok=True)
             finally:
                 unfinished.unlink(missing_ok=True)
-            written[path] = rows
     return written, left_out
+
+
+def _write_parquet(batches: pa.RecordBatchReader, path: Path) -> int:
+    # Loaded here, because it takes most of a second.
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    rows = 0
+    with pq.ParquetWriter(path, batches.schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _write_csv(batches: pa.RecordBatchReader, path: Path) -> int:
+    names, rows = batches.schema.names, 0
+    heading = csv_of(names, ())
+    with path.open("wb") as file:
+        file.write(heading)
+        for batch in batches:
+            cells = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            file.write(csv_of(names, cells)[len(heading) :])
+            rows += batch.num_rows
+    return rows

@@ -116,6 +116,15 @@ def _refusal(model: type[BaseModel], error: ValidationError) -> FactibleError:
     )
 
 
+@dg.configured(
+    dg.colored_console_logger,
+    {"log_level": dg.Field(str, default_value="ERROR", description="The threshold.")},
+)
+def console(config: Mapping[str, str]) -> dict[str, str]:
+    """Print on the terminal what goes wrong; the UI shows all events."""
+    return {"log_level": config["log_level"]}
+
+
 CLAIMS_SCHEMA = validated_schema(config.ExtractionConfig)
 """The options of `claims`."""
 

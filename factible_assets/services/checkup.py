@@ -24,6 +24,7 @@ from resources.archive.sources import ArchiveError
 from resources.archive.store import Archive
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
+from resources.lines import install_command
 from resources.pages.browser import UNSANDBOXED, is_sandboxed
 from resources.search.base import SearchRequest
 from resources.transcripts.base import Outage
@@ -187,7 +188,7 @@ def _browser(settings: Settings) -> PartStatus:
     if settings.browser == "off":
         return PartStatus("browser", False, None, "Switched off (FACTIBLE_BROWSER).")
     if find_spec("playwright") is None:
-        remedy = "For pages that need scripts: pip install 'factible-assets[browser]'."
+        remedy = f"For pages that need scripts: {install_command('browser')}."
         return PartStatus("browser", False, None, "The extra is not installed.", remedy)
     if executable is not None:
         drawn = f"{executable} renders pages that need scripts."

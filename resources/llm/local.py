@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from pydantic import SecretStr
 
+from resources.lines import install_command
 from resources.llm import backend, base, local_server
 from resources.llm.limits import RateLimiter
 from resources.llm.openai import OpenAIBackend
@@ -170,9 +171,7 @@ class LocalServer:
     def _start(self) -> subprocess.Popen[bytes]:
         if not is_installed():
             raise backend.BackendError(
-                "lasting",
-                "the package xllamacpp is not installed; install it with "
-                "`pip install 'factible-assets[local]'`",
+                "lasting", f"the package xllamacpp is not installed: {install_command('local')}"
             )
         given = (self._weights, self._folder, self._linger, self._idle_cores(), self.slots)
         with (self._folder / local_server.LOG).open("wb") as log:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from resources.lines import PlacedError
+from resources.lines import PlacedError, install_command
 from resources.transcripts import base
 from resources.transcripts.tracks import Caption, NothingSaidError, timed_text
 
@@ -50,8 +50,8 @@ def missing_requirement(model: Path | None) -> str | None:
     """Return a sentence about a missing package or model, None if nothing is missing."""
     if find_spec("faster_whisper") is None:
         return (
-            "Recordings need speech recognition, which is not installed. Install "
-            "factible-assets[audio], or give the captions of the recording."
+            "Recordings need speech recognition, which is not installed. Install it "
+            f"({install_command('audio')}), or give the captions of the recording."
         )
     if model is None:
         return (

@@ -244,7 +244,6 @@ def test_a_video_is_added_in_the_launchpad_and_checked_at_once(session: Session)
     tags = str(session.ask(asked))
     for key, value in [("video", "my-talk"), ("corpus", "local"), ("launched_by", "add_video")]:
         assert str({"key": key, "value": value}) in tags
-    assert str({"key": "claims", "value": "2"}) in tags
 
 
 def test_its_verdicts_are_read_on_the_page_of_the_asset(session: Session) -> None:

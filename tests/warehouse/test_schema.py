@@ -20,6 +20,7 @@ from warehouse.store import Warehouse
 
 BOOKKEEPING = {
     "carried_claims",
+    "claim_matches",
     "experiment_results",
     "experiment_sets",
     "experiment_variants",

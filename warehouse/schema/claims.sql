@@ -73,3 +73,20 @@ COMMENT ON COLUMN queries.status IS 'ok, or infra_error where a service failed a
 COMMENT ON COLUMN queries.reason IS 'Why the status is not ok.';
 COMMENT ON COLUMN queries.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN queries.checked_at IS 'When that run checked the video (UTC).';
+
+CREATE TABLE claim_matches (
+    video_id VARCHAR NOT NULL,
+    claim_id VARCHAR NOT NULL,
+    other_claim_id VARCHAR NOT NULL,
+    similarity DOUBLE NOT NULL CHECK (similarity BETWEEN 0 AND 1),
+    relation VARCHAR NOT NULL CHECK (relation IN ('same', 'contrary', 'other figure', 'similar')),
+    matched_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (video_id, claim_id, other_claim_id)
+);
+COMMENT ON TABLE claim_matches IS 'Claims that speak of the same as a claim of another video, found when the claims of the first were last stored. The view said_before shows them both ways, with their verdicts.';
+COMMENT ON COLUMN claim_matches.video_id IS 'The video.';
+COMMENT ON COLUMN claim_matches.claim_id IS 'Its claim.';
+COMMENT ON COLUMN claim_matches.other_claim_id IS 'The claim of another video.';
+COMMENT ON COLUMN claim_matches.similarity IS 'Cosine of their sentence embeddings, from 0 to 1.';
+COMMENT ON COLUMN claim_matches.relation IS 'same: they say the same. contrary: one denies the other. other figure: their figures differ. similar: close in meaning, and the rules cannot tell whether they agree.';
+COMMENT ON COLUMN claim_matches.matched_at IS 'When they were compared (UTC).';

@@ -147,7 +147,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         scope = scope_of(
             now, video_id, claims, selected, options.only_claims, reviews.claims_in_force(actions)
         )
-    common.tag_run(context, video, claims=len(claims))
+    common.tag_run(context, video)
     listed = corpora.read().find(video_id)
     options = options.limited_to(listed.entry.published_before if listed else None)
     async with services.open(
@@ -199,8 +199,6 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     published = {}
     if changes is not None:
         published = await asyncio.to_thread(reports.publish, store, video_id, context.log)
-        if "report" in published:
-            common.tag_run(context, video, report=published["report"].value)
     shown = metadata_of(video, claims, result)
     shown["verdicts"] = {**published, **shown["verdicts"]}
     for stage, check, one in zip(selected, checks, written, strict=True):

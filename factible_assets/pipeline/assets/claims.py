@@ -12,12 +12,19 @@ from factible_assets.pipeline.launchpad import CLAIMS_SCHEMA
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, RunContext
 from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records.tables import Claim, LlmCall
+from factible_assets.services.said_before import matches_of
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.ports import Observer, ReasonerError, ReasonerOutageError
 from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, rows_table
-from warehouse.bookkeeping import known_claims, read_actions, record_calls
+from warehouse.bookkeeping import (
+    claims_sharing_words,
+    known_claims,
+    read_actions,
+    record_calls,
+    record_matches,
+)
 from warehouse.rows import Stamp
 
 CODE_VERSION = "8"
@@ -89,7 +96,7 @@ async def claims(  # type: ignore[no-untyped-def]
                 what = "No claims could be extracted" if is_outage else "No claims were listed"
                 again = is_outage and not (failure.lasting or common.is_last_try(context))
                 raise dg.Failure(f"{what}: {failure.reason}", allow_retries=again) from failure
-    common.tag_run(context, video, claims=len(found.claims))
+    common.tag_run(context, video)
     whole = replace(transcripts, claims=found.claims, llm_calls=found.llm_calls)
     thesis = next((claim.thesis for claim in found.claims if claim.thesis), None)
     located = sum(claim.char_start is not None for claim in found.claims)
@@ -104,6 +111,25 @@ async def claims(  # type: ignore[no-untyped-def]
         "seconds": round(found.seconds, 3),
         **common.usage_metadata(found.llm_calls),
     }
+    matches = matches_of(
+        claims_sharing_words(store, [each.text for each in found.claims], without=video_id)
+    )
+    ids = {each.text: each.claim_id for each in found.claims}
+    record_matches(
+        store,
+        video_id,
+        [
+            {
+                "claim_id": ids[each.claim],
+                "other_claim_id": each.other_claim_id,
+                "similarity": each.similarity,
+                "relation": each.relation,
+                "matched_at": datetime.now(UTC),
+            }
+            for each in matches
+        ],
+    )
+    metadata["said before in other videos"] = len(matches)
     try:
         results = common.checked_results("claims", CODE_VERSION, whole, found.seconds, metadata)
         for result in results:

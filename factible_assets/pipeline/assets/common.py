@@ -80,25 +80,19 @@ def is_last_try(context: dg.AssetExecutionContext) -> bool:
     return bool(context.retry_number >= RETRIES.max_retries)
 
 
-def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> None:
-    """Tag a run with its video, title, channel, corpus and launcher, and `more`.
+def tag_run(context: dg.AssetExecutionContext, video: Video) -> None:
+    """Tag a run with its video, title, corpus and launcher; tags that the launcher set stay.
 
-    Tags that the launcher set stay. `more` replaces tags that a re-execution inherited.
+    The list of runs shows every tag as a pill, so all else is metadata of the assets.
     """
     known: Any = context.run.tags
     tags = {
         "video": video.video_id,
         "title": plain(video.title, _TAG_CHARACTERS) if video.title != video.video_id else "",
-        "channel": plain(video.channel or "", _TAG_CHARACTERS),
         "corpus": video.corpus,
         "launched_by": launcher_of(known),
-        **more,
     }
-    new = {
-        key: str(value)
-        for key, value in tags.items()
-        if value and (key not in known or (key in more and known[key] != str(value)))
-    }
+    new = {key: str(value) for key, value in tags.items() if value and key not in known}
     if new:
         context.instance.add_run_tags(context.run.run_id, new)
         known.update(new)  # The next step of this process need not write them again.

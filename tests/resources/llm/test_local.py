@@ -216,7 +216,7 @@ async def test_a_missing_package_names_the_install_command(tmp_path: Path) -> No
             async with server.use():
                 pass
     server.close()
-    assert "factible-assets[local]" in caught.value.reason
+    assert "pip install 'xllamacpp" in caught.value.reason
 
 
 async def test_only_the_user_can_read_the_servers_address(weights: Path) -> None:

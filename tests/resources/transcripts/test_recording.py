@@ -108,7 +108,7 @@ async def test_a_missing_model_names_the_command_that_fetches_it(
     assert isinstance(answer, Missing)
     assert "factible models pull whisper" in answer.reason
     monkeypatch.setattr(recording, "find_spec", lambda _: None)
-    assert "factible-assets[audio]" in (missing_requirement(None) or "")
+    assert "pip install 'faster-whisper" in (missing_requirement(None) or "")
 
 
 @pytest.mark.parametrize("name", ["talk.mp3", "TALK.MP4", "a.m4a", "a.wav", "a.webm"])

@@ -1,0 +1,99 @@
+"""Tells which claims of other videos say the same as a claim, the contrary, or another figure.
+
+Sentence embeddings compare the meaning; names, figures and negations tell the claims apart, as in
+the plain reader of pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from factible_assets.reasoners.embedded.embedder import minilm
+from factible_assets.reasoners.embedded.text import fold
+from factible_assets.reasoners.readers.plain import terms_of
+from factible_assets.reasoners.readers.quantities import Quantity
+
+Relation: TypeAlias = Literal["same", "contrary", "other figure", "similar"]
+"""`similar`: close in meaning, and the rules cannot tell whether the claims agree."""
+
+SAME_MEANING = 0.82
+"""Cosine of MiniLM from which two claims speak of the same; docs/sql-cookbook.md has its choice."""
+
+_NAME = re.compile(r"(?<=\s)[A-Z][\w-]+")
+_WORD = re.compile(r"[\w-]+")
+_ROUNDED, _ABOUT = 0.002, 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A claim of another video beside `claim`; `similarity` is their cosine."""
+
+    claim: str
+    other_claim_id: str
+    similarity: float
+    relation: Relation
+
+
+def matches_of(candidates: Iterable[tuple[str, str, str]]) -> list[Match]:
+    """Compare claims with candidates (claim, id and text of the other); the nearest come first.
+
+    Raises SetupError: The embeddings cannot be loaded.
+    """
+    rows = list(candidates)
+    vectors = minilm().embed([each for claim, _, text in rows for each in (claim, text)])
+    found = []
+    for place, (claim, other_id, text) in enumerate(rows):
+        cosine = float(vectors[2 * place] @ vectors[2 * place + 1])
+        relation = relation_of(claim, text) if cosine >= SAME_MEANING else None
+        if relation is not None:
+            found.append(Match(claim, other_id, round(min(cosine, 1.0), 4), relation))
+    return sorted(found, key=lambda each: -each.similarity)
+
+
+def relation_of(one: str, other: str) -> Relation | None:
+    """Tell how two claims of close meaning differ; None if they name different things.
+
+    They are the same, or contrary, only if they have the same content words and limits, in order.
+    """
+    if _names(one, other) and _names(other, one):
+        return None
+    first, second = terms_of(fold(one)), terms_of(fold(other))
+    ours, theirs = first.quantities, second.quantities
+    are_parallel = [each.dimension for each in ours] == [each.dimension for each in theirs]
+    if are_parallel:
+        is_other = any(map(_differs, ours, theirs))
+    else:
+        alike = [[other for other in theirs if each.is_like(other)] for each in ours]
+        is_other = any(
+            others and all(_differs(each, other) for other in others)
+            for each, others in zip(ours, alike, strict=True)
+        )
+    if is_other:
+        return "other figure"
+    if (
+        first.stems != second.stems
+        or not are_parallel
+        or first.limits != second.limits
+        or first.is_bounded != second.is_bounded
+    ):
+        return "similar"
+    return "contrary" if (first.negations - second.negations) % 2 else "same"
+
+
+def _differs(one: Quantity, other: Quantity) -> bool:
+    """Whether two figures differ by more than their rounding, or have opposite bounds."""
+    bounds = {one.bound, other.bound}
+    if bounds & {"at_least", "at_most"}:
+        return bounds == {"at_least", "at_most"}
+    part = 0.0 if one.dimension == "year" else _ABOUT if "about" in bounds else _ROUNDED
+    room = max(one.half_step, other.half_step, part * abs(one.value))
+    return abs(one.value - other.value) > room
+
+
+def _names(text: str, without: str) -> set[str]:
+    """Return the capitalised words of a text, past its first, that another text lacks."""
+    known: Sequence[str] = _WORD.findall(without.casefold())
+    return {name.casefold() for name in _NAME.findall(text)} - {*known}

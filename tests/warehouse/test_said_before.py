@@ -1,0 +1,68 @@
+"""Claims that speak of the same are found, and told apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from factible_assets.runs.said_before import said_before
+from factible_assets.services.said_before import matches_of, relation_of
+from tests.warehouse.samples import asset_rows, claim, fact_check, stamp, video
+from warehouse.bookkeeping import claims_sharing_words, record_matches
+from warehouse.store import Warehouse
+
+EVEREST = "Mount Everest is 8,849 metres high."
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "relation"),
+    [
+        ("People use only ten percent of their brains.", "People use only 10% of brains.", "same"),
+        ("Ali defeated Lyle.", "Lyle defeated Ali.", "similar"),
+        ("Sugar makes children ill.", "Sugar does not make children ill.", "contrary"),
+        ("Mount Everest is 8,611 metres high.", EVEREST, "other figure"),
+        ("Mount Everest is 29,032 feet high.", EVEREST, "same"),
+        ("He sold over 5 million records.", "He sold under 5 million records.", "other figure"),
+        ("Crime has risen since 2020.", "Crime has fallen since 2020.", "similar"),
+        ("The tower is in Paris.", "The tower is in Rome.", None),
+    ],
+)
+def test_claims_are_told_apart_by_names_figures_and_negations(
+    one: str, other: str, relation: str | None
+) -> None:
+    assert relation_of(one, other) == relation_of(other, one) == relation
+
+
+def test_a_claim_in_other_words_is_found_with_its_verdict(in_memory: Warehouse) -> None:
+    for name, text in (("v", EVEREST), ("w", "Goldfish remember for months.")):
+        sets = fact_check(name, claims=1)
+        about = video(name).model_copy(update={"channel": "Peaks"})
+        said = claim(name, 1).model_copy(update={"text": text})
+        sets |= {"claims": asset_rows(said), "transcripts": asset_rows(about)}
+        in_memory.write_assets(name, sets, stamp=stamp(1))
+    asked = "You should know that Mount Everest is 8,849 metres tall."
+    (found,) = said_before(in_memory, asked)
+    assert (found["claim"], found["verdict"], found["channel"]) == (EVEREST, "supported", "Peaks")
+    assert (found["relation"], found["outcome"]) == ("similar", "supports")
+    assert said_before(in_memory, asked, without="v") == []
+    assert said_before(in_memory, "Nobody speaks of that") == []
+
+
+def test_pairs_stand_in_sql_both_ways(in_memory: Warehouse) -> None:
+    texts = {"v": EVEREST, "w": "Mount Everest is 8,611 metres high."}
+    for name, text in texts.items():
+        said = claim(name).model_copy(update={"text": text})
+        in_memory.write_assets(name, {"claims": asset_rows(said)}, stamp=stamp(1))
+    for name, text in texts.items():
+        pairs = [
+            {
+                "claim_id": claim(name).claim_id,
+                "other_claim_id": each.other_claim_id,
+                "similarity": each.similarity,
+                "relation": each.relation,
+                "matched_at": stamp(1).checked_at,
+            }
+            for each in matches_of(claims_sharing_words(in_memory, [text], without=name))
+        ]
+        record_matches(in_memory, name, pairs)
+    found = in_memory.query("SELECT video_id, other_video_id, relation FROM said_before").rows()
+    assert sorted(found) == [("v", "w", "other figure"), ("w", "v", "other figure")]
