@@ -340,3 +340,21 @@ def test_no_odd_text_or_number_stops_the_command(factible: Run) -> None:
     broken = factible("sql", "select \udcff")
     assert broken.exit_code == 4
     assert "The query failed" in broken.stderr
+
+
+def test_a_sentence_finds_the_claims_that_say_the_same_with_their_verdicts(factible: Run) -> None:
+    query = "select claim, verdict from verdicts order by claim_rank limit 1"
+    ((claim, verdict),) = (
+        row.values() for row in json.loads(factible("sql", query, "--json").stdout)
+    )
+    (found, *_) = json.loads(factible("said", claim, "--json").stdout)
+    assert (found["claim"], found["verdict"], found["relation"]) == (claim, verdict, "same")
+    assert "No claim of a checked video" in factible("said", "Zebras hum at dusk").stdout
+
+
+def test_a_piped_table_is_as_wide_as_columns_says(
+    factible: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    query = "select repeat('word ', 30) as text, 1 as n"
+    assert max(map(len, factible("sql", query).stdout.splitlines())) <= 60
