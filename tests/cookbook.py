@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import os
 import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 from typer.testing import CliRunner
 
@@ -16,6 +21,7 @@ from tests.end_to_end.loopback import VIDEO_URL, loopback_world
 from tests.servers import respond
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "sql-cookbook.md"
+NOTEBOOK = DOCUMENT.with_name("notebook.ipynb")
 _DEMO = "everyday-beliefs-talk"
 _BLOCK = re.compile(r"```sql\n(?P<query>.*?)\n```\n\n```text\n(?P<answer>.*?)```", re.DOTALL)
 
@@ -56,6 +62,29 @@ def answered(document: str, environment: dict[str, str | None]) -> str:
     return _BLOCK.sub(answer, document)
 
 
+def run_cells(notebook: str, environment: dict[str, str | None]) -> str:
+    """Return the notebook with the current output of each code cell: the last expression's repr."""
+    document = json.loads(notebook)
+    names: dict[str, Any] = {}
+    given = {name: value for name, value in environment.items() if value is not None}
+    with mock.patch.dict(os.environ, given):
+        for number, cell in enumerate(
+            (each for each in document["cells"] if each["cell_type"] == "code"), start=1
+        ):
+            body = ast.parse("".join(cell["source"])).body
+            last = body.pop() if isinstance(body[-1], ast.Expr) else None
+            exec(compile(ast.Module(body, []), "cell", "exec"), names)  # noqa: S102 - our notebook
+            shown = None
+            if isinstance(last, ast.Expr):
+                shown = eval(compile(ast.Expression(last.value), "cell", "eval"), names)  # noqa: S307
+            cell["execution_count"], cell["outputs"] = number, []
+            if shown is not None:
+                data = {"text/plain": repr(shown).splitlines(keepends=True)}
+                result = {"output_type": "execute_result", "execution_count": number}
+                cell["outputs"] = [{**result, "data": data, "metadata": {}}]
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
 def questions(document: str) -> int:
     """Return the number of queries in a document."""
     return len(_BLOCK.findall(document))
@@ -66,6 +95,8 @@ def main() -> int:
     document = DOCUMENT.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder, cookbook_world(Path(folder)) as environment:
         DOCUMENT.write_text(answered(document, environment), encoding="utf-8")
+        cells = run_cells(NOTEBOOK.read_text(encoding="utf-8"), environment)
+        NOTEBOOK.write_text(cells, encoding="utf-8")
     sys.stdout.write(f"{questions(document)} questions answered in {DOCUMENT}\n")
     return 0
 

@@ -212,7 +212,7 @@ def export(
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
-    from factible_assets.exchange.tables import write_tables
+    from factible_assets.exchange.tables import TableFormat, write_tables
     from factible_assets.report.data import read_report_data
 
     if videos and corpus is not None:
@@ -231,12 +231,14 @@ def export(
         for form in chosen:
             if form is ExportFormat.PARQUET or form is ExportFormat.CSV:
                 some = video_ids if wanted or corpus is not None else None
-                written, left_out = write_tables(now, folder / form.value, some, form.value)
-                if left_out and form is chosen[0]:
-                    remarks.append(
-                        f"Left out, because they cover all videos: {', '.join(left_out)}. "
-                        "An export of all videos has them."
-                    )
+                kind: TableFormat = "csv" if form is ExportFormat.CSV else "parquet"
+                written, left_out = write_tables(now, folder / kind, some, kind)
+                remark = (
+                    f"Left out, because they cover all videos: {', '.join(left_out)}. "
+                    "An export of all videos has them."
+                )
+                if left_out and remark not in remarks:
+                    remarks.append(remark)
             else:
                 known = (read_report_data(now, video_id) for video_id in video_ids)
                 checked = (data for data in known if data is not None)
