@@ -43,6 +43,23 @@ def test_an_upgrade_keeps_all_rows_and_the_old_file(old: Warehouse) -> None:
     assert upgrade(old, heard.append) is None
 
 
+def test_an_upgrade_carries_the_verdicts_over_to_the_table_of_today(old: Warehouse) -> None:
+    table = packaged_schema().tables.partition("CREATE TABLE verdict_history (")[2]
+    with duckdb.connect(old.path) as connection:
+        connection.execute(f"CREATE TABLE verdicts ({table.partition(');')[0]})")
+        connection.execute(
+            "INSERT INTO verdicts BY NAME SELECT 'c' AS claim_id, 'v' AS video_id, 1 AS rank, "
+            "'incomplete' AS status, 'infra_error' AS evidence_status, 'It was down.' AS reason, "
+            "'' AS summary, false AS disagreement, 0 AS evidence_quality, 0 AS supporting, "
+            "0 AS refuting, 0 AS mixed, 0 AS unclear, 0 AS independent_origins, 1 AS missing, "
+            "'llm' AS basis, 'r' AS run_id, now() AS checked_at"
+        )
+    upgrade(old, lambda _: None)
+    assert old.query("SELECT claim_id, reason FROM verdict_history").rows() == [
+        ("c", "It was down.")
+    ]
+
+
 def test_an_upgrade_that_fails_leaves_the_file_as_it_was(old: Warehouse) -> None:
     with duckdb.connect(old.path) as connection:
         connection.execute("UPDATE claims SET importance = 2")
