@@ -140,13 +140,16 @@ def rating_words(rating: records.Rating) -> str:
     return f"{rating.replace('_', ' ')} reliability"
 
 
+def is_own_page(row: records.Evidence) -> bool:
+    """Tell whether a source is a page that a person brought, which has no address."""
+    return row.domain.endswith(".invalid")  # no domain, by RFC 2606
+
+
 def publisher(row: records.Evidence) -> str:
-    """Return the domain of a source, or the path of a file without an address."""
-    if not row.domain.endswith(".invalid"):  # no domain, by RFC 2606
+    """Return the domain of a source, or the title of a page that a person brought."""
+    if not is_own_page(row):
         return row.domain
-    folder, _, file = unquote(urlsplit(row.canonical_url).path.lstrip("/")).partition("/")
-    # A digest follows the folder's name.
-    return f"{folder.rpartition('-')[0] or folder}/{file}" if file else folder
+    return row.title.strip() or unquote(urlsplit(row.canonical_url).path).rpartition("/")[2]
 
 
 def source_words(row: records.Evidence) -> str:
@@ -168,22 +171,29 @@ def act_words(
         "block_source": f"blocked {target}",
         "unblock_source": f"withdrew the decision on {target}",
         "add_source": f"added the source {given}",
-        "overrule_source": f"overruled {target}: {given.replace('_', ' ')}"
+        "overrule_source": f"decided that {target} {_decided(given)}"
         if value
-        else f"withdrew the overruling of {target}",
+        else f"withdrew the decision on {target}",
         "reword_claim": f"reworded the claim: “{given}”",
         "split_claim": f"split the claim: “{'” and “'.join(given.splitlines())}”",
         "drop_claim": "dropped the claim",
         "restore_claim": "restored the claim",
         "add_claim": f"added the claim “{given}”",
         "assign": f"assigned it to {value or 'nobody'}",
-        "note": f"noted: {given}",
+        "note": f"noted on {target}: {given}" if target else f"noted: {given}",
         "assess": f"assessed the claim as {STANCE_WORDS.get(given, given)}"
         if value
         else "withdrew an assessment",
-        "sign": f"ruled: {given}" if value else "withdrew the ruling",
+        "sign": f"signed: {given}" if value else "withdrew the ruling",
     }
     return words[kind]
+
+
+def _decided(value: str) -> str:
+    """Say what a reviewer decided about a source: a stance or a rating."""
+    if value not in STANCES:
+        return f"is of {value.replace('_', ' ')} reliability"
+    return "takes no clear side" if value == "unclear" else STANCES[value].source
 
 
 def youtube_id(video: records.Video) -> str | None:

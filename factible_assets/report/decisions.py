@@ -8,6 +8,7 @@ until it is checked again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ _COUNTED = (
     "decision."
 )
 _WAITS = "A reviewer decided about a source since the last check. Check the claim again."
+_REMARK = re.compile("(?:Overruled|Confirmed) by ")
 _UNREAD = dict.fromkeys(
     ("stance", "stance_confidence", "relevance", "quote", "quote_start", "quote_end", "summary")
 )
@@ -88,7 +90,7 @@ def _decided_row(
         machine |= {"rating": row.machine_rating, "machine_rating": None}
     if machine:
         # The check's remark on the former overruling is out of date.
-        machine["reason"] = (row.reason or "").partition("Overruled by ")[0].strip() or None
+        machine["reason"] = _REMARK.split(row.reason or "")[0].strip() or None
     is_known = all(new or not old for new, old in zip(wanted, applied, strict=True))
     return reviews.with_overrulings(row.model_copy(update=machine), mine), is_known
 

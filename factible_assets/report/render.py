@@ -53,7 +53,8 @@ def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
     """Return the values for the report's template.
 
     A page that embeds the report can set `tools` (makes the markup at the end of a claim's card),
-    `claim_href` (returns the address of a claim) and `is_open` (unfolds the claims).
+    `forms` (the macros that make forms beside a claim and its sources, which are then unfolded) and
+    `claim_href` (returns the address of a claim).
     """
     return {
         "frames": PLAYER_ORIGIN if view.youtube_id else None,
@@ -61,7 +62,7 @@ def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
         "index": None,
         "tools": None,
         "claim_href": lambda each: f"#claim-{each.anchor}",
-        "is_open": False,
+        "forms": None,
         **values,
     }
 
@@ -150,6 +151,7 @@ def environment(*packages: str) -> jinja2.Environment:
         outcome_words=wording.outcome_words,
         source_words=wording.source_words,
         publisher=wording.publisher,
+        is_own_page=wording.is_own_page,
         rating_words=wording.rating_words,
         group_words=wording.GROUP_WORDS,
         via_words=wording.VIA_WORDS,

@@ -124,9 +124,29 @@ class ClaimView:
         return wording.sureness(self.verdict) if self.verdict else None
 
     @property
+    def is_decided(self) -> bool:
+        """Whether a reviewer's decision about a source takes part in the verdict."""
+        read = (source.evidence for sources in self.groups.values() for source in sources)
+        is_overruled = any(each.machine_stance or each.machine_rating for each in read)
+        return self.before is not None or is_overruled
+
+    @property
     def is_leaning(self) -> bool:
-        """Whether rules or a small model took a side."""
-        return bool(self.confidence and self.verdict and self.verdict.basis != "llm")
+        """Whether rules or a small model alone took a side."""
+        takes_side = bool(self.confidence and self.verdict and self.verdict.basis != "llm")
+        return takes_side and not self.is_decided
+
+    @property
+    def vote_words(self) -> str:
+        """The verdict in words, apart from a ruling."""
+        if self.verdict is None or self.is_decided:
+            return wording.OUTCOME_WORDS[self.outcome]
+        return wording.verdict_words(self.verdict)
+
+    @property
+    def assigned_to(self) -> str | None:
+        act = latest("assign", (act for act, _ in self.reviews))
+        return act.value if act else None
 
     @property
     def listed_outcome(self) -> str:
@@ -137,8 +157,8 @@ class ClaimView:
     def words(self) -> str:
         """The listed outcome in words."""
         if self.ruling:
-            return f"{self.ruling.value}, ruled by {self.ruling.reviewer}"
-        return wording.outcome_words(self.outcome, self.verdict.basis if self.verdict else None)
+            return f"{self.ruling.value}, by {self.ruling.reviewer}"
+        return self.vote_words
 
     @property
     def weight(self) -> float:
@@ -205,10 +225,7 @@ def arrange(data: ReportData) -> ReportView:
         judges=" and ".join(words for basis, words in _JUDGES.items() if basis in bases)
         or "nobody yet",
         counts=count_outcomes(
-            (
-                view.listed_outcome,
-                "llm" if view.ruling else view.verdict.basis if view.verdict else None,
-            )
+            (view.listed_outcome, view.verdict.basis if view.verdict and view.is_leaning else None)
             for view in claims
         ),
         claims=claims,
@@ -339,7 +356,8 @@ class _ClaimBuilder:
                 SourceView(
                     evidence=row,
                     anchor=anchor,
-                    title=row.title.strip() or row.canonical_url,
+                    title=row.title.strip()
+                    or (name if wording.is_own_page(row) else row.canonical_url),
                     link=link,
                     at_quote=at_quote,
                     stored=stored,

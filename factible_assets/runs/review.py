@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, get_args
 from urllib.parse import urlsplit
 
@@ -130,7 +131,7 @@ class Change:
             a person, or the label of a ruling. `none` withdraws an assessment, a ruling, an
             overruling or an assignment.
         number: The number of a query, from 1, or its id.
-        value: The stance or rating that overrules a source.
+        value: The stance or rating that overrules a source; of a note, the source that it is on.
         said: The words of the transcript behind an added claim.
         reason: The reason; of a ruling, its text.
     """
@@ -296,6 +297,44 @@ def _bare_claim(video_id: str, words: str) -> records.Claim:
     )
 
 
+def choose_claims(
+    video: str,
+    texts: Iterable[str],
+    reviewer: str,
+    settings: Settings,
+    of: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Record which of the found claims of a video a reviewer wants to check, and in which words.
+
+    Found claims whose words are not in `texts` are dropped, and texts that are no found claim are
+    added. `of` has the id of the found claim that a text rewords, by text.
+
+    Raises FactibleError: Nothing is stored about the video, or a text is no valid claim.
+    """
+    with review_lock(settings):
+        files = {file.claim.claim_id: file for file in open_video(video, settings)}
+        video_id = next(iter(files.values())).video_id
+        wanted = {claim_id(video_id, plain(each)): plain(each) for each in texts}
+        _refuse(not wanted, "No claim was chosen.", "Choose or add at least one.")
+        reworded = {of[text]: text for text in wanted.values() if text in of}
+        acts: list[records.ReviewAction] = []
+
+        def record(file: ClaimFile, change: Change) -> None:
+            acts.extend(actions_of(file, [change], reviewer, None))
+
+        for own, file in files.items():
+            if file.gone is None and own not in wanted:
+                if own in reworded:
+                    record(file, Change("reword_claim", reworded[own]))
+                else:
+                    record(file, Change("drop_claim", reason="Not chosen for the check."))
+        for own, text in wanted.items():
+            is_found = own in files and files[own].gone is None
+            if not is_found and text not in reworded.values():
+                record(new_claim(video, text, settings), Change("add_claim", text))
+        Warehouse(settings.warehouse).write_rows({"review_actions": acts})
+
+
 def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
     """Return one claim by its number or by the beginning of its current or a former id.
 
@@ -340,6 +379,11 @@ def reviewer_name(given: str | None, settings: Settings) -> str:
             raise FactibleError(
                 "Your login has no name.", "Give yours: --reviewer NAME, or FACTIBLE_REVIEWER."
             ) from error
+    return valid_reviewer(name)
+
+
+def valid_reviewer(name: str) -> str:
+    """Return a name on one line. Raises FactibleError: It is empty or too long."""
     return _valid_text(name, "The name of a reviewer")
 
 
@@ -436,7 +480,7 @@ def _opinion_fields(
     file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
 ) -> dict[str, Any]:
     if change.kind == "note":
-        return {"value": _valid_text(change.text, "A note")}
+        return {"value": _valid_text(change.text, "A note"), "target": change.value}
     given = plain(change.text or "")
     if given.lower() == "none":
         words = None if change.kind == "assign" else file.claim.claim_id

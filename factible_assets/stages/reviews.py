@@ -310,9 +310,10 @@ def with_overrulings(row: records.Evidence, corrections: Corrections) -> records
             what = f"its rating from {row.rating} to {new}".replace("_", " ")
         else:
             changes |= {"stance": new, "stance_confidence": 1.0, "machine_stance": row.stance}
-            what = f"{row.stance} to {new}"
+            what = f"{row.stance} to {new}" if new != row.stance else f"{new}"
         why = (action.reason or "").rstrip(".")
-        said.append(f"Overruled by {action.reviewer} on {action.acted_at:%Y-%m-%d}, {what}: {why}.")
+        did = "Confirmed" if new == row.stance else "Overruled"
+        said.append(f"{did} by {action.reviewer} on {action.acted_at:%Y-%m-%d}, {what}: {why}.")
     return row.model_copy(update={**changes, "reason": " ".join(said)}) if changes else row
 
 

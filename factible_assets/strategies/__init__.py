@@ -12,3 +12,9 @@ def strategy_named(name: StrategyName) -> Strategy:
     """Return a strategy; this imports its module."""
     found: Strategy = import_module(f"{__name__}.{name}").STRATEGY
     return found
+
+
+def described(name: StrategyName) -> str:
+    """Return the first sentence of a strategy's module, without its name."""
+    words = (import_module(f"{__name__}.{name}").__doc__ or name).partition("\n")[0]
+    return words.partition(": ")[2].rstrip(".") or name

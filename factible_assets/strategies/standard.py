@@ -1,4 +1,4 @@
-"""The standard strategy; stages/flow.py defines it."""
+"""The standard strategy: search, read, and count the votes of the sources."""
 
 from factible_assets.stages.flow import STANDARD
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import logging
@@ -28,8 +29,11 @@ from starlette.routing import Match
 import factible_assets
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.report.render import document, environment, render_report
+from factible_assets.runs.review import choose_claims, reviewer_name
 from factible_assets.settings import Settings
+from factible_assets.stages.ids import claim_id
 from factible_assets.web import access, models, overviews
+from factible_assets.web.auth import Client
 from factible_assets.web.desk import routes as desk
 from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import (
@@ -89,17 +93,36 @@ async def check_health() -> models.Health:
     return models.Health(version=factible_assets.__version__)
 
 
+async def _launch(
+    asked: models.FactCheckRequest, state: AppState, client: Client, *, detached: bool = True
+) -> ServiceRun:
+    """Launch or join the run that a client asks for.
+
+    Raises HTTPException: See RunManager.start.
+    """
+    video, ids, prepare = asked.video_url, (), None
+    if asked.claims:
+        video = await asyncio.to_thread(state.runs.video_id_of, video)
+        ids = tuple(dict.fromkeys(claim_id(video, each) for each in asked.claims))
+        name = client.name or reviewer_name(None, state.settings)
+        prepare = partial(choose_claims, video, asked.claims, name, state.settings)
+    return await state.runs.start(
+        video,
+        asked.config(),
+        client,
+        detached=detached,
+        experiment_name=asked.experiment_name,
+        finds_only=asked.find_only and not ids,
+        claims=ids,
+        prepare=prepare,
+    )
+
+
 async def _launched_run(
     asked: models.FactCheckRequest, state: State, client: CurrentClient, response: Response
 ) -> AsyncIterator[ServiceRun]:
     """Launch or join a run, and follow it as long as the client listens."""
-    run = await state.runs.start(
-        asked.video_url,
-        asked.config(),
-        client,
-        detached=asked.detach,
-        experiment_name=asked.experiment_name,
-    )
+    run = await _launch(asked, state, client, detached=asked.detach)
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
     with state.runs.followed(run):
         yield run
@@ -125,9 +148,7 @@ async def start_fact_check(
     `GET /api/v1/runs/{run_id}` returns its status. After success, the result is at
     `GET /api/v1/videos/{video_id}`.
     """
-    run = await state.runs.start(
-        asked.video_url, asked.config(), client, experiment_name=asked.experiment_name
-    )
+    run = await _launch(asked, state, client)
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
     return run.info
 
@@ -301,7 +322,7 @@ async def _handle_error(request: Request, error: Exception) -> Response:
         case RequestValidationError():
             problem = HTTPException(422, models.validation_sentence(error.errors()))
         case FactibleError():
-            problem = HTTPException(422, str(error))
+            problem = HTTPException(422, desk.for_browser(str(error)))
         case WarehouseError():
             _LOG.error("The warehouse or its published copy cannot be read: %s", error)
             problem = HTTPException(503, desk.UNREADABLE)

@@ -10,13 +10,19 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
+from factible_assets.config import (
+    ClaimsConfig,
+    FactCheckConfig,
+    QueriesConfig,
+    SearchConfig,
+    StrategyName,
+)
 from factible_assets.records.rows import VerdictChange
 from factible_assets.records.tables import (
     Basis,
@@ -75,6 +81,20 @@ class FactCheckRequest(BaseModel):
     max_results_per_query: int = Field(
         3, strict=True, ge=1, le=10, description="Sources read per search."
     )
+    strategy: StrategyName = Field(
+        "standard", description="The way to check a claim; docs/strategies.md compares them."
+    )
+    find_only: bool = Field(
+        False,
+        description="Whether the run only finds claims. `claims` of a second request then names "
+        "those to check.",
+    )
+    claims: tuple[Annotated[str, Field(min_length=1, max_length=500)], ...] = Field(
+        (),
+        max_length=MOST_CLAIMS,
+        description="Check exactly these statements, after a run has found the claims of the "
+        "video: found claims in their own words, or other statements. The others are dropped.",
+    )
     detach: bool = Field(
         False,
         description="Whether the run goes on without followers. Otherwise a client that hangs up "
@@ -92,6 +112,7 @@ class FactCheckRequest(BaseModel):
             claims=ClaimsConfig(max_claims=self.max_claims or MOST_CLAIMS),
             queries=QueriesConfig(max_queries=self.max_queries_per_claim),
             search=SearchConfig(max_results=self.max_results_per_query),
+            strategy=self.strategy,
         )
 
 
@@ -236,7 +257,9 @@ FINAL: frozenset[ProgressKind] = frozenset({"complete", "error"})
 class CheckOrder(BaseModel):
     """One fact-check for a worker. `run_id`, a UUID, becomes the id of the Dagster run.
 
-    An order with a `claim_id` checks only that claim again, with the config of its last check.
+    An order with a `claim_id` checks only that claim again, with the config of its last check. One
+    that `finds_only` stops at the claims. One with `claims`, their ids, checks the claims that a
+    person has chosen of those.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -247,6 +270,8 @@ class CheckOrder(BaseModel):
     config: FactCheckConfig
     experiment_name: str = "default"
     claim_id: str | None = None
+    finds_only: bool = False
+    claims: tuple[str, ...] = ()
 
     @property
     def tags(self) -> dict[str, str]:
@@ -254,7 +279,7 @@ class CheckOrder(BaseModel):
         return {"launched_by": "factible serve", "experiment": self.experiment_name}
 
     def is_same_work(self, other: CheckOrder) -> bool:
-        work = {"video_id", "config", "claim_id"}
+        work = {"video_id", "config", "claim_id", "finds_only", "claims"}
         return self.model_dump(include=work) == other.model_dump(include=work)
 
 

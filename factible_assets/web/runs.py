@@ -266,13 +266,15 @@ class RunManager:
         detached: bool = True,
         experiment_name: str = "default",
         claim_id: str | None = None,
+        finds_only: bool = False,
+        claims: tuple[str, ...] = (),
         prepare: Callable[[], object] | None = None,
     ) -> ServiceRun:
         """Launch a run, or join the run that does the same for the same video.
 
-        The quota of `client` pays for the run, and only this client may cancel it. `claim_id`
-        limits the check to one claim, with the config of its last check. Once the run is admitted,
-        `prepare` lists a new video.
+        The quota of `client` pays for the run, and only this client may cancel it. CheckOrder
+        describes `claim_id`, `finds_only` and `claims`. Once the run is admitted, `prepare` lists a
+        new video or records the choice of claims.
 
         Raises HTTPException: The video is unknown (404), a run with other settings checks it (409),
         all workers are busy or the quota is used up (429), or the service is stopping (503).
@@ -284,6 +286,8 @@ class RunManager:
             config=config,
             experiment_name=experiment_name,
             claim_id=claim_id,
+            finds_only=finds_only,
+            claims=claims,
         )
         if self._closing:
             raise HTTPException(503, "The service is stopping. Ask again when it is back.")
@@ -311,7 +315,7 @@ class RunManager:
             except BaseException:  # also if the client is gone
                 del self._runs[run.run_id]
                 # Other clients may have joined it meanwhile.
-                words = "The video could not be listed. Start its check again."
+                words = "The check could not be prepared. Start it again."
                 run.add_event(models.error_update(words, run.run_id))
                 run.end("failure")
                 raise

@@ -23,6 +23,7 @@ from factible_assets.errors import NO_ROOM, ExitCode, FactibleError, is_full, le
 from factible_assets.records.tables import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
+from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.web import models
 from factible_assets.wording import counted, verdict_words
 from warehouse.errors import WarehouseError
@@ -156,7 +157,8 @@ def carry_out(order: models.CheckOrder, stream: TextIO) -> bool:
 
     writer.tell("generating_report", "Writing the report.")
     result = video_result(checked.data)
-    words = f"{order.video_id} is checked: {counted(result.total_claims, 'claim')}."
+    done = "The claims are found" if order.finds_only else f"{order.video_id} is checked"
+    words = f"{done}: {counted(result.total_claims, 'claim')}."
     writer.tell("complete", words, result=result.model_dump(mode="json"))
     return True
 
@@ -165,12 +167,23 @@ def _check(order: models.CheckOrder, settings: Settings, watch: Watch) -> Checke
     # Loading Dagster takes seconds. The client has already received the first event.
     from factible_assets.runs import launch, review  # noqa: PLC0415
 
+    config, claims, assets = order.config, (), None
+    if order.finds_only:
+        assets = ("transcripts", "claims")
+    elif order.claims:
+        files = review.open_video(order.video_id, settings)
+        claims = tuple(file.claim for file in files if file.gone is None)
+        assets = ("claims", *ALL_STAGES)
+        only = tuple(claim.claim_id for claim in claims)
+        config = config.model_copy(update={"only_claims": only})
     if order.claim_id is None:
         return launch.run_video(
             order.video_id,
             settings=settings,
-            config=order.config,
+            config=config,
             watch=watch,
+            claims=claims,
+            assets=assets,
             run_id=order.run_id,
             tags=order.tags,
         )

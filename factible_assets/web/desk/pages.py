@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Self, TypeAlias, cast
-from urllib.parse import quote, urlencode
-
-from markupsafe import Markup
+from typing import Any, Self, TypeAlias
+from urllib.parse import quote, urlencode, urlsplit
 
 from factible_assets.reasoners.embedded.text import is_stop_word
 from factible_assets.records import tables as records
 from factible_assets.report.data import ReportData
 from factible_assets.report.render import document, environment, report_values
-from factible_assets.report.view import ClaimView, ReportView, arrange
+from factible_assets.report.view import ClaimView, ReportView, SourceView, arrange
 from factible_assets.runs.review import ClaimFile
 from factible_assets.stages import reviews
 from factible_assets.stages.ids import claim_id as id_of_claim
-from factible_assets.wording import act_words
+from factible_assets.stages.urls import host_and_parents
+from factible_assets.wording import GROUP_WORDS, act_words, counted, day, publisher
 from resources.files import digest
 from resources.statements import statements
 from warehouse.store import Warehouse
@@ -33,14 +32,15 @@ _STATEMENTS = statements("factible_assets.web.desk", "pages.sql")
 _SQL = {name: sql.replace("{listed}", _STATEMENTS["listed"]) for name, sql in _STATEMENTS.items()}
 
 TABS = {
+    "unreviewed": "Unreviewed",
+    "mine": "Assigned to me",
     "incomplete": "Incomplete",
     "turned": "Turned",
     "uncertain": "Important and uncertain",
-    "unreviewed": "Unreviewed",
-    "mine": "Assigned to me",
     "all": "All claims",
 }
 SORTS = {
+    "need": "incomplete and turned first",
     "uncertainty": "important and uncertain first",
     "importance": "most important first",
     "confidence": "most confident first",
@@ -91,13 +91,17 @@ class Viewer:
     """The person who looks at a page.
 
     Attributes:
-        name: The name under which they review.
+        name: The name under which they review, or an empty text.
+        organisation: For whom they sign, or an empty text.
+        is_named: Whether their token has the name, so that they cannot change it.
         may_review: Whether their role lets them review.
         has_session: Whether they signed in with a token.
         behind_since: When the shown data was published, if there is newer data.
     """
 
     name: str
+    organisation: str
+    is_named: bool
     may_review: bool
     has_session: bool
     behind_since: datetime | None = None
@@ -142,47 +146,158 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     )
 
 
-def report_page(viewer: Viewer, report: ReportView, **values: Any) -> Page:
-    """Return the page of a video, or with `is_open` of one claim and the forms to review it."""
-    macros = cast("Any", _ENGINE.get_template("tools.html.jinja").module)
-    data, video_id = report.data, report.data.video.video_id
-    is_open = bool(values.get("is_open"))
-    shown = {view.claim.claim_id for view in report.claims}
-    corrections = reviews.corrections_by_claim(data.reviews)
-
-    def tools(view: ClaimView) -> Markup:
-        claim, acts = view.claim, [act for act, _ in view.reviews]
-        mine = corrections.get(claim.claim_id, reviews.NO_CORRECTIONS)
-        assigned = reviews.latest("assign", acts)
-        verdict = data.stored_verdicts.get(claim.claim_id, view.verdict)
-        queries = [query for query, _ in view.searches]
-        desk = {
-            "view": view,
-            "path": claim_path(video_id, claim.claim_id),
-            "queries": reviews.corrected_queries(claim, queries, mine),
-            "sources": [source for sources in view.groups.values() for source in sources],
-            "corrected_sources": [*mine.sources],
-            "assigned_to": assigned.value if assigned else None,
-            "version": claim_version(claim, acts, verdict),
-        }
-        make: Callable[..., Markup] = macros.review if is_open else macros.review_link
-        return make(desk, viewer, **(values if is_open else {}))
-
-    def claim_href(view: ClaimView) -> str:
-        if view.claim.claim_id in shown:
-            return f"#claim-{view.anchor}"
-        return claim_path(video_id, view.claim.claim_id)
-
+def video_page(viewer: Viewer, report: ReportView) -> Page:
+    """Return the report of a video, with links to review its claims."""
     return document(
         _ENGINE,
         "video.html.jinja",
         ("shared.css", "report.css", "desk.css"),
-        ("shared.js", "report.js"),
+        ("shared.js", "report.js", "desk.js"),
         sends=True,
         here="video",
         viewer=viewer,
-        **report_values(report, tools=tools, claim_href=claim_href, is_open=is_open),
+        **report_values(report),
     )
+
+
+def work_page(viewer: Viewer, report: ReportView, queue: Row, **values: Any) -> Page:
+    """Return the workbench: the queue, and the one claim of `report` with the forms to review it.
+
+    `recorded`, `signed` and `is_unchecked` of the values describe the last form and the video.
+    """
+    view, data = report.claims[0], report.data
+    claim, acts = view.claim, [act for act, _ in view.reviews]
+    mine = reviews.corrections_by_claim(data.reviews).get(claim.claim_id, reviews.NO_CORRECTIONS)
+    query: QueueQuery = queue["query"]
+    place = next((row for row in queue["rows"] if _is_of(row, claim)), None)
+    notes: dict[str, list[records.ReviewAction]] = {}
+    for act in acts:
+        if act.action == "note" and act.target:
+            notes.setdefault(act.target, []).append(act)
+
+    def blocks(evidence: records.Evidence) -> str | None:
+        """Return the subject whose blocking leaves a source out: its page or its site."""
+        url = evidence.canonical_url
+        names = (url, *host_and_parents(urlsplit(url).hostname or ""))
+        acts = (mine.sources.get(each) for each in names if mine.blocked(url))
+        return next((act.target for act in acts if act and act.action == "block_source"), None)
+
+    def step(row: Row | None) -> str | None:
+        return query.address(claim_path(**row)) if row else None
+
+    sources = [source for group in view.groups.values() for source in group]
+    quotes = {each.evidence.evidence_id: quote_with_source(each) for each in sources}
+    best = [each.evidence.evidence_id for each in view.argument.key_sources]
+    desk = {
+        "path": claim_path(data.video.video_id, claim.claim_id),
+        "queue": query.address("").removeprefix("?"),
+        "version": claim_version(
+            claim, acts, data.stored_verdicts.get(claim.claim_id, view.verdict)
+        ),
+        "queries": reviews.corrected_queries(claim, [each for each, _ in view.searches], mine),
+        "hits": {query.query_id: _found(searches) for query, searches in view.searches},
+        "stances": mine.stances,
+        "ratings": mine.ratings,
+        "blocks": blocks,
+        "notes": notes,
+        "quotes": quotes,
+        "best": [quotes[each] for each in best if each in quotes][:1],
+        "assigned_to": view.assigned_to,
+        "due": _why_check(view, acts, data),
+        "place": f"{place['place'] if place else '–'} of {queue['total']:,}, {TABS[query.tab]}",
+        "previous": step(place["previous"]) if place else None,
+        "next": step(place["next"] if place else next(iter(queue["rows"]), None)),
+    }
+    return document(
+        _ENGINE,
+        "work.html.jinja",
+        ("shared.css", "report.css", "desk.css"),
+        ("shared.js", "report.js", "desk.js"),
+        sends=True,
+        viewer=viewer,
+        queue=queue,
+        tabs=TABS,
+        sorts=SORTS,
+        **report_values(
+            report,
+            claim_href=lambda each: claim_path(data.video.video_id, each.claim.claim_id),
+            desk=desk,
+            **values,
+        ),
+    )
+
+
+def _is_of(row: Row, claim: records.Claim) -> bool:
+    return (row["video_id"], row["claim_id"]) == (claim.video_id, claim.claim_id)
+
+
+def _found(searches: Sequence[records.Search]) -> str:
+    """Say what the searches for a query found."""
+    return "; ".join(
+        f"{each.provider}: "
+        + ("failed" if each.status == "infra_error" else counted(each.hit_count, "result"))
+        for each in searches
+    )
+
+
+def _why_check(
+    view: ClaimView, acts: Sequence[records.ReviewAction], data: ReportData
+) -> str | None:
+    """Say why a claim should be checked again, if it should."""
+    if view.verdict is None:
+        return "This claim has not been checked yet."
+    if view.verdict.status == "incomplete" or view.failed_recheck:
+        return "Services failed in the last check."
+    waiting = (
+        act.action not in {*reviews.OPINIONS, "overrule_source", "block_source"}
+        and data.checked_at is not None
+        and act.acted_at > data.checked_at
+        for act in acts
+    )
+    return "Your changes count from the next check on." if any(waiting) else None
+
+
+def claim_rows(report: ReportView) -> list[Row]:
+    """Return the claims of a report as the rows of a table."""
+    names = ("text", "speaker", "start_seconds", "importance", "claim_id")
+    return [
+        {
+            **view.claim.model_dump(include=set(names)),
+            "verdict": view.words,
+            "confidence": view.confidence,
+            "ruling": view.ruling.reason if view.ruling else None,
+            **{side: len(view.groups.get(side, ())) for side in GROUP_WORDS},
+        }
+        for view in report.claims
+    ]
+
+
+def source_rows(report: ReportView) -> list[Row]:
+    """Return the sources of a report's claims as the rows of a table."""
+    return [
+        {
+            "claim": view.claim.text,
+            "stance": source.evidence.stance,
+            "quote": source.evidence.quote,
+            "title": source.title,
+            "publisher": publisher(source.evidence),
+            "rating": source.evidence.rating,
+            "published_on": source.evidence.published_on,
+            "url": source.link,
+        }
+        for view in report.claims
+        for sources in view.groups.values()
+        for source in sources
+    ]
+
+
+def quote_with_source(source: SourceView) -> str:
+    """Return a quote, or the summary of a source, with title, publisher, date and address."""
+    row = source.evidence
+    words = f"“{row.quote}”" if row.quote else row.summary or ""
+    day_of = day(row.published_on) if row.published_on else ""
+    named = dict.fromkeys(filter(None, (source.title, publisher(row), day_of, source.link)))
+    return f"{words} – {', '.join(named)}"
 
 
 # --- Forms that were made from an older state of a claim ------------------------------------------
@@ -227,7 +342,8 @@ def outdated_page(
     value = None if value == "none" else value
     target = given.get("query") or text
     editable = ["reason"] if kind in _CHOSEN_TEXT else ["text", "reason"]
-    kept = {name: each for name, each in given.items() if name not in {*editable, "seen", "again"}}
+    left = {*editable, "seen", "again", "stance"}
+    kept = {name: each for name, each in given.items() if name not in left}
     return page(
         "outdated",
         viewer,
@@ -258,7 +374,8 @@ class QueueQuery:
     since: date = date.min
     corpus: str | None = None
     channel: str | None = None
-    sort: str = "uncertainty"
+    video: str | None = None
+    sort: str = "need"
     page: int = 1
 
     @classmethod
@@ -274,21 +391,31 @@ class QueueQuery:
             since=since,
             corpus=query.get("corpus") or None,
             channel=query.get("channel") or None,
-            sort=sort if sort in SORTS else "uncertainty",
+            video=query.get("video") or None,
+            sort=sort if sort in SORTS else "need",
             page=max(1, min(int(page), _LAST_PAGE)) if is_number else 1,
         )
 
-    def address(self, **changes: object) -> str:
-        """Return the address of this query with changes. It starts again at page 1."""
+    def address(self, path: str = "/desk/queue", **changes: object) -> str:
+        """Return the address of a page with this query and changes. It starts again at page 1."""
         given = asdict(self) | {"page": 1} | changes
-        return f"/desk/queue?{urlencode({key: value for key, value in given.items() if value})}"
+        usual = asdict(type(self).from_address({}))
+        other = {key: value for key, value in given.items() if value and value != usual[key]}
+        return f"{path}?{urlencode(other)}" if other else path
 
 
-def read_queue(now: Warehouse, query: QueueQuery, me: str) -> Row:
-    """Return one page of the queue of a reviewer.
+def read_queue(
+    now: Warehouse,
+    query: QueueQuery,
+    me: str,
+    current: tuple[str, str] = ("", ""),
+    rows: int = ROWS_OF_QUEUE,
+) -> Row:
+    """Return one page of the queue of a reviewer: the one with the claim `current`, if it is in it.
 
-    The values are the `query`, its `rows`, the number of claims of each tab (`numbers`), `total`
-    and `pages` of the chosen tab, and the `corpora` and `channels` to choose from.
+    The values are the `query`, its `rows`, the number of claims of each tab (`numbers`), `total`,
+    `page` and `pages` of the chosen tab, and the `corpora` and `channels` to choose from. A row has
+    the video_id and claim_id of the `previous` and the `next` one.
     """
     new_ids: dict[str, str] = {}
     for row in now.rows(_SQL["rewordings"]):
@@ -301,21 +428,25 @@ def read_queue(now: Warehouse, query: QueueQuery, me: str) -> Row:
         "me": me,
         "corpus": query.corpus,
         "channel": query.channel,
+        "video": query.video,
         "former": list(new_ids),
         "now": list(new_ids.values()),
     }
     (counts,) = now.rows(_SQL["counts"], filters)
     if not query.tab:
         query = replace(query, tab=next((tab for tab in TABS if counts[tab]), "all"))
-    part = {"tab": query.tab, "sort": query.sort, "limit": ROWS_OF_QUEUE}
-    part["offset"] = ROWS_OF_QUEUE * (query.page - 1)
+    video_id, claim_id = current
+    part = {"tab": query.tab, "sort": query.sort, "limit": rows, "page": query.page}
+    part |= {"current_video": video_id, "current_claim": claim_id}
     total, places = counts[query.tab], now.rows(_SQL["places"])
+    found = now.rows(_SQL["queue"], filters | part)
     return {
         "query": query,
-        "rows": now.rows(_SQL["queue"], filters | part),
+        "rows": found,
         "numbers": counts,
         "total": total,
-        "pages": max(1, -(-total // ROWS_OF_QUEUE)),
+        "page": 1 + (found[0]["place"] - 1) // rows if found else query.page,
+        "pages": max(1, -(-total // rows)),
         "corpora": sorted({row["corpus"] for row in places if row["corpus"]}),
         "channels": sorted({row["channel"] for row in places if row["channel"]}, key=str.casefold),
     }

@@ -8,13 +8,13 @@ WITH acts AS (
         video_id,
         -- What was done to a claim under its former words is done to it.
         coalesce(moved.now, acts.claim_id) AS claim_id,
-        count(*) FILTER (action <> 'assign') AS reviews,
         max(acted_at) FILTER (action <> 'assign') AS reviewed_at,
         arg_max(reviewer, (acted_at, position)) FILTER (action <> 'assign') AS reviewer,
         max(acted_at) FILTER (action IN ('overrule_source', 'block_source')) AS decided_at,
         -- Not arg_max, which passes over the NULL of what was taken back.
         last(value ORDER BY acted_at, position) FILTER (action = 'assign') AS assigned_to,
-        last(value ORDER BY acted_at, position) FILTER (action = 'sign' AND moved.now IS NULL) AS ruling
+        last(value ORDER BY acted_at, position) FILTER (action = 'sign' AND moved.now IS NULL) AS ruling,
+        last(value ORDER BY acted_at, position) FILTER (action = 'assess' AND moved.now IS NULL) AS assessment
     FROM review_actions AS acts
     LEFT JOIN (SELECT unnest($former) AS former, unnest($now) AS now) AS moved
         ON moved.former = acts.claim_id
@@ -48,7 +48,8 @@ SELECT
     coalesce(verdicts.latest_reason, verdicts.reason) AS reason,
     turned.turned_at,
     turned.previous_stance,
-    coalesce(acts.reviews, 0) + (claims.basis = 'reviewer')::INTEGER AS reviews,
+    coalesce(acts.ruling, acts.assessment) IS NULL
+        OR coalesce(turned.turned_at > acts.reviewed_at, false) AS is_unreviewed,
     acts.reviewed_at,
     acts.reviewer,
     acts.assigned_to,
@@ -67,26 +68,41 @@ LEFT JOIN acts ON acts.video_id = claims.video_id AND acts.claim_id = claims.cla
 LEFT JOIN turned ON turned.video_id = claims.video_id AND turned.claim_id = claims.claim_id
 WHERE ($corpus IS NULL OR videos.corpus = $corpus)
     AND ($channel IS NULL OR videos.channel = $channel)
+    AND ($video IS NULL OR claims.video_id = $video)
 
 -- name: queue
-WITH listed AS ({listed})
+-- The page of the queue with a claim, or a page by its number if the claim is not in the queue.
+WITH listed AS ({listed}),
+placed AS (
+    SELECT
+        *,
+        row_number() OVER ordered AS place,
+        lag({'video_id': video_id, 'claim_id': claim_id}) OVER ordered AS previous,
+        lead({'video_id': video_id, 'claim_id': claim_id}) OVER ordered AS next
+    FROM listed
+    WHERE CASE $tab
+        WHEN 'incomplete' THEN is_incomplete
+        WHEN 'turned' THEN has_turned
+        WHEN 'uncertain' THEN is_uncertain
+        WHEN 'unreviewed' THEN is_unreviewed
+        WHEN 'mine' THEN is_mine
+        ELSE true
+    END
+    WINDOW ordered AS (ORDER BY
+        CASE $sort WHEN 'need' THEN -(2 * is_incomplete::INTEGER + has_turned::INTEGER) END,
+        CASE $sort WHEN 'importance' THEN -importance WHEN 'confidence' THEN -coalesce(confidence_score, -1)
+            WHEN 'need' THEN -doubt WHEN 'uncertainty' THEN -doubt END,
+        CASE $sort WHEN 'turned' THEN turned_at WHEN 'newest' THEN checked_at END DESC NULLS LAST,
+        CASE $sort WHEN 'oldest' THEN checked_at END NULLS FIRST,
+        title, video_id, start_seconds NULLS LAST, claim_id)
+)
 SELECT *
-FROM listed
-WHERE CASE $tab
-    WHEN 'incomplete' THEN is_incomplete
-    WHEN 'turned' THEN has_turned
-    WHEN 'uncertain' THEN is_uncertain
-    WHEN 'unreviewed' THEN reviews = 0
-    WHEN 'mine' THEN is_mine
-    ELSE true
-END
-ORDER BY
-    CASE $sort WHEN 'importance' THEN -importance WHEN 'uncertainty' THEN -doubt
-        WHEN 'confidence' THEN -coalesce(confidence_score, -1) END,
-    CASE $sort WHEN 'turned' THEN turned_at WHEN 'newest' THEN checked_at END DESC NULLS LAST,
-    CASE $sort WHEN 'oldest' THEN checked_at END NULLS FIRST,
-    title, video_id, start_seconds NULLS LAST, claim_id
-LIMIT $limit OFFSET $offset
+FROM placed
+WHERE (place - 1) // $limit = coalesce(
+    (SELECT (place - 1) // $limit FROM placed WHERE video_id = $current_video AND claim_id = $current_claim),
+    $page - 1
+)
+ORDER BY place
 
 -- name: counts
 WITH listed AS ({listed})
@@ -94,7 +110,7 @@ SELECT
     count(*) FILTER (is_incomplete) AS incomplete,
     count(*) FILTER (has_turned) AS turned,
     count(*) FILTER (is_uncertain) AS uncertain,
-    count(*) FILTER (reviews = 0) AS unreviewed,
+    count(*) FILTER (is_unreviewed) AS unreviewed,
     count(*) FILTER (is_mine) AS mine,
     count(*) AS "all"
 FROM listed

@@ -6,16 +6,21 @@ A redirect (303) answers every form, so that reloading a page never sends its fo
 from __future__ import annotations
 
 import asyncio
+import csv
 import html
+import io
 import logging
+import re
 import tempfile
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -23,7 +28,7 @@ from starlette.background import BackgroundTask
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
-from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
+from factible_assets.config import DEMO_VIDEO, FactCheckConfig, StrategyName, demo_config
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.records.tables import QueryType, ReviewKind
@@ -32,21 +37,30 @@ from factible_assets.report.view import ReportView, arrange
 from factible_assets.runs import review
 from factible_assets.runs.result import stored_result
 from factible_assets.runs.targets import Target, enlist, resolve
+from factible_assets.services.reasoning import fitting_strategy
+from factible_assets.settings import Settings
+from factible_assets.stages.ids import claim_id as id_of_claim
 from factible_assets.stages.reviews import OPINIONS
+from factible_assets.strategies import described
 from factible_assets.web.access import CARDS, DESK, READING, SIGN_IN, SIGN_OUT
 from factible_assets.web.auth import SESSION_COOKIE, SESSION_SECONDS, Client
 from factible_assets.web.desk import pages
 from factible_assets.web.desk.pages import Viewer, claim_path
 from factible_assets.web.models import MOST_CLAIMS, FactCheckRequest, problem_response
 from factible_assets.web.runs import AppState, CurrentClient, State, state_of
-from factible_assets.wording import outcome_words, plain, verdict_words
+from factible_assets.wording import outcome_words, plain
+from resources.errors import SetupError
 from resources.files import digest
+from resources.transcripts.youtube_ids import is_video_id
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 
 _VIDEOS = 25
 _LONGEST_SEARCH = _LONGEST_TITLE = 300
 _MOST_FIELDS = 100
+_LONGEST_COOKIE = 2000
+NAME_COOKIE, _YEAR_SECONDS = "factible_reviewer", 365 * 24 * 3600
+_LONGEST_ORGANISATION = 200
 _LONGEST_NAME = 50
 """Characters of a file's name. A file system takes 255 bytes, and a character has up to four."""
 _UNVERSIONED: frozenset[ReviewKind] = frozenset({"note", "add_claim"})
@@ -56,6 +70,12 @@ UNREADABLE = (
     "The published copy of the results cannot be read now. Check a video again, which publishes a "
     "new copy, or ask the operator of this service to look at it."
 )
+
+_SAME = "It reads the same to the reviewer."
+_TICKED = 10
+"""How many of the found claims are chosen at first."""
+_MOST_ROWS = 10_000
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _LOG = logging.getLogger("factible.serve")
 routes = APIRouter(include_in_schema=False)
@@ -88,12 +108,57 @@ def _files(form: FormData, name: str) -> list[tuple[str, bytes]]:
 
 
 def _viewer(request: Request, state: State, client: CurrentClient) -> Viewer:
-    try:
-        name = client.name or review.reviewer_name(None, state.settings)
-    except FactibleError:
-        name = "nobody"
-    has_session = bool(state.clients.by_digest) and SESSION_COOKIE in request.cookies
-    return Viewer(name, client.may("review"), has_session, state.results.behind_since())
+    """Return the person: by the name of their token, else the one that they gave once."""
+    own = dict(parse_qsl(unquote(request.cookies.get(NAME_COOKIE, ""))[:_LONGEST_COOKIE]))
+    settings = state.settings
+    return Viewer(
+        name=client.name or own.get("name") or settings.reviewer or "",
+        organisation=own.get("organisation", settings.organisation or ""),
+        is_named=client.name is not None,
+        may_review=client.may("review"),
+        has_session=bool(state.clients.by_digest) and SESSION_COOKIE in request.cookies,
+        behind_since=state.results.behind_since(),
+    )
+
+
+def _named(viewer: Viewer, form: FormData) -> Viewer:
+    """Return the person with the name and organisation of a form, if they gave none before.
+
+    Raises FactibleError: The name is too long.
+    """
+    if not (_field(form, "name") and not viewer.is_named):
+        return viewer
+    name = review.valid_reviewer(_field(form, "name"))
+    return replace(
+        viewer, name=name, organisation=_field(form, "organisation")[:_LONGEST_ORGANISATION]
+    )
+
+
+def _remember(response: Response, viewer: Viewer, request: Request, state: AppState) -> None:
+    """Keep the name and organisation of a person in their browser."""
+    own = urlencode({"name": viewer.name, "organisation": viewer.organisation})
+    secure = _base_url(request, state).startswith("https:")
+    response.set_cookie(
+        NAME_COOKIE,
+        quote(own),
+        max_age=_YEAR_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=secure,
+    )
+
+
+_COMMANDS = re.compile(r"\bfactible [a-z]|--[a-z]|FACTIBLE_|\.env\b|\bPOST /|pip install")
+
+
+def for_browser(sentences: str) -> str:
+    """Leave out the sentences of an error that name commands, options or variables.
+
+    The desk offers its own remedies beside the error.
+    """
+    parts = re.split(r"(?<=[.!?;]) ", sentences)
+    kept = " ".join(part for part in parts if not _COMMANDS.search(part))
+    return f"{kept.rstrip(';')}." if kept.endswith(";") else kept or "This cannot be done now."
 
 
 CurrentViewer = Annotated[Viewer, Depends(_viewer)]
@@ -236,6 +301,7 @@ def start(state: State, viewer: CurrentViewer, page: PageNumber = 1) -> HTMLResp
             videos=videos,
             unread=unread,
             runs=state.runs.all()[:5],
+            strategies=_strategies(state.settings),
             number=page,
             pages=-(-total // _VIDEOS),
         )
@@ -248,32 +314,54 @@ async def check(state: State, client: CurrentClient, form: SentForm) -> Response
     if _field(form, "demo"):
         run = await state.runs.start(DEMO_VIDEO, demo_config(), client)
         return _redirect(f"{DESK}/runs/{run.run_id}")
-    link, title = _field(form, "link"), _field(form, "title")
+    link, title, pasted = (_field(form, name) for name in ("link", "title", "pasted"))
     uploads = await asyncio.to_thread(_files, form, "transcript")
+    if pasted and not uploads:
+        uploads = [(f"{title or pasted[:_LONGEST_NAME]}.txt", pasted.encode())]
     if not (uploads or link):
         raise HTTPException(422, "Give the link of a video, or a transcript.")
-    most = _field(form, "max_claims") or str(MOST_CLAIMS)
-    if most not in {str(number) for number in range(1, MOST_CLAIMS + 1)}:
-        raise HTTPException(422, f"Give a number of claims from 1 to {MOST_CLAIMS}.")
-    config = FactCheckRequest(video_url="-", max_claims=int(most)).config()
-    if not uploads:
-        run = await state.runs.start(link, config, client)
-        return _redirect(f"{DESK}/runs/{run.run_id}")
     if len(title) > _LONGEST_TITLE:
         words = f"The title has {len(title)} characters. Give at most {_LONGEST_TITLE}."
         raise HTTPException(422, words)
+    finds_only = bool(_field(form, "find"))
+    most = str(MOST_CLAIMS) if finds_only else _field(form, "max_claims") or str(MOST_CLAIMS)
+    if most not in {str(number) for number in range(1, MOST_CLAIMS + 1)}:
+        raise HTTPException(422, f"Give a number of claims from 1 to {MOST_CLAIMS}.")
+    strategy = _field(form, "strategy") or "standard"
+    if strategy not in _strategies(state.settings):
+        raise HTTPException(422, "Choose one of the listed ways to check a claim.")
+    asked = FactCheckRequest(video_url="-", max_claims=int(most), strategy=strategy)
+    config = asked.config()
+    if not uploads:
+        run = await state.runs.start(link, config, client, finds_only=finds_only)
+        return _redirect(f"{DESK}/runs/{run.run_id}")
     with tempfile.TemporaryDirectory(prefix="factible-desk-") as folder:
         brought = await asyncio.to_thread(_files, form, "pages")
         target, web = await asyncio.to_thread(
             _save_uploads, uploads[0], brought, title, Path(folder), state
         )
+        if target.file is not None and is_video_id(_field(form, "of")):
+            # The transcript is that of a video on YouTube, whose own could not be read.
+            target = replace(target, video_id=_field(form, "of"))
         if web is not None:
             # Pages that a person brings have this rating on the command line too.
             search = config.search.model_copy(update={"web": web, "pages_rating": "medium"})
             config = config.model_copy(update={"search": search})
         prepare = partial(enlist, target, state.settings, web, "medium" if web else None)
-        run = await state.runs.start(target.video_id, config, client, prepare=prepare)
+        run = await state.runs.start(
+            target.video_id, config, client, finds_only=finds_only, prepare=prepare
+        )
     return _redirect(f"{DESK}/runs/{run.run_id}")
+
+
+def _strategies(settings: Settings) -> dict[str, str]:
+    """Return the ways to check a claim that this machine has the models for, described."""
+    found = {}
+    for name in get_args(StrategyName):
+        with suppress(SetupError):
+            fitting_strategy(name, FactCheckConfig(strategy=name), settings)
+            found[name] = described(name)
+    return dict(sorted(found.items(), key=lambda each: each[0] != "standard"))
 
 
 def _save_uploads(
@@ -298,7 +386,10 @@ def _save_uploads(
     file = folder / "transcript" / f"{stem}{Path(name).suffix[:8]}"
     file.write_bytes(content)
     for number, (page, text) in enumerate(brought):
-        (folder / "pages" / f"{number:03}-{page[-_LONGEST_NAME:]}").write_bytes(text)
+        place = folder / "pages" / page[-_LONGEST_NAME:]
+        if place.exists():
+            place = place.with_stem(f"{place.stem}-{number:03}")
+        place.write_bytes(text)
     try:
         target = resolve(str(file), title or None, settings)
         if not brought:
@@ -307,14 +398,17 @@ def _save_uploads(
         archive = Archive(settings.archive, canonicalise=canonical_url)
         archive.import_from(folder / "pages", collection)
     except (TranscriptError, ArchiveError) as error:
-        raise HTTPException(422, str(error).replace(str(folder), "")) from error
+        words = for_browser(str(error).replace(str(folder), ""))
+        raise HTTPException(422, words) from error
     return target, f"archive:{collection}"
 
 
 @routes.get(f"{DESK}/runs/{{run_id}}")
-async def run_page(run_id: uuid.UUID, state: State, viewer: CurrentViewer) -> HTMLResponse:
-    """Show the progress of a check."""
+async def run_page(run_id: uuid.UUID, state: State, viewer: CurrentViewer) -> Response:
+    """Show the progress of a check, or the claims to choose from if it only finds them."""
     run = state.runs.get(str(run_id))
+    if run.order.finds_only and run.info.status == "success":
+        return _redirect(f"{pages.video_path(run.order.video_id)}/claims?run={run_id}")
     claims: dict[str, dict[str, Any]] = {}
     for data in (event.data or {} for event in run.events):
         for claim in data.get("claims", ()):
@@ -324,7 +418,24 @@ async def run_page(run_id: uuid.UUID, state: State, viewer: CurrentViewer) -> HT
             words = outcome_words(outcome, data["verdict"]["basis"])
             judged = {**data["claim"], "outcome": outcome, "words": words}
             claims[judged["claim_id"]] = judged
-    return page_response(pages.page("run", viewer, run=run, claims=[*claims.values()]))
+    told = for_browser(run.events[-1].message) if run.events else "The check is starting."
+    return page_response(pages.page("run", viewer, run=run, claims=[*claims.values()], told=told))
+
+
+@routes.post(f"{DESK}/runs/{{run_id}}/again")
+async def run_again(run_id: uuid.UUID, state: State, client: CurrentClient) -> Response:
+    """Start the same check again."""
+    order = state.runs.get(str(run_id)).order
+    run = await state.runs.start(
+        order.video_id,
+        order.config,
+        client,
+        claim_id=order.claim_id,
+        finds_only=order.finds_only,
+        claims=order.claims,
+        prepare=lambda: None,
+    )
+    return _redirect(f"{DESK}/runs/{run.run_id}")
 
 
 @routes.post(f"{DESK}/runs/{{run_id}}/cancel")
@@ -340,15 +451,48 @@ async def cancel(run_id: uuid.UUID, state: State, client: CurrentClient) -> Resp
 
 
 @routes.get(f"{DESK}/queue")
-def queue_page(request: Request, state: State, viewer: CurrentViewer) -> HTMLResponse:
+def queue_page(request: Request, state: State, viewer: CurrentViewer) -> Response:
+    """Open the first claim of a page of the queue."""
     if state.results.is_empty:
         return page_response(pages.page("empty", viewer, title="Queue", here="queue"))
-    query = pages.QueueQuery.from_address(request.query_params)
-    with state.results.opened() as now:
-        queue = pages.read_queue(now, query, viewer.name)
+    queue = _queue(state, viewer, request.query_params)
+    if queue["rows"]:
+        first = queue["rows"][0]
+        return _redirect(queue["query"].address(claim_path(first["video_id"], first["claim_id"])))
     return page_response(
         pages.page("queue", viewer, queue=queue, tabs=pages.TABS, sorts=pages.SORTS)
     )
+
+
+def _queue(
+    state: AppState, viewer: Viewer, address: Mapping[str, str], current: tuple[str, str] = ("", "")
+) -> dict[str, Any]:
+    with state.results.opened() as now:
+        query = pages.QueueQuery.from_address(address)
+        return pages.read_queue(now, query, viewer.name, current)
+
+
+@routes.get(f"{DESK}/queue.csv")
+def queue_csv(request: Request, state: State, viewer: CurrentViewer) -> Response:
+    with state.results.opened() as now:
+        query = pages.QueueQuery.from_address(request.query_params)
+        return _csv("queue", pages.read_queue(now, query, viewer.name, rows=_MOST_ROWS)["rows"])
+
+
+def _csv(name: str, rows: Sequence[Mapping[str, Any]]) -> Response:
+    """Return the rows of a table as CSV. No cell begins as a formula of a spreadsheet."""
+    made = io.StringIO()
+    writer = csv.writer(made)
+    plain_rows = [
+        {key: each for key, each in row.items() if key not in {"previous", "next"}} for row in rows
+    ]
+    writer.writerow(plain_rows[0] if plain_rows else ())
+    for row in plain_rows:
+        cells = ("" if each is None else str(each) for each in row.values())
+        writer.writerow(f"'{cell}" if cell.startswith(_FORMULAS) else cell for cell in cells)
+    disposition = f'attachment; filename="{name}.csv"'
+    headers = {"Content-Disposition": disposition}
+    return Response(made.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @routes.get(f"{DESK}/search")
@@ -373,7 +517,74 @@ def search_page(
 @routes.get(f"{DESK}/videos/{{video_id}}")
 def video_page(video_id: str, state: State, viewer: CurrentViewer) -> HTMLResponse:
     """Show the report of a video, with links to review its claims."""
-    return page_response(pages.report_page(viewer, arrange(state.results.data(video_id))))
+    return page_response(pages.video_page(viewer, arrange(state.results.data(video_id))))
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims.csv")
+def video_csv(video_id: str, state: State) -> Response:
+    return _csv("claims", pages.claim_rows(arrange(state.results.data(video_id))))
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/sources.csv")
+def sources_csv(video_id: str, claim_id: str, state: State) -> Response:
+    return _csv("sources", pages.source_rows(_claim_report(state, video_id, claim_id)))
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims")
+def choose_page(
+    video_id: str, state: State, viewer: CurrentViewer, run: uuid.UUID | None = None
+) -> HTMLResponse:
+    """Show the found claims of a video, to choose and edit those to check, and to add others."""
+    files = [file for file in review.open_video(video_id, state.settings) if file.gone is None]
+    return page_response(
+        pages.page(
+            "choose",
+            viewer,
+            video=files[0].rows.video if files else None,
+            files=sorted(files, key=lambda file: file.claim.rank),
+            ticked=_TICKED,
+            run=run,
+            strategies=_strategies(state.settings),
+            path=f"{pages.video_path(video_id)}/claims",
+        )
+    )
+
+
+@routes.post(f"{DESK}/videos/{{video_id}}/claims")
+async def choose(
+    request: Request,
+    video_id: str,
+    state: State,
+    client: CurrentClient,
+    viewer: CurrentViewer,
+    form: SentForm,
+) -> Response:
+    """Record the choice of claims, and check these."""
+    viewer = _named(viewer, form)
+    words = {
+        each: _field(form, f"text-{each}") for each in form.getlist("keep") if isinstance(each, str)
+    }
+    texts = {plain(text): each for each, text in words.items() if text}
+    added = [plain(line) for line in _field(form, "added").splitlines() if line.strip()]
+    strategy, asked_by = _field(form, "strategy") or "standard", _field(form, "run")
+    if strategy not in _strategies(state.settings):
+        raise HTTPException(422, "Choose one of the listed ways to check a claim.")
+    if not (texts or added):
+        raise HTTPException(422, "Choose or add at least one claim.")
+    earlier = next((run for run in state.runs.all() if run.run_id == asked_by), None)
+    config = earlier.order.config if earlier else FactCheckRequest(video_url="-").config()
+    ids = tuple(dict.fromkeys(id_of_claim(video_id, text) for text in (*texts, *added)))
+    name = viewer.name or review.reviewer_name(None, state.settings)
+    run = await state.runs.start(
+        video_id,
+        config.model_copy(update={"strategy": strategy}),
+        client,
+        claims=ids,
+        prepare=partial(
+            review.choose_claims, video_id, (*texts, *added), name, state.settings, texts
+        ),
+    )
+    return _redirect(f"{DESK}/runs/{run.run_id}")
 
 
 def _claim_report(state: AppState, video_id: str, claim_id: str) -> ReportView:
@@ -393,10 +604,11 @@ def claim_page(
     client: CurrentClient,
     viewer: CurrentViewer,
     recorded: Literal["kept", "waits"] | None = None,
+    signed: str = "",
 ) -> Response:
-    """Show one claim, the forms to review it, and similar claims.
+    """Show the workbench: the queue and one claim with the forms to review it.
 
-    A reworded claim keeps its former addresses.
+    A reworded claim keeps its former addresses. `signed` is the claim before, which was signed.
     """
     try:
         report = _claim_report(state, video_id, claim_id)
@@ -415,19 +627,22 @@ def claim_page(
     claim = report.claims[0].claim
     with state.results.opened() as now:
         similar = pages.similar_claims(now, video_id, claim.claim_id)
+        query = pages.QueueQuery.from_address(request.query_params)
+        queue = pages.read_queue(now, query, viewer.name, (video_id, claim.claim_id))
     base = _base_url(request, state)
     signature = state.clients.sign(client, f"{video_id} {claim.claim_id}")
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim.claim_id, safe='')}?key={signature}"
     source, title = html.escape(base + card), html.escape(claim.text[:120])
     frame = f'<iframe src="{source}" title="Fact-check: {title}" width="560" height="320"></iframe>'
     return page_response(
-        pages.report_page(
+        pages.work_page(
             viewer,
             report,
-            is_open=True,
+            queue,
             scale=review.scale_named(state.settings.ruling_scale, state.settings.corpus_folders),
             similar=similar,
             recorded=recorded,
+            signed=_own_path(signed) if signed else None,
             address=base + claim_path(video_id, claim.claim_id),
             embed={"path": card, "html": frame},
         )
@@ -463,14 +678,14 @@ def card_page(
         raise HTTPException(403, "This service did not make this address of a card.")
     report = _claim_report(state, video_id, claim_id)
     view = report.claims[0]
-    words = verdict_words(view.verdict) if view.verdict else outcome_words(view.outcome, None)
     address = _base_url(request, state) + claim_path(video_id, claim_id)
-    card = pages.card(report=report, view=view, words=words, address=address)
+    card = pages.card(report=report, view=view, address=address)
     return page_response(card, framed=True)
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/acts")
 async def act(
+    request: Request,
     video_id: str,
     claim_id: str,
     state: State,
@@ -478,78 +693,129 @@ async def act(
     viewer: CurrentViewer,
     form: SentForm,
 ) -> Response:
-    """Record an act of a reviewer, and check the claim again if the form asks for it."""
-    if _field(form, "act") not in get_args(ReviewKind):
+    """Record an act of a reviewer, and check the claim again if the form asks for it.
+
+    After a ruling, and after dropping a claim, the next claim of the queue follows.
+    """
+    sent = _sent(form)
+    if sent["act"] not in get_args(ReviewKind):
         raise HTTPException(422, "This form asks for nothing that the desk can do.")
-    kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, state)
+    viewer = _named(viewer, form)
+    if not viewer.name:
+        values = {"path": request.scope["path"], "kept": sent, "to": None}
+        return page_response(pages.page("name", viewer, **values))
+    kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, sent, viewer, state)
     if why is not None:
-        fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        page = pages.outdated_page(viewer, file, kind, fields, why)
+        page = pages.outdated_page(viewer, file, kind, sent, why)
         status = HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT
         return page_response(page, status=status)
     now = file.claim.claim_id
-    if _field(form, "again"):
+    # Keep a former id in the address, but not a number or a part of an id.
+    own = now if claim_id.isdecimal() or now.startswith(claim_id) else claim_id
+    if sent.get("again"):
         try:
-            return await check_claim(video_id, now, state, client)
+            response = await check_claim(video_id, now, state, client)
         except HTTPException as error:
             words = f"Your act is recorded. The claim is not checked again now: {error.detail}"
             raise HTTPException(error.status_code, words, error.headers) from error
-    recorded = "kept" if kind in OPINIONS else "waits"
-    # Keep a former id in the address, but not a number or a part of an id.
-    own = now if claim_id.isdecimal() or now.startswith(claim_id) else claim_id
-    response = _redirect(f"{claim_path(video_id, own)}?recorded={recorded}#review")
-    # The report file need not be ready for this answer.
-    response.background = BackgroundTask(stored_result, video_id, settings=state.settings)
+    else:
+        response = _after(kind, claim_path(video_id, own), sent)
+        # The report file need not be ready for this answer.
+        response.background = BackgroundTask(stored_result, video_id, settings=state.settings)
+    if _field(form, "name") and not viewer.is_named:
+        _remember(response, viewer, request, state)
     return response
 
 
+def _after(kind: ReviewKind, path: str, sent: Mapping[str, str]) -> Response:
+    """Lead to the next claim of the queue after a decision on the claim, else back to it."""
+    query = pages.QueueQuery.from_address(dict(parse_qsl(sent.get("queue", ""))))
+    if kind == "drop_claim" or (kind == "sign" and sent.get("text") != "none"):
+        if "next" not in sent:
+            return _redirect(query.address())
+        there, said, at = _own_path(sent["next"]), {"signed": path}, ""
+    else:
+        said = {"recorded": "kept" if kind in OPINIONS else "waits"}
+        there, at = query.address(path), f"#{quote(sent.get('at', 'sign'))}"
+    return _redirect(f"{there}{'&' if '?' in there else '?'}{urlencode(said)}{at}")
+
+
+def _sent(form: FormData) -> dict[str, str]:
+    """Return the fields of a form, with the acts of the desk's own buttons as acts of reviews."""
+    sent = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
+    act, text = sent.get("act", ""), sent.get("text", "")
+    made: dict[str, dict[str, str]] = {
+        "agree": {"act": "overrule_source", "value": sent.get("stance", ""), "reason": _SAME},
+        "withdraw": {"act": "overrule_source", "value": "none"},
+        "block_site": {"act": "block_source", "text": urlsplit(text).hostname or text},
+        "edit_claim": {"act": "split_claim" if len(text.splitlines()) > 1 else "reword_claim"},
+        "assign": {"text": text or "none"},
+        "edit_query": {"act": "edit_query" if text else "remove_query"},
+    }
+    return {**sent, "act": act, **made.get(act, {})}
+
+
 def _record(
-    video_id: str, claim_id: str, form: FormData, name: str, state: AppState
+    video_id: str, claim_id: str, sent: Mapping[str, str], viewer: Viewer, state: AppState
 ) -> tuple[ReviewKind, review.ClaimFile, str | None]:
     """Record an act, unless its form was made from an older state of the claim.
 
     Returns the kind of act, the claim before the act, and why nothing was recorded: None if it was
     recorded, an empty text if the claim has changed, else a sentence.
     """
-    kind = cast("ReviewKind", _field(form, "act"))
-    text, query = _field(form, "text"), _field(form, "query")
-    store = Warehouse(state.settings.warehouse)
-    with review.review_lock(state.settings):
+    kind = cast("ReviewKind", sent["act"])
+    settings = state.settings.model_copy(update={"organisation": viewer.organisation or None})
+    store = Warehouse(settings.warehouse)
+    with review.review_lock(settings):
         if kind == "add_claim":
-            file = review.new_claim(video_id, text, state.settings)
+            file = review.new_claim(video_id, sent.get("text", ""), settings)
         else:
-            file = review.open_claim(video_id, claim_id, state.settings)
-        if query and not text:
-            kind = "remove_query"
-        if kind not in _UNVERSIONED and _field(form, "seen") != pages.current_version(file):
+            file = review.open_claim(video_id, claim_id, settings)
+        if kind not in _UNVERSIONED and sent.get("seen") != pages.current_version(file):
             return kind, file, ""
-        given = _field(form, "query_type")
+        given = sent.get("query_type")
         change = review.Change(
             kind,
-            text or ("none" if kind == "assign" else None),
-            number=query or None,
-            value=_field(form, "value") or None,
-            said=_field(form, "said") or None,
+            sent.get("text") or None,
+            number=sent.get("query") or None,
+            value=sent.get("value") or None,
+            said=sent.get("said") or None,
             query_type=cast("QueryType", given) if given in get_args(QueryType) else None,
-            opposite=bool(_field(form, "opposite")),
-            reason=_field(form, "reason") or None,
+            opposite=bool(sent.get("opposite")),
+            reason=sent.get("reason") or None,
         )
         try:
-            acts = review.actions_of(file, [change], name, None)
+            acts = review.actions_of(file, [change], viewer.name, None)
         except FactibleError as error:
             if kind == "add_claim":
                 raise
-            return kind, file, str(error)
+            return kind, file, for_browser(str(error))
         store.write_rows({"review_actions": acts})
-    store.publish(state.settings.published, only_added_to="review_actions")
+    store.publish(settings.published, only_added_to="review_actions")
     return kind, file, None
+
+
+@routes.get(f"{DESK}/name")
+def name_page(viewer: CurrentViewer, to: str = DESK) -> HTMLResponse:
+    """Ask for the name and organisation under which a person reviews."""
+    values = {"path": f"{DESK}/name", "kept": {"to": _own_path(to)}, "to": _own_path(to)}
+    return page_response(pages.page("name", viewer, **values))
+
+
+@routes.post(f"{DESK}/name")
+def keep_name(request: Request, state: State, viewer: CurrentViewer, form: SentForm) -> Response:
+    response = _redirect(_own_path(_field(form, "to")))
+    _remember(response, _named(viewer, form), request, state)
+    return response
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")
 async def check_claim(
     video_id: str, claim_id: str, state: State, client: CurrentClient
 ) -> Response:
-    """Check one claim again."""
-    await asyncio.to_thread(review.open_claim, video_id, claim_id, state.settings)
+    """Check one claim again, or choose among the claims of a video that was never checked."""
+    file = await asyncio.to_thread(review.open_claim, video_id, claim_id, state.settings)
+    if "verdicts" not in file.rows.sets:
+        return _redirect(f"{pages.video_path(video_id)}/claims")
     run = await state.runs.start(video_id, FactCheckConfig(), client, claim_id=claim_id)
     return _redirect(f"{DESK}/runs/{run.run_id}")
