@@ -322,7 +322,7 @@ async def _handle_error(request: Request, error: Exception) -> Response:
         case RequestValidationError():
             problem = HTTPException(422, models.validation_sentence(error.errors()))
         case FactibleError():
-            problem = HTTPException(422, desk.for_browser(str(error)))
+            problem = HTTPException(422, str(error))
         case WarehouseError():
             _LOG.error("The warehouse or its published copy cannot be read: %s", error)
             problem = HTTPException(503, desk.UNREADABLE)

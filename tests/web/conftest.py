@@ -46,7 +46,7 @@ def serve(home: Path, script: Script) -> Iterator[Serve]:
         def start(
             *, grace_seconds: float = 60.0, address: str = "127.0.0.1", **given: Any
         ) -> httpx.Client:
-            settings = Settings(home=home, **given)
+            settings = Settings(home=home, **{"reviewer": "Ada", **given})
             app = create_app(
                 settings, launch=script.launch, grace_seconds=grace_seconds, address=address
             )

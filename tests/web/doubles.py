@@ -84,6 +84,13 @@ class Script:
         return self.workers[number]
 
 
+class _Browser(httpx.Client):
+    """A client that follows the redirects of pages, but not those of forms."""
+
+    def get(self, url: httpx.URL | str, **given: Any) -> httpx.Response:
+        return super().get(url, **{"follow_redirects": True, **given})
+
+
 @contextmanager
 def listening(app: FastAPI) -> Iterator[httpx.Client]:
     """Serve an app on loopback, and yield a client."""
@@ -93,7 +100,7 @@ def listening(app: FastAPI) -> Iterator[httpx.Client]:
     thread.start()
     try:
         address = f"http://127.0.0.1:{door.getsockname()[1]}"
-        with httpx.Client(base_url=address, timeout=None) as client:
+        with _Browser(base_url=address, timeout=None) as client:
             yield client
     finally:
         server.should_exit = True

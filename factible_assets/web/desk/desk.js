@@ -33,7 +33,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const isTyping = (element) =>
     element.matches("textarea, select, input:not([type=radio], [type=checkbox], [type=submit])");
-  const sources = () => all(".source").filter((each) => each.checkVisibility());
+  const sources = () => all(".claim .source");
   const current = () => document.activeElement.closest(".source") ?? sources()[0];
 
   const use = (element) => {
@@ -51,6 +51,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const cards = sources();
     const at = cards.indexOf(document.activeElement.closest(".source"));
     const next = cards[Math.min(cards.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
+    for (let each = next; each; each = each.parentElement) {
+      if (each instanceof HTMLDetailsElement) each.open = true;
+    }
     next?.setAttribute("tabindex", "-1");
     next?.focus();
   };
@@ -74,7 +77,6 @@ document.addEventListener("DOMContentLoaded", () => {
   });
 
   document.querySelector(".listed [aria-current]")?.scrollIntoView({ block: "nearest" });
-  if (location.hash) byId(decodeURIComponent(location.hash.slice(1)))?.focus();
 
   // --- A running check --------------------------------------------------------------------------
 

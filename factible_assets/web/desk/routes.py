@@ -219,7 +219,8 @@ def error_response(
     back = path.rpartition("/")[0] if request.method == "POST" else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
     title = _TITLES.get(status, "This cannot be done now")
-    made = pages.page("refused", viewer, title=title, detail=problem.detail, back=back)
+    detail = for_browser(problem.detail)
+    made = pages.page("refused", viewer, title=title, detail=detail, back=back)
     response = page_response(made, status=status)
     for name, value in (problem.headers or {}).items():
         response.headers.setdefault(name, value)
@@ -733,7 +734,7 @@ def _after(kind: ReviewKind, path: str, sent: Mapping[str, str]) -> Response:
     if kind == "drop_claim" or (kind == "sign" and sent.get("text") != "none"):
         if "next" not in sent:
             return _redirect(query.address())
-        there, said, at = _own_path(sent["next"]), {"signed": path}, ""
+        there, said, at = _own_path(sent["next"]), {"signed": path}, "#content"
     else:
         said = {"recorded": "kept" if kind in OPINIONS else "waits"}
         there, at = query.address(path), f"#{quote(sent.get('at', 'sign'))}"

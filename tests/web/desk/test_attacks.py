@@ -208,7 +208,7 @@ def test_each_role_may_do_only_its_part(serve: Serve, script: Script, published:
 
     assert client.get("/desk", headers=bearer(READER)).status_code == 200
     page = Page(client.get(CLAIM_PATH, headers=bearer(READER)).text)
-    assert page.all("//section[@id='review']//form") == []
+    assert page.all("//main//form[@method='post']") == []
     assert acted(READER) == 403
     body = {"video_url": "everyday-beliefs-talk"}
     for path in ("/api/v1/fact-check", "/api/v1/fact-check/stream"):

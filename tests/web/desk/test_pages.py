@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -16,7 +18,7 @@ import httpx
 import pytest
 
 from factible_assets.settings import Settings
-from factible_assets.web.models import progress_update
+from factible_assets.web.models import error_update, progress_update
 from tests.chromium import needs_browser
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.patience import eventually
@@ -73,7 +75,8 @@ def test_at_500_videos_every_page_is_small_and_costs_less_than_half_a_second(
         began = time.process_time()
         answer = client.get(path)
         assert answer.status_code == 200, path
-        assert time.process_time() - began <= MOST_SECONDS, path
+        requests = 1 + len(answer.history)
+        assert time.process_time() - began <= MOST_SECONDS * requests, path
         assert len(answer.content) <= MOST_BYTES, path
     similar = Page(answer.text).all("//section[@aria-labelledby='similar']//tbody/tr")
     assert len(similar) == 8
@@ -87,7 +90,8 @@ def test_the_tabs_of_the_queue_list_claims_by_reason(serve: Serve, home: Path) -
 
     def claims(query: str) -> list[str]:
         page = Page(client.get(f"/desk/queue?{query}").text)
-        return [str(link.get("href")) for link in page.all("//tbody//th/a")]
+        links = page.all("//ol[@class='listed']//a")
+        return [str(link.get("href")).partition("?")[0] for link in links]
 
     # The last verdict of the sample is incomplete, and the re-check of the first one failed.
     incomplete = claims("tab=incomplete")
@@ -96,9 +100,15 @@ def test_the_tabs_of_the_queue_list_claims_by_reason(serve: Serve, home: Path) -
     assert len(claims("tab=unreviewed")) == len(claims("tab=all")) == 5
     assert claims("tab=all&channel=Nobody") == []
     assert claims("tab=all&sort=video") == claims("tab=all&sort=nonsense&sort=video")
-    assert claims("tab=nonsense&page=-3&since=tomorrow") == incomplete
-    assert send(client, f"{CLAIM_PATH}/acts", act="note", text="Seen.").status_code == 303
-    assert len(claims("tab=unreviewed")) == 4
+    unreviewed = claims("tab=nonsense&page=-3&since=tomorrow")
+    assert set(unreviewed[:2]) == set(incomplete)
+    assert len(unreviewed) == 5
+    for act, left in (
+        ({"act": "note", "text": "Seen."}, 5),
+        ({"act": "assess", "text": "mixed"}, 4),
+    ):
+        assert send(client, f"{CLAIM_PATH}/acts", **act).status_code == 303
+        assert len(claims("tab=unreviewed")) == left
 
 
 def test_an_act_is_recorded_with_reviewer_and_reason(
@@ -110,7 +120,7 @@ def test_an_act_is_recorded_with_reviewer_and_reason(
     )
     assert (done.status_code, done.headers["location"]) == (
         303,
-        f"{CLAIM_PATH}?recorded=waits#review",
+        f"{CLAIM_PATH}?recorded=waits#sign",
     )
     page = Page(client.get(done.headers["location"]).text)
     (said,) = page.all("//section[@class='reviews']//li")
@@ -118,7 +128,7 @@ def test_an_act_is_recorded_with_reviewer_and_reason(
     assert words.startswith("Reviewed by Ada")
     assert "blocked example.org" in words
     assert "sells pills" in words
-    assert "Check the claim again" in page.all("//section[@id='review']")[0].text_content()
+    assert "Recorded." in page.text("//article//p[@role='status']")
 
     wrong = send(client, f"{CLAIM_PATH}/acts", act="block_source", text="example.org")
     assert wrong.status_code == 422
@@ -149,7 +159,9 @@ def test_pages_say_that_a_check_is_running(serve: Serve, home: Path, published: 
 
 def test_a_claims_page_shows_the_claim_before_the_video(serve: Serve, published: str) -> None:
     page = Page(serve().get(CLAIM_PATH).text)
-    assert [each.get("id") for each in page.all("//main/section[@id]")] == ["claims", "watch"]
+    sections = page.all("//main/section")
+    assert sections[0].xpath(".//article")
+    assert "Transcript" in sections[-1].xpath("preceding-sibling::section")[-1].text_content()
     (video,) = page.all("//h1/a")
     assert video.get("href") == f"/desk/videos/{VIDEO_ID}"
     assert page.all("//title")[0].text_content().startswith(samples.claim(0).text)
@@ -299,21 +311,14 @@ def test_a_number_or_a_part_of_an_id_leads_to_the_claim(serve: Serve, published:
     client = serve()
     claims = f"/desk/videos/{VIDEO_ID}/claims"
     paths = {f"{claims}/{samples.claim(number).claim_id}" for number in range(5)}
-    first = client.get(f"{claims}/1")
+    first = client.get(f"{claims}/1", follow_redirects=False)
     assert first.status_code == 303
     assert first.headers["location"] in paths
-    assert client.get(CLAIM_PATH[:-2]).headers["location"] == CLAIM_PATH
+    short = client.get(CLAIM_PATH[:-2], follow_redirects=False)
+    assert short.headers["location"] == CLAIM_PATH
     for short in (f"{claims}/1", first.headers["location"][:-2]):
         noted = send(client, f"{short}/acts", act="note", text=short)
-        assert noted.headers["location"] == f"{first.headers['location']}?recorded=kept#review"
-
-
-def test_the_timeline_of_a_claims_page_links_the_other_claims(serve: Serve, published: str) -> None:
-    page = Page(serve().get(CLAIM_PATH).text)
-    marks = page.all("//*[contains(@class, 'timeline')]//@href")
-    glances = page.all("//nav[@class='glance']//@href")
-    assert len(marks) == 5
-    assert sorted(map(str, marks)) == sorted(map(str, glances))
+        assert noted.headers["location"] == f"{first.headers['location']}?recorded=kept#sign"
 
 
 @needs_browser
@@ -434,12 +439,12 @@ HONEY = {"act": "reword_claim", "text": "Honey keeps."}
         (
             {"act": "sign", "text": "Supported", "reason": "Two studies say so."},
             {"act": "sign", "text": "Refuted", "reason": "Three studies deny it."},
-            "Supported signed by Ada",
+            "Supported Fact-check by Ada",
         ),
         (
             {"act": "overrule_source", "text": URL, "value": "refutes", "reason": "Of wine."},
             {"act": "overrule_source", "text": URL, "value": "unclear", "reason": "Of mead."},
-            f"overruled {URL}: refutes",
+            f"decided that {URL} contradicts the claim",
         ),
     ],
 )
@@ -501,7 +506,7 @@ def test_an_overruling_changes_the_verdict_on_every_page(serve: Serve, published
     card = page.all("//a[text()='Card']/@href")[0]
     assert "supported" not in Page(client.get(str(card)).text).text("//main")
     listed = client.get("/desk/queue?tab=all").text
-    assert listed.count("before a reviewer decided about a source") == 1
+    assert listed.count("from before a reviewer decided about a source") == 1
 
 
 def test_the_queue_opens_on_the_first_tab_that_has_a_claim(serve: Serve, home: Path) -> None:
@@ -510,13 +515,13 @@ def test_the_queue_opens_on_the_first_tab_that_has_a_claim(serve: Serve, home: P
 
     def tab(query: str = "") -> str:
         page = Page(client.get(f"/desk/queue{query}").text)
-        return page.text("//nav[@class='tabs']/a[@aria-current]")
+        return page.text("//nav[@class='tabs']//a[@aria-current]")
 
     assert tab() == "Unreviewed 2"
     assert tab("?tab=incomplete") == "Incomplete 0"
     for number in range(2):
         path = f"/desk/videos/{VIDEO_ID}/claims/{samples.claim(number).claim_id}/acts"
-        assert send(client, path, act="note", text="Seen.").status_code == 303
+        assert send(client, path, act="assess", text="unclear").status_code == 303
     assert tab() == "All claims 2"
 
 
@@ -545,3 +550,159 @@ def test_the_counts_of_a_video_link_its_claims(serve: Serve, published: str) -> 
     counts = [str(each) for each in report.all("//ul[@class='counts']//a/@href")]
     assert len(counts) == 5
     assert {link.removeprefix("#") for link in counts} <= ids
+
+
+def follow(client: httpx.Client, answer: httpx.Response) -> Page:
+    """Return the page that a form leads to."""
+    assert answer.status_code == 303, answer.text
+    return Page(client.get(answer.headers["location"]).text)
+
+
+def button(page: Page, label: str) -> dict[str, str]:
+    """Return the fields that a browser sends if a person presses a button."""
+    (pressed,) = page.all(f"(//button[starts-with(normalize-space(), '{label}')])[1]")
+    form = pressed.getparent()
+    while form.tag != "form":
+        form = form.getparent()
+    sent = {
+        str(each.get("name")): str(each.get("value")) for each in form.xpath(".//input[@value]")
+    }
+    return sent | {"act": pressed.get("value") or sent.get("act", "")}
+
+
+def test_the_buttons_of_a_source_decide_about_it_and_undo(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client, path = serve(), f"{CLAIM_PATH}/acts"
+    page = Page(client.get(CLAIM_PATH).text)
+    walk = ("Agree", "Undo", "Block the site", "Read it after all", "Leave this page out")
+    for label in walk:
+        sent = button(page, label)
+        answer = client.post(path, data=sent, headers={"Origin": str(client.base_url).rstrip("/")})
+        page = follow(client, answer)
+        place = answer.headers["location"].partition("#")[2]
+        assert place == sent["at"]
+        assert page.all(f"//*[@id='{place}'][@tabindex='-1']"), "the focus has its place"
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert [(act.action, act.value) for act in acts] == [
+        ("overrule_source", acts[0].value),
+        ("overrule_source", None),
+        ("block_source", None),
+        ("unblock_source", None),
+        ("block_source", None),
+    ]
+    assert "://" not in str(acts[2].target)
+    assert "://" in str(acts[4].target)
+
+
+def test_the_name_of_a_reviewer_is_asked_once(serve: Serve, home: Path, published: str) -> None:
+    client, path = serve(reviewer=None), f"{CLAIM_PATH}/acts"
+    asked = send(client, path, act="assess", text="mixed", reason="Both hold.")
+    assert asked.status_code == 200
+    assert kinds(home) == []
+    page = Page(asked.text)
+    kept = {str(each.get("name")): each.get("value") for each in page.all("//main//form/input")}
+    kept |= {"name": "Ada Bee", "organisation": "Health Desk"}
+    assert send(client, path, **kept).status_code == 303
+    signed = send(client, path, act="sign", text="Mixed", reason="Both hold.")
+    assert signed.status_code == 303
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert [act.reviewer for act in acts] == ["Ada Bee", "Ada Bee"]
+    assert acts[1].organisation == "Health Desk"
+
+
+def test_a_signed_ruling_leads_to_the_next_unreviewed_claim(serve: Serve, published: str) -> None:
+    client = serve()
+    page = Page(client.get("/desk/queue").text)
+    order = [str(each).partition("?")[0] for each in page.all("//ol[@class='listed']//a/@href")]
+    for here, there in zip(order, [*order[1:], ""], strict=True):
+        assert str(page.all("//ol[@class='listed']//a[@aria-current]/@href")[0]).startswith(here)
+        sent = button(page, "Sign") | {"text": "Mixed", "reason": "Both hold."}
+        page = follow(client, send(client, f"{here}/acts", **sent))
+        if there:
+            assert "Signed." in page.text("//main")
+    assert page.text("//nav[@class='tabs']//a[@aria-current]") != "Unreviewed 5"
+
+
+def test_a_claim_is_edited_or_split_where_it_stands(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve()
+    path = f"{CLAIM_PATH}/acts"
+    other = f"/desk/videos/{VIDEO_ID}/claims/{samples.claim(1).claim_id}/acts"
+    assert send(client, path, act="edit_claim", text="Honey keeps.").status_code == 303
+    parts = "Honey is sweet.\r\nIt is old."
+    assert send(client, other, act="edit_claim", text=parts).status_code == 303
+    assert kinds(home) == ["reword_claim", "split_claim"]
+
+
+def test_claims_are_chosen_before_they_are_checked(
+    serve: Serve, home: Path, script: Script, published: str
+) -> None:
+    client = serve()
+    asked = send(client, "/desk/checks", link=VIDEO_ID, find="1", strategy="best")
+    first = script.worker()
+    assert first.order.finds_only
+    first.complete()
+    run = asked.headers["location"]
+    eventually(lambda: "Choose the claims" in client.get(run).text)
+    page = Page(client.get(run).text)
+    ids = [str(each) for each in page.all("//input[@name='keep']/@value")]
+    assert len(ids) == 5
+    sent = {
+        "keep": ids[:2],
+        f"text-{ids[0]}": page.all(f"//textarea[@name='text-{ids[0]}']")[0].text,
+        f"text-{ids[1]}": "Honey keeps.",
+        "added": "Bees dance.",
+        "run": run.rpartition("/")[2],
+        "strategy": "standard",
+    }
+    refused = client.post(
+        f"/desk/videos/{VIDEO_ID}/claims",
+        data={"strategy": "standard"},
+        headers={"Origin": str(client.base_url).rstrip("/")},
+    )
+    assert refused.status_code == 422
+    assert send(client, f"/desk/videos/{VIDEO_ID}/claims", **sent).status_code == 303
+    order = script.worker(1).order
+    assert len(order.claims) == 3
+    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert sorted(act.action for act in acts) == [
+        "add_claim", "drop_claim", "drop_claim", "drop_claim", "reword_claim"
+    ]  # fmt: skip
+
+
+def test_a_failed_check_offers_to_try_again_and_to_bring_the_words(
+    serve: Serve, script: Script
+) -> None:
+    client = serve()
+    asked = send(client, "/desk/checks", link="iGkLcqLWxMA")
+    worker = script.worker()
+    worker.say(error_update("YouTube is down. Try factible check again.", worker.order.run_id))
+    worker.vanish()
+    run = asked.headers["location"]
+    eventually(lambda: "YouTube is down." in client.get(run).text)
+    page = Page(client.get(run).text)
+    assert "factible check" not in page.text("//main")
+    eventually(lambda: bool(Page(client.get(run).text).all("//button[text()='Try again']")))
+    brought = {"of": "iGkLcqLWxMA", "pasted": "Honey keeps for years in a closed jar."}
+    assert send(client, "/desk/checks", **brought).status_code == 303
+    assert script.worker(1).order.video_id == "iGkLcqLWxMA"
+    script.worker(1).complete()
+    again = f"{run}/again"
+    eventually(lambda: send(client, again).status_code == 303)
+    assert script.worker(2).order.video_id == "iGkLcqLWxMA"
+
+
+def test_tables_come_as_csv_without_formulas(serve: Serve, home: Path) -> None:
+    store = store_sample(home)
+    with store.connection() as connection:
+        connection.execute("UPDATE claims SET text = '=1+1' WHERE claim_id = $1", [CLAIM])
+    store.publish(home / "published.duckdb")
+    client = serve()
+    for path in ("/desk/queue.csv?tab=all", f"/desk/videos/{VIDEO_ID}/claims.csv"):
+        answer = client.get(path)
+        assert answer.headers["content-type"].startswith("text/csv")
+        rows = list(csv.DictReader(io.StringIO(answer.text)))
+        assert len(rows) == 5
+        assert "'=1+1" in [row["text"] for row in rows]
