@@ -94,8 +94,8 @@ def test_the_verdict_follows_the_overrulings_of_sources() -> None:
 def test_the_report_follows_an_overruling() -> None:
     page = Page(decide(overruled_twice()))
     headline = page.text("//article[1]//p[@class='verdict']")
-    assert "Automatic leaning: supported" in headline
-    assert "after a reviewer's decision about a source; leaning refuted before" in headline
+    assert headline.startswith("✓Supported with a reviewer's decision about a source")
+    assert "leaning refuted before" in headline
     assert "contradict" not in page.text("//article[1]/p[starts-with(@class, 'voice')]")
     cards = page.text("//article[1]//section[@class='group supports']")
     assert "A reviewer read it as for the claim." in cards
@@ -109,7 +109,7 @@ def test_the_report_follows_an_overruling() -> None:
 def test_exports_follow_an_overruling() -> None:
     data = decide(overruled_twice())
     markdown = claims_as_markdown(data, samples.claim(0).claim_id)
-    assert "leaning supported" in markdown
+    assert "verdict: supported" in markdown
     assert "refuted" not in markdown
     assert '"ratingValue": 3' in reviews_of_results([data], base_url=None).text
 

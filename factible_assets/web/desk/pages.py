@@ -183,7 +183,7 @@ def work_page(viewer: Viewer, report: ReportView, queue: Row, **values: Any) -> 
         return next((act.target for act in acts if act and act.action == "block_source"), None)
 
     def step(row: Row | None) -> str | None:
-        return query.address(claim_path(**row)) if row else None
+        return query.address(claim_path(row["video_id"], row["claim_id"])) if row else None
 
     sources = [source for group in view.groups.values() for source in group]
     quotes = {each.evidence.evidence_id: quote_with_source(each) for each in sources}

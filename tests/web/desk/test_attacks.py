@@ -114,7 +114,7 @@ def test_a_browser_gets_a_session_instead_of_its_token(serve: Serve, published: 
     client = serve(serve_token=TOKENS)
     assert client.get("/desk").status_code == 401
     for wanted in ("/", "/desk/queue?tab=all", f"/reports/{VIDEO_ID}"):
-        sent = client.get(wanted, headers=HTML)
+        sent = client.get(wanted, headers=HTML, follow_redirects=False)
         assert (sent.status_code, sent.headers["location"]) == (
             303,
             f"/desk/sign-in?to={quote(wanted, safe='')}",
