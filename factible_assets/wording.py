@@ -191,9 +191,9 @@ def act_words(
 
 def _decided(value: str) -> str:
     """Say what a reviewer decided about a source: a stance or a rating."""
-    if value not in STANCES:
-        return f"is of {value.replace('_', ' ')} reliability"
-    return "takes no clear side" if value == "unclear" else STANCES[value].source
+    sides: dict[str, str] = {name: each.source for name, each in STANCES.items()}
+    sides["unclear"] = "takes no clear side"
+    return sides.get(value) or f"is of {value.replace('_', ' ')} reliability"
 
 
 def youtube_id(video: records.Video) -> str | None:
