@@ -100,7 +100,7 @@ async def _launch(
 
     Raises HTTPException: See RunManager.start.
     """
-    video, ids, prepare = asked.video_url, (), None
+    video, ids, prepare = asked.video_url, tuple[str, ...](), None
     if asked.claims:
         video = await asyncio.to_thread(state.runs.video_id_of, video)
         ids = tuple(dict.fromkeys(claim_id(video, each) for each in asked.claims))

@@ -167,7 +167,8 @@ def _check(order: models.CheckOrder, settings: Settings, watch: Watch) -> Checke
     # Loading Dagster takes seconds. The client has already received the first event.
     from factible_assets.runs import launch, review  # noqa: PLC0415
 
-    config, claims, assets = order.config, (), None
+    config, claims = order.config, tuple[Claim, ...]()
+    assets: tuple[str, ...] | None = None
     if order.finds_only:
         assets = ("transcripts", "claims")
     elif order.claims:

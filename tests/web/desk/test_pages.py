@@ -314,8 +314,8 @@ def test_a_number_or_a_part_of_an_id_leads_to_the_claim(serve: Serve, published:
     first = client.get(f"{claims}/1", follow_redirects=False)
     assert first.status_code == 303
     assert first.headers["location"] in paths
-    short = client.get(CLAIM_PATH[:-2], follow_redirects=False)
-    assert short.headers["location"] == CLAIM_PATH
+    cut = client.get(CLAIM_PATH[:-2], follow_redirects=False)
+    assert cut.headers["location"] == CLAIM_PATH
     for short in (f"{claims}/1", first.headers["location"][:-2]):
         noted = send(client, f"{short}/acts", act="note", text=short)
         assert noted.headers["location"] == f"{first.headers['location']}?recorded=kept#sign"
