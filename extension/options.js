@@ -38,6 +38,6 @@ form.addEventListener("submit", async (event) => {
 });
 
 chrome.storage.local.get(["address", "token"]).then((kept) => {
-  address.value = kept.address ?? "";
-  token.value = kept.token ?? "";
+  address.value ||= kept.address ?? "";
+  token.value ||= kept.token ?? "";
 });

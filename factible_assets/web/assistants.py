@@ -39,6 +39,7 @@ from factible_assets.web.runs import RunManager, ServiceRun, launch_worker
 from factible_assets.wording import clock, sureness, verdict_words
 from resources.lines import problem_words
 from resources.transcripts.base import TranscriptError
+from resources.transcripts.youtube_ids import NotAVideoLinkError
 from warehouse.errors import WarehouseError
 
 _INSTRUCTIONS = """\
@@ -82,7 +83,7 @@ def _sentence(error: BaseException | None) -> str | None:
             return " ".join(problem_words(each, FactCheckRequest) for each in error.errors()[:5])
         case WarehouseError():
             return UNREADABLE
-        case FactibleError() | TranscriptError() | ValueError():
+        case FactibleError() | TranscriptError() | NotAVideoLinkError():
             return str(error)
     return None
 
@@ -102,7 +103,6 @@ def create_server(settings: Settings) -> MCPServer[None]:
 
     server = _Server(
         "factible",
-        title="factible-assets",
         instructions=_INSTRUCTIONS,
         version=factible_assets.__version__,
         log_level="WARNING",
@@ -150,11 +150,7 @@ def _add_lookups(server: MCPServer[None], settings: Settings, results: Published
         """Search checked claims, quotes of sources and published fact-checks, the best first."""
         with results.opened() as now:
             found = pages.search(now, words, page)
-        shown = {
-            kind: [{key: value for key, value in row.items() if value is not None} for row in rows]
-            for kind, rows in found["rows"].items()
-        }
-        return _plain({**found, "rows": shown})
+        return _plain(found)
 
     @read
     def show_overview(
@@ -222,11 +218,10 @@ def _video(results: PublishedResults, video: str) -> Row:
 
 def _claim(claim: Claim, verdict: Verdict | None, ruling: ReviewAction | None) -> Row:
     shown: Row = {"claim_id": claim.claim_id, "at": clock(claim.start_seconds), "claim": claim.text}
-    if claim.speaker:
-        shown["speaker"] = claim.speaker
+    shown |= {"speaker": claim.speaker} if claim.speaker else {}
     if ruling is not None:
         signed = {"ruling": ruling.value, "reason": ruling.reason, "by": ruling.reviewer}
-        shown["signed"] = signed
+        shown |= {"signed": signed}
     if verdict is None:
         return {**shown, "verdict": "not judged yet"}
     return {

@@ -110,6 +110,9 @@ def test_verdicts_stand_beside_the_video_and_on_its_bar(
     marks.first.wait_for(state="attached")
     timed = [each for each in claims if each["start_seconds"] is not None]
     assert marks.count() == len(timed)
+    items.nth(1).locator("button").click()
+    video = page.locator("#movie_player video")
+    assert video.evaluate("each => each.currentTime") == claims[1]["start_seconds"]
     place = marks.first.evaluate("each => parseFloat(each.style.left)")
     assert place == pytest.approx(100 * timed[0]["start_seconds"] / 61.0)
 
