@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.text import fold
 from factible_assets.reasoners.readers.plain import terms_of
 from factible_assets.reasoners.readers.quantities import Quantity
@@ -42,6 +41,8 @@ def matches_of(candidates: Iterable[tuple[str, str, str]]) -> list[Match]:
 
     Raises SetupError: The embeddings cannot be loaded.
     """
+    from factible_assets.reasoners.embedded.embedder import minilm
+
     rows = list(candidates)
     vectors = minilm().embed([each for claim, _, text in rows for each in (claim, text)])
     found = []

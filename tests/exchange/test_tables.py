@@ -54,10 +54,10 @@ def test_a_choice_of_videos_keeps_their_rows_and_leaves_out_what_is_over_all(
 
 
 def test_tables_are_csv_too_without_formulas(warehouse: Warehouse, tmp_path: Path) -> None:
-    (tmp_path / "outages.csv").write_text("of an earlier export")
+    (tmp_path / "said_before.csv").write_text("of an earlier export")
     written, _ = write_tables(warehouse, tmp_path, form="csv")
     with (tmp_path / "verdicts.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == written[tmp_path / "verdicts.csv"] == 5
     assert {row["verdict"] for row in rows} >= {"supported", "refuted", "incomplete"}
-    assert not (tmp_path / "outages.csv").exists()
+    assert not (tmp_path / "said_before.csv").exists()
