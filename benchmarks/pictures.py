@@ -86,9 +86,9 @@ REPORT = Picture(
 QUEUE = Picture(
     "desk",
     "/desk/queue?tab=uncertain",
-    "tbody tr",
+    ".listed li",
     (0, 0, 1160, 850),
-    among="th a, td .badge",
+    among="a, .badge",
     width=1160,
 )
 GRAPH = Picture("graph", "/asset-groups", "foreignObject", scale=2)
