@@ -178,6 +178,9 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
     category: str | None = None
     context: str | None = None  # Background for understanding the claim
     thesis: str | None = None  # The video's thesis, in at most 25 words
+    claims_found: int | None = Field(
+        default=None, ge=1, description="Claims found in the video, before max_claims."
+    )
     char_start: Count | None = None
     char_end: Count | None = None
     match_score: Score | None = None  # Similarity of the claim to transcript[char_start:char_end]

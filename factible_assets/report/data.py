@@ -55,6 +55,11 @@ class ReportData(VideoRows):
         return sorted(self.claims, key=lambda claim: claim.place_in_time)
 
     @property
+    def claims_found(self) -> int:
+        """How many claims the extraction found; 0 if that is not known."""
+        return max((claim.claims_found or 0 for claim in self.claims), default=0)
+
+    @property
     def is_finished(self) -> bool:
         """Whether every claim has a complete verdict, and no re-check has failed since."""
         complete = {each.claim_id for each in self.verdicts if each.status == "complete"}

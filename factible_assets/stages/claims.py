@@ -47,9 +47,11 @@ def build_claims(
         distinct.setdefault(normalise_text(_wording(draft)), draft)
     kept = [draft for draft in distinct.values() if _wording(draft)]
     most = config.max_claims if config else None
+    found = len(kept) + drafts.left_out if config and kept else None
     said = _Spoken(transcript.video_id, transcript.text, segments)
     return tuple(
-        said.claim(draft, drafts.thesis, basis, rank) for rank, draft in enumerate(kept[:most], 1)
+        said.claim(draft, drafts.thesis, basis, rank, found)
+        for rank, draft in enumerate(kept[:most], 1)
     )
 
 
@@ -98,7 +100,12 @@ class _Spoken:
         self._localiser, self._clock = Localiser(text), Clock(segments)
 
     def claim(
-        self, draft: ClaimDraft, thesis: str | None, basis: ClaimBasis, rank: int = 1
+        self,
+        draft: ClaimDraft,
+        thesis: str | None,
+        basis: ClaimBasis,
+        rank: int = 1,
+        found: int | None = None,
     ) -> Claim:
         start, end, words = draft.char_start, draft.char_end, _wording(draft)
         if start is not None and end is not None and 0 <= start < end <= len(self._text):
@@ -117,6 +124,7 @@ class _Spoken:
             category=draft.category,
             context=draft.context,
             thesis=thesis,
+            claims_found=found,
             char_start=place.char_start if place else None,
             char_end=place.char_end if place else None,
             match_score=place.score if place else None,

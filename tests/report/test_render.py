@@ -492,6 +492,13 @@ def test_a_video_without_anything_still_has_a_report() -> None:
     assert "It is not known" not in listed.text()
 
 
+def test_the_report_says_how_many_claims_the_check_left_out() -> None:
+    rows = tuple(samples.claim(number, claims_found=19) for number in range(6))
+    words = Page(samples.report_data(claims=rows)).text("//section[@id='watch']")
+    assert "The check took 6 of the 19 claims that it found" in words
+    assert "claims that it found" not in Page(samples.report_data()).text()
+
+
 def test_claims_without_verdicts_say_so() -> None:
     page = Page(samples.report_data(verdicts=(), evidence=(), queries=(), searches=()))
     assert page.text().count("No verdict has been reached for this claim yet.") == 6

@@ -45,7 +45,9 @@ def test_scores_out_of_range_are_clamped_and_empty_drafts_left_out() -> None:
 
 def test_the_number_of_claims_is_limited() -> None:
     drafts = [ClaimDraft(f"Claim {number}", number / 10, 0.5) for number in range(10)]
-    assert len(build(*drafts, max_claims=3)) == 3
+    claims = build(*drafts, max_claims=3)
+    assert len(claims) == 3
+    assert {claim.claims_found for claim in claims} == {10}
 
 
 def test_a_claim_is_placed_and_timed() -> None:

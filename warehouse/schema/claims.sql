@@ -10,6 +10,7 @@ CREATE TABLE claims (
     category VARCHAR,
     context VARCHAR,
     thesis VARCHAR,
+    claims_found BIGINT CHECK (claims_found >= 1),
     char_start BIGINT CHECK (char_start >= 0),
     char_end BIGINT CHECK (char_end >= 0),
     match_score DOUBLE CHECK (match_score BETWEEN 0 AND 1),
@@ -34,6 +35,7 @@ COMMENT ON COLUMN claims.extraction_confidence IS 'How sure it is that the video
 COMMENT ON COLUMN claims.category IS 'Field that the claim belongs to.';
 COMMENT ON COLUMN claims.context IS 'Background needed to read the claim.';
 COMMENT ON COLUMN claims.thesis IS 'The video''s thesis, in at most 25 words.';
+COMMENT ON COLUMN claims.claims_found IS 'How many claims the extraction found in the video, of which it kept max_claims; null if a person or a corpus wrote the claim.';
 COMMENT ON COLUMN claims.char_start IS 'Offset of the claim in the transcript''s text, in code points from 0; null if it was not located.';
 COMMENT ON COLUMN claims.char_end IS 'Offset behind the claim in the transcript''s text.';
 COMMENT ON COLUMN claims.match_score IS 'Similarity of the claim to the transcript between the two offsets, from 0 to 1.';
