@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,6 @@ from typer.testing import CliRunner
 from factible_assets.cli.main import app
 from tests.shortcuts import prepare
 from warehouse.store import Warehouse
-
-FACTIBLE = [sys.executable, "-m", "factible_assets"]
-DEMO_VIDEO = "everyday-beliefs-talk"
 
 
 @pytest.fixture
@@ -35,28 +30,6 @@ def run(*arguments: str, env: dict[str, str]) -> dict[str, Any]:
 
 def store_of(env: dict[str, str]) -> Warehouse:
     return Warehouse(Path(env["FACTIBLE_HOME"]) / "warehouse.duckdb")
-
-
-def kill_at(moment: str, process: subprocess.Popen[str]) -> None:
-    """Kill a process once it has said something."""
-    with process:
-        assert process.stderr is not None
-        said = next((line for line in process.stderr if moment in line), None)
-        process.kill()
-    assert said is not None, moment
-
-
-def incomplete_sets(env: dict[str, str]) -> list[dict[str, Any]]:
-    """Sets whose rows are not those that their materialization counts."""
-    counted = store_of(env).query(
-        """
-        SELECT m.asset, m.row_count, count(v.claim_id) AS found
-        FROM materializations m LEFT JOIN verdict_history v
-          ON m.video_id = v.video_id AND m.run_id = v.run_id
-        WHERE m.asset = 'verdicts' GROUP BY ALL HAVING found <> m.row_count
-        """
-    )
-    return counted.to_dicts()
 
 
 def test_a_user_checks_a_transcript_against_a_folder_of_pages(
@@ -84,22 +57,3 @@ def test_a_user_checks_a_transcript_against_a_folder_of_pages(
     assert evidence["via"].to_list() == ["archive"]
     assert evidence["rating"].to_list() == ["medium"], "whoever hands a page over has chosen it"
     assert "1871" in evidence["quote"][0]
-
-
-def test_a_run_killed_between_two_verdicts_is_finished_by_the_next(
-    environment: dict[str, str],
-) -> None:
-    check = ("check", DEMO_VIDEO, "--max-claims", "2", "--max-queries", "1", "--max-results", "3")
-    process = subprocess.Popen(
-        [*FACTIBLE, *check],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    kill_at("verdict 1/", process)
-    assert incomplete_sets(environment) == []
-    done = run(*check, env=environment)
-    found = store_of(environment).query("SELECT count(*) AS n FROM current_verdicts")
-    assert found["n"][0] == len(done["claims"])
-    assert incomplete_sets(environment) == []

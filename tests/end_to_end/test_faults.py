@@ -13,7 +13,7 @@ from factible_assets.stages.flow import check_claims
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
 
-SEEDS = range(50, 75)
+SEEDS = range(50, 60)
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

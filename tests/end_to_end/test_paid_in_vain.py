@@ -12,6 +12,13 @@ from tests.resources.llm.servers import fail, say
 from tests.servers import Behaviour
 from warehouse.store import Warehouse
 
+INCOMPLETE_SETS = """
+    SELECT m.asset, m.row_count, count(v.claim_id) AS found
+    FROM materializations m LEFT JOIN verdict_history v
+      ON m.video_id = v.video_id AND m.run_id = v.run_id
+    WHERE m.asset = 'verdicts' GROUP BY ALL HAVING found <> m.row_count
+"""
+
 KEYS = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
 
 
@@ -47,9 +54,12 @@ def test_a_failing_stage_is_asked_once_and_its_calls_are_recorded(
     assert calls.rows() == [("claims", outcome, outcome != "infra_error")] * requests
 
 
-def test_a_check_killed_twice_records_every_paid_answer(tmp_path: Path) -> None:
+def test_a_check_killed_twice_is_finished_and_records_every_paid_answer(tmp_path: Path) -> None:
     found = ledger(tmp_path, random.Random(1), kills=2)
     assert found.kills == 2
     assert found.answered > 4
     assert found.missing == 0
     assert found.certain_usd == pytest.approx(found.billed_usd * found.rows / found.answered)
+    (store,) = map(Warehouse, tmp_path.rglob("warehouse.duckdb"))
+    assert store.query("FROM current_verdicts").height == 2
+    assert store.query(INCOMPLETE_SETS).is_empty()

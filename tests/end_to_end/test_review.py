@@ -200,14 +200,3 @@ def test_a_reworded_claim_is_checked_alone_and_survives_a_new_extraction(
     shown = factible("review", VIDEO, mine)
     assert shown["ruling"]["reviewer"] == "Ana"
     assert shown["verdict"]["stance"] == "supports"
-
-    # The parts replace a split claim, and only they are checked.
-    parts = ("--split", "Water boils near the summit of Everest.", "--split", "It boils at 70.")
-    split = factible("review", VIDEO, mine, *parts, "--no-rerun")
-    assert split["run_id"] is None
-    again = factible("review", VIDEO, mine, "--rerun")
-    assert {each["claim"] for each in again["claims"]} == {*parts[1::2]}
-    assert all(each["verdict"] for each in again["claims"])
-    back = factible("review", VIDEO, mine, "--restore")
-    assert (back["claim"], back["verdict"]["stance"]) == (words, "supports")
-    assert {row.text for row in store.read_current(Claim, VIDEO)} == {words, added}

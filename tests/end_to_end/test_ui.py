@@ -110,14 +110,6 @@ class Session:
         query = f"{{runsOrError(filter: {wanted}) {{... on Runs {{results {{runId}}}}}}}}"
         return self.eventually(query, r"[0-9a-f-]{36}")
 
-    def partition_is_there(self, partition: str) -> None:
-        """Wait for a partition."""
-        query = (
-            '{assetNodes(pipeline: {pipelineName: "fact_check", repositoryName: "__repository__"'
-        )
-        query += ', repositoryLocationName: "factible-assets"}) {partitionKeys}}'
-        self.eventually(query, re.escape(repr(partition)))
-
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -279,30 +271,6 @@ def test_a_preview_of_the_night_shows_its_runs_and_launches_none(session: Sessio
     assert "my-talk" in str(told)
     warehouse = Warehouse(session.folder / "home" / "warehouse.duckdb")
     assert warehouse.query("FROM recheck_launches").is_empty()
-
-
-def test_a_mistyped_partition_fails_with_a_sentence_and_the_remedy(session: Session) -> None:
-    page = session.page
-    session.open(f"{JOBS}/fact_check")
-    page.get_by_role("button", name="Materialize all").first.click()
-    page.get_by_text("Add a partition").click()
-    page.get_by_placeholder("name", exact=True).fill("my-tolk")
-    page.get_by_role("button", name="Save", exact=True).click()
-    session.partition_is_there("my-tolk")
-    # Dagster does not always select the new partition, so choose it from the list.
-    session.open(f"{JOBS}/fact_check")
-    page.get_by_role("button", name="Materialize all").first.click()
-    page.get_by_text("Select a partition or create one").click()
-    page.keyboard.type("my-tolk")
-    page.get_by_role("menuitem").or_(page.get_by_role("listitem")).filter(
-        has_text="my-tolk"
-    ).first.click()
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Launch 1 run").click()
-    failed = session.check_of("my-tolk")
-    assert session.run_ends(failed) == "FAILURE"
-    session.open(f"/runs/{failed}")
-    page.get_by_text("Did you mean 'my-talk'?").first.wait_for()
 
 
 FOREIGN_PAGE = """<!doctype html><title>waiting</title><script>

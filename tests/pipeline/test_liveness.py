@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO
 
@@ -26,17 +23,8 @@ from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.pipeline.schedules import in_flight
 from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
+from tests.pipeline.processes import PROCESSES, hold
 
-HOLDER = """
-import signal, sys
-import dagster as dg
-from factible_assets.pipeline.liveness import hold_run_lock, video_lock
-with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
-    held = [hold_run_lock(instance, each) for each in sys.argv[2:]]
-    with video_lock(instance, "a-video"):
-        print("held", flush=True)
-        signal.pause()
-"""
 RUN, CANCELED = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
 STARTED, CANCELING = dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING
 
@@ -48,19 +36,15 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 
 
 @pytest.fixture
-def holder(instance: dg.DagsterInstance) -> Iterator[subprocess.Popen[str]]:
+def holder(instance: dg.DagsterInstance) -> Iterator[BaseProcess]:
     """A process that holds the locks of two runs and of the video "a-video"."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, instance.root_directory, RUN, CANCELED],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
+    held = PROCESSES.Event()
+    process = PROCESSES.Process(target=hold, args=(instance.root_directory, (RUN, CANCELED), held))
+    process.start()
+    held.wait()
     yield process
     process.kill()
-    process.wait()
-    process.stdout.close()
+    process.join()
 
 
 def status(instance: dg.DagsterInstance, run_id: str) -> str:
@@ -70,16 +54,17 @@ def status(instance: dg.DagsterInstance, run_id: str) -> str:
 
 
 def test_a_run_ends_once_its_process_was_killed_and_not_before(
-    instance: dg.DagsterInstance, holder: subprocess.Popen[str]
+    instance: dg.DagsterInstance, holder: BaseProcess
 ) -> None:
     for run_id, before in ((RUN, STARTED), (CANCELED, CANCELING)):
         create_run_for_test(instance, run_id=run_id, status=before)
     assert end_dead_runs(instance) == []
     assert (status(instance, RUN), status(instance, CANCELED)) == ("STARTED", "CANCELING")
-    os.kill(holder.pid, signal.SIGKILL)
-    holder.wait()
-    assert {*end_dead_runs(instance)} == {RUN, CANCELED}
-    assert (status(instance, RUN), status(instance, CANCELED)) == ("FAILURE", "CANCELED")
+    holder.kill()
+    holder.join()
+    with open_instance(Settings(home=Path(instance.root_directory).parent)) as at_the_next_start:
+        ended = status(at_the_next_start, RUN), status(at_the_next_start, CANCELED)
+    assert ended == ("FAILURE", "CANCELED")
     assert end_dead_runs(instance) == []
 
 
@@ -122,7 +107,7 @@ def test_threads_that_look_at_once_end_each_run_once(instance: dg.DagsterInstanc
 
 
 def test_one_process_locks_a_video_and_the_next_one_waits(
-    instance: dg.DagsterInstance, holder: subprocess.Popen[str]
+    instance: dg.DagsterInstance, holder: BaseProcess
 ) -> None:
     with video_lock(instance, "b") as has_waited, video_lock(instance, "b") as again:
         assert (has_waited, again) == (False, False), "a thread may lock a video twice"
@@ -137,12 +122,12 @@ def test_one_process_locks_a_video_and_the_next_one_waits(
     assert told.is_set()
 
 
-@pytest.mark.parametrize("job", ["fact_check", "recheck", "pictures"])
 @pytest.mark.parametrize(
-    ("tags", "words"),
+    ("job", "tags", "words"),
     [
-        ({}, "The run names no video"),
-        ({PARTITION_TAG: "nope"}, "The partition nope does not exist"),
+        ("fact_check", {}, "The run names no video"),
+        ("recheck", {PARTITION_TAG: "nope"}, "The partition nope does not exist"),
+        ("pictures", {}, "The run names no video"),
     ],
 )
 def test_a_run_without_a_video_fails_with_a_sentence(

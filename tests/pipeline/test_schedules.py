@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 from pydantic import SecretStr
 
-from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.pipeline.checks.verdict_changes import FLIPS, check_flips, read_changes
 from factible_assets.pipeline.schedules import (
@@ -313,11 +313,7 @@ def test_the_retention_job_runs_and_leaves_verdicts(store: Warehouse, settings: 
 def test_retention_deletes_old_runs_except_those_of_current_sets(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     outcomes = [
-        run_video(
-            DEMO_VIDEO,
-            settings=settings,
-            config=FactCheckConfig(claims=ClaimsConfig(max_claims=1), reasoner="embedded"),
-        )
+        run_video(DEMO_VIDEO, settings=settings, config=FactCheckConfig(), assets=("transcripts",))
         for _ in range(2)
     ]
     first, second = (outcome.run_id or "" for outcome in outcomes)
@@ -329,6 +325,6 @@ def test_retention_deletes_old_runs_except_those_of_current_sets(tmp_path: Path)
         assert apply_retention(settings, instance, now=later).runs == 1
         assert instance.get_run_by_id(first) is None
         assert instance.get_run_by_id(second) is not None
-        known = instance.get_materialized_partitions(dg.AssetKey("verdicts"))
+        known = instance.get_materialized_partitions(dg.AssetKey("transcripts"))
     assert known == {DEMO_VIDEO}
     assert not list((tmp_path / "dagster").rglob(f"{first}.db"))

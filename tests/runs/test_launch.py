@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import dagster as dg
@@ -26,18 +26,9 @@ from factible_assets.runs.launch import open_instance, prepare_instance
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.stages.ports import Observer
 from tests.pipeline.assets.conftest import DEMO_VIDEO
+from tests.pipeline.processes import PROCESSES, execute
 
 RUN = "00000000-0000-4000-8000-000000000002"
-WORKER = """
-import json, sys
-import dagster as dg
-from dagster._core.definitions.reconstruct import ReconstructableRepository
-repository = ReconstructableRepository.for_module("factible_assets.definitions", "defs", None)
-job = repository.get_reconstructable_job("fact_check")
-folder, tags, run_config = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
-with dg.DagsterInstance.from_config(folder) as instance:
-    dg.execute_job(job, instance, run_config=run_config, tags=tags)
-"""
 
 
 @pytest.mark.parametrize(
@@ -57,13 +48,12 @@ def test_a_terminated_run_is_not_retried(
     with open_instance(settings) as instance:
         with worker_of(settings, instance) as worker:
             while step not in started(instance):
-                assert worker.poll() is None
+                assert worker.is_alive()
                 time.sleep(0.05)
             (run,) = instance.get_runs()
             if report:
                 getattr(instance, report)(run)
-            worker.send_signal(signal.SIGINT if report else signal.SIGTERM)
-            worker.wait()
+            os.kill(worker.pid or 0, signal.SIGINT if report else signal.SIGTERM)
         (run,) = instance.get_runs()
         assert run.status.value == status
         assert started(instance).count(step) == 1
@@ -74,8 +64,8 @@ def test_a_run_creates_no_warehouse_in_place_of_a_lost_one(tmp_path: Path) -> No
     settings.ensure_home()
     Path(str(settings.published)).write_bytes(b"what is left")
     with open_instance(settings) as instance:
-        with worker_of(settings, instance) as worker:
-            worker.wait()
+        with worker_of(settings, instance):
+            pass
         (run,) = instance.get_runs()
         assert run.status is dg.DagsterRunStatus.FAILURE
         (why,) = failures_of_run(instance, run.run_id)
@@ -83,17 +73,17 @@ def test_a_run_creates_no_warehouse_in_place_of_a_lost_one(tmp_path: Path) -> No
     assert not settings.warehouse.exists()
 
 
-def worker_of(settings: Settings, instance: dg.DagsterInstance) -> subprocess.Popen[bytes]:
-    """A process that works on a run in its main thread, as Dagster's launcher starts one."""
+@contextmanager
+def worker_of(settings: Settings, instance: dg.DagsterInstance) -> Iterator[BaseProcess]:
+    """Start a process that works on a run, and wait for its end."""
     instance.add_dynamic_partitions(str(videos.name), [DEMO_VIDEO])
     config = FactCheckConfig(claims=ClaimsConfig(max_claims=12), reasoner="embedded")
-    given = json.dumps({PARTITION_TAG: DEMO_VIDEO}), json.dumps(run_config_for(config, METHOD))
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKER, instance.root_directory, *given],
-        env={**os.environ, "FACTIBLE_HOME": str(settings.home), "FACTIBLE_WEB": "miniature"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    environment = {"FACTIBLE_HOME": str(settings.home), "FACTIBLE_WEB": "miniature"}
+    given = ({PARTITION_TAG: DEMO_VIDEO}, run_config_for(config, METHOD))
+    worker = PROCESSES.Process(target=execute, args=(instance.root_directory, environment, *given))
+    worker.start()
+    yield worker
+    worker.join()
 
 
 def started(instance: dg.DagsterInstance) -> list[str]:

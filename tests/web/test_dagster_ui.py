@@ -181,8 +181,8 @@ def stay(folder: str, test: Connection) -> None:
 
 
 def test_the_next_start_removes_the_temporary_files_of_a_killed_ui(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("forkserver")  # which loads Dagster once
-    context.set_forkserver_preload([dagster_ui.__name__])
+    context = multiprocessing.get_context("forkserver")  # which loads this module once
+    context.set_forkserver_preload([__name__])
 
     @contextmanager
     def start() -> Iterator[Connection]:

@@ -1,0 +1,43 @@
+"""Work of other processes on a Dagster instance, in forks of one that has loaded Dagster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from multiprocessing.synchronize import Event
+from typing import Any
+
+import dagster as dg
+from dagster._core.definitions.reconstruct import ReconstructableRepository
+
+import factible_assets.definitions as _loaded_before_the_fork  # noqa: F401
+from factible_assets.pipeline.liveness import hold_run_lock, video_lock
+
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([__name__])
+
+
+def hold(folder: str, run_ids: Sequence[str], held: Event) -> None:
+    """Hold the locks of runs and of the video "a-video" until the end of the process."""
+    with dg.DagsterInstance.from_config(folder) as instance:
+        locks = [hold_run_lock(instance, each) for each in run_ids]
+        with video_lock(instance, "a-video"):
+            held.set()
+            signal.pause()
+        assert locks
+
+
+def execute(
+    folder: str, environment: Mapping[str, str], tags: Mapping[str, str], run_config: Any
+) -> None:
+    """Work on a run in the main thread of a process, as Dagster's launcher starts one."""
+    os.environ.update(environment)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    definitions = ReconstructableRepository.for_module("factible_assets.definitions", "defs", None)
+    job = definitions.get_reconstructable_job("fact_check")
+    with dg.DagsterInstance.from_config(folder) as instance:
+        dg.execute_job(job, instance, run_config=run_config, tags=tags)
