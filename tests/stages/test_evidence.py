@@ -91,10 +91,10 @@ def test_a_page_from_after_the_video_is_later() -> None:
 @pytest.mark.parametrize(
     "piece", ["A. ", "\n ", '"', "\u201c", '"a', "Mr. ", "1.", "…", "糖。", "x "]
 )
-def test_a_megabyte_of_one_piece_is_quoted_and_cut_in_linear_time(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece))
+def test_a_text_of_one_piece_is_quoted_and_cut_in_linear_time(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
     started = time.process_time()
     keep_relevant(text, 20_000, ["Sugar makes children hyperactive"])
     check_words(draft("supports", text, text[:500], "Bats are blind.", summary=text), text)
     assert whole_sentences(f"{text}word{text}", len(text), len(text) + 4)
-    assert time.process_time() - started < 30
+    assert time.process_time() - started < 10

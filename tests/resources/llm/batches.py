@@ -159,7 +159,7 @@ async def asked_together(
     port: int, folder: Path, *questions: str, seconds: float = 20.0
 ) -> list[ModelAnswer[Leaning] | BaseException]:
     """Ask questions through the cache and in batches."""
-    batching = Batching(folder / "batches", seconds, gather_seconds=0.05, poll_seconds=0.03)
+    batching = Batching(folder / "batches", seconds, gather_seconds=0.5, poll_seconds=0.03)
     async with AsyncExitStack() as stack:
         clients = await stack.enter_async_context(
             ModelClients(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -238,11 +237,9 @@ async def test_an_endless_script_ends_at_the_time_limit_and_harms_no_other_page(
     endless = shell("setTimeout(() => { while (true) {} }, 50)").encode()
     server.on("/next", respond(shell(writing(SENTENCE * 3))))
     response = Response(f"{SITE}/", 200, httpx.Headers({"content-type": "text/html"}), endless)
-    before = time.perf_counter()
     async with fetching(browser, server, load_seconds=0.5, wait_seconds=0.5):
         with pytest.raises(OutageError):
             await browser.draw(response)
-    assert time.perf_counter() - before < 60  # no more than given up: a busy machine is slow
     async with fetching(browser, server) as fetcher:
         assert (await fetcher.fetch(f"{SITE}/next")).outcome == "ok"
 

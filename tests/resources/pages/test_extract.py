@@ -102,9 +102,9 @@ def test_blocks_become_lines_and_inline_markup_does_not() -> None:
     ],
 )
 def test_megabytes_of_pathological_markup_take_bounded_time(html: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     extract_html(html, URL)
-    assert time.perf_counter() - started < 60  # minutes and more without limits
+    assert time.process_time() - started < 60  # minutes and more without limits
 
 
 @given(

@@ -178,9 +178,9 @@ def test_what_is_seen_by_its_readers_is_read(body: str) -> None:
     "style",
     ["left: -", "margin:" + "1px " * 9, "display:/*", "transform:translate(", "color:rgba(0,0,"],
 )
-def test_a_megabyte_of_styles_is_read_in_linear_time(style: str) -> None:
-    long = f'<p style="{style * (900_000 // len(style))}">{SEEN}</p>'
-    many = f'<b style="{style * 5}">a</b>' * (900_000 // (len(style) * 5 + 20))
+def test_endless_styles_are_read_in_linear_time(style: str) -> None:
+    long = f'<p style="{style * (200_000 // len(style))}">{SEEN}</p>'
+    many = f'<b style="{style * 5}">a</b>' * (200_000 // (len(style) * 5 + 20))
     for body in (long, many):
         tree = parse_html(f"<html><body>{body}<p>{SEEN}</p></body></html>")
         assert tree is not None

@@ -369,11 +369,11 @@ async def test_tangled_markup_is_given_up_in_bounded_time(
     async with HttpClient(guard=NetworkGuard(server.names)) as http:
         fetcher = PageFetcher(http, reading_seconds=0.05)
         server.on("/", respond(article("<p><b><i>text " * 120_000)))
-        started = time.perf_counter()
+        started = time.process_time()
         page = await fetcher.fetch(f"{SITE}/")
         assert page.outcome == "unavailable"
         assert "too tangled" in (page.reason or "")
-        assert time.perf_counter() - started < 30
+        assert time.process_time() - started < 30
 
 
 async def test_reading_leaves_the_event_loop_free(

@@ -109,7 +109,7 @@ async def test_a_slow_pdf_ends_its_worker_which_has_no_keys(
     monkeypatch.setenv("SERPER_API_KEY", "canary-of-a-key")
     data = await asyncio.to_thread(endless_pdf)
     # Seconds of this thread's CPU: on a busy machine the clock runs on while the loop waits.
-    started, busy_before = time.perf_counter(), time.thread_time()
+    busy_before = time.thread_time()
     reading = asyncio.create_task(read_pdf(data, seconds=2.0))
     seen: list[bytes] = []
     while not reading.done():
@@ -119,7 +119,6 @@ async def test_a_slow_pdf_ends_its_worker_which_has_no_keys(
         UnavailableError, match="too long: the PDF could not be read within 2 seconds"
     ):
         await reading
-    assert time.perf_counter() - started < 30
     assert time.thread_time() - busy_before < 0.5
     assert await asyncio.to_thread(workers) == []
     assert seen

@@ -439,9 +439,10 @@ LARGE: dict[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("piece", LARGE.values(), ids=LARGE.keys())
-def test_a_megabyte_takes_seconds(piece: Callable[[int], str]) -> None:
-    text = "".join(piece(n) for n in range(1_000_000 // len(piece(100))))
+def test_a_large_file_takes_linear_time(piece: Callable[[int], str]) -> None:
+    text = "".join(piece(n) for n in range(100_000 // len(piece(100))))
     began = time.process_time()
     with suppress(PlacedError):
         parse(text)
-    assert time.process_time() - began < 30  # 1 to 3 seconds on an idle core
+    # A fifth of a second on an idle core, or minutes if it is quadratic.
+    assert time.process_time() - began < 10
