@@ -35,6 +35,23 @@ def store_sample(home: Path, outcomes: tuple[str, ...] = samples.OUTCOMES[:5]) -
     return Warehouse(shutil.copyfile(_template(outcomes), home / "warehouse.duckdb"))
 
 
+@cache
+def _published_template() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="factible-published-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return store_sample(folder).publish(folder / "published.duckdb")
+
+
+def store_published(home: Path) -> Warehouse:
+    """Put a warehouse with the sample video, and its copy for readers, into a data folder."""
+    home.mkdir(parents=True, exist_ok=True)
+    published = _published_template()
+    shutil.copy(published, home / published.name)
+    return Warehouse(
+        shutil.copyfile(published.with_name("warehouse.duckdb"), home / "warehouse.duckdb")
+    )
+
+
 def store_failed_recheck(warehouse: Warehouse) -> None:
     """Write a later run with an incomplete verdict on the first claim."""
     write_asset(

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from factible_assets.reasoners.readers import pairs
 from factible_assets.reasoners.readers.calibration import LABELS
-from factible_assets.reasoners.readers.pairs import shipped_pairs
 from resources.models.base import model_path
 from tests.cli.conftest import Run
 from tests.resources.models.hub_server import CONFIG, TOKENIZER, WEIGHTS, FakeHub
 from tests.servers import MisbehavingServer
+
+PAIRS = pairs.shipped_pairs()[::4]
+"""Enough of the project's pairs to fit a model on."""
 
 
 @pytest.fixture
@@ -125,7 +128,8 @@ def test_a_file_that_is_no_file_of_the_model_is_not_added(
 def labelling(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """A server whose model knows the labels of the project's pairs, mostly; the claims it read."""
     asked: list[str] = []
-    labels = {(pair.claim, pair.source): pair.label for pair in shipped_pairs()}
+    monkeypatch.setattr(pairs, "shipped_pairs", lambda: PAIRS)
+    labels = {(pair.claim, pair.source): pair.label for pair in PAIRS}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -183,14 +187,14 @@ def test_a_servers_model_is_calibrated_once_and_its_figures_are_shown(
     result = factible("models", "calibrate", "openai/small", "--json")
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
-    assert (told["model"], told["pairs"]) == ("openai/small", len(shipped_pairs()))
+    assert (told["model"], told["pairs"]) == ("openai/small", len(PAIRS))
     assert told["figures"]["auc"] > 0.7
     assert told["figures"]["decided"] > 0.3
     assert told["path"] == str(home / "calibrations" / "openai-small.json")
-    assert len(labelling) == len(shipped_pairs())
+    assert len(labelling) == len(PAIRS)
     shown = factible("models", "calibrate", "openai/small").stdout
     assert "supports against refutes, AUC" in shown
-    assert len(labelling) == len(shipped_pairs())
+    assert len(labelling) == len(PAIRS)
 
 
 def test_without_a_model_there_is_nothing_to_calibrate(factible: Run) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.stored import VIDEO_ID, store_sample
+from tests.cli.stored import VIDEO_ID, store_published, store_sample
 
 STANCES = "select stance, count(*) as claims from current_verdicts group by all order by stance"
 
@@ -233,7 +233,7 @@ def test_a_query_reads_and_writes_no_other_file(factible: Run, home: Path, query
 
 
 def test_the_published_copy_answers_unless_the_live_one_is_asked(factible: Run, home: Path) -> None:
-    store_sample(home).publish(home / "published.duckdb")
+    store_published(home)
     store_sample(home, ("supports",))
     query = ("sql", "select count(*) as n from current_verdicts", "-f", "json")
     assert json.loads(factible(*query).stdout) == [{"n": 5}]

@@ -17,7 +17,7 @@ from factible_assets.runs import launch
 from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
-from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
+from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_published, store_sample
 from tests.shortcuts import prepare
 
 
@@ -168,7 +168,7 @@ def test_without_a_browser_open_prints_the_place(factible: Run, home: Path) -> N
 
 
 def test_the_published_copy_is_opened_by_its_path(factible: Run, home: Path) -> None:
-    store_sample(home).publish(home / "published.duckdb")
+    store_published(home)
     assert factible("open", "published", "-q").stdout == f"{home / 'published.duckdb'}\n"
 
 

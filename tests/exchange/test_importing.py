@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from factible_assets.corpora import writing
 from factible_assets.corpora.format import ClaimEntry, CorpusError
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.exchange.importing import detect, import_corpus
@@ -186,12 +187,15 @@ def test_a_video_that_another_file_of_the_folder_lists_is_refused(
     assert not (home / "two.yaml").exists()
 
 
-def test_a_corpus_too_large_for_one_file_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_a_corpus_too_large_for_one_file_is_refused_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "MAX_BYTES", 1 << 20)
     file = tmp_path / "large.jsonl"
     with file.open("w") as stream:
-        for number in range(72):
+        for number in range(5):
             stream.write(json.dumps({"id": number, "claim": f"C{number} " + "x" * 250_000}) + "\n")
-    with pytest.raises(CorpusError, match=r"has at most 16\. Import a part: set a limit"):
+    with pytest.raises(CorpusError, match=r"has at most 1\. Import a part: set a limit"):
         import_corpus(file, tmp_path / "home")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from multiprocessing.synchronize import Barrier, Event
+from multiprocessing.synchronize import Barrier, Event, Semaphore
 from pathlib import Path
 
 import duckdb
@@ -24,13 +24,13 @@ def write_in_step(path: Path, video_id: str, rounds: int, barrier: Barrier) -> N
         warehouse.write_assets(name, _small(name), stamp=stamp(1))
 
 
-def write_without_end(path: Path, started: Event) -> None:
-    """Write the same video under one run after another, with more claims each time."""
+def write_without_end(path: Path, begun: Semaphore) -> None:
+    """Write the same video under one run after another, and tell when each begins."""
     warehouse = Warehouse(path)
-    started.set()
     run = 0
     while True:
         run += 1
+        begun.release()
         warehouse.write_assets("v", fact_check("v", claims=1 + run % 7), stamp=stamp(run))
 
 

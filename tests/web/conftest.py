@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from factible_assets.settings import Settings
 from factible_assets.web.app import create_app
-from tests.cli.stored import VIDEO_ID, store_sample
+from tests.cli.stored import VIDEO_ID, store_published
 from tests.web.doubles import Script, listening
 
 TOKEN, OTHER_TOKEN = "a-token-that-is-long-enough", "another-token-that-is-long-enough"
@@ -58,5 +58,5 @@ def serve(home: Path, script: Script) -> Iterator[Serve]:
 @pytest.fixture
 def published(home: Path) -> str:
     """Publishes a checked video, and returns its id."""
-    store_sample(home).publish(home / "published.duckdb")
+    store_published(home)
     return VIDEO_ID

@@ -22,7 +22,7 @@ from factible_assets.settings import Settings, SettingsError
 from factible_assets.web import access, auth
 from factible_assets.web.app import create_app
 from factible_assets.web.auth import Clients, is_loopback
-from tests.cli.stored import store_sample
+from tests.cli.stored import store_published
 from tests.web.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
 from tests.web.doubles import Script, listening
 
@@ -282,7 +282,7 @@ def test_many_requests_at_once_are_answered_or_refused_as_busy(
         return answered(**given)
 
     monkeypatch.setattr(app.state.shared.results, "videos", slowly)
-    store_sample(home).publish(home / "published.duckdb")
+    store_published(home)
     with listening(app) as client, ThreadPoolExecutor(12) as pool:
         asked = [pool.submit(client.get, "/api/v1/videos") for _ in range(12)]
         told = [each.result() for each in itertools.islice(as_completed(asked), 8)]
