@@ -5,9 +5,7 @@ thousands of sentences and cannot judge a single one.
 """
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +32,8 @@ PASSIVE = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+COMMENT = re.compile(r"(?:^ *|  )#[# ]*(?P<words>.*)")
+"""A comment, by the two spaces that the formatter puts before it."""
 CODE = re.compile(r"```.*?```|`[^`]*`|https?://\S+", re.DOTALL)
 
 
@@ -68,19 +68,23 @@ def count(text: str) -> Count:
 
 def prose_of(source: str) -> Iterator[str]:
     """Yield a module's docstrings (those of attributes too) and its blocks of comments."""
+    quoted: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
                 yield text
+            case ast.Constant(value=str(), lineno=first, end_lineno=int(last)) if last > first:
+                quoted.update(range(first, last + 1))
     block: list[str] = []
-    last = -2
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            if token.start[0] != last + 1 and block:
+    last_line = -2
+    for number, line in enumerate(source.splitlines(), start=1):
+        found = None if number in quoted else COMMENT.search(line)
+        if found:
+            if number != last_line + 1 and block:
                 yield " ".join(block)
                 block = []
-            last = token.start[0]
-            block.append(token.string.lstrip("# "))
+            last_line = number
+            block.append(found["words"])
     if block:
         yield " ".join(block)
 

@@ -49,10 +49,10 @@ def test_a_claim_with_other_words_or_options_is_checked_again(
         assert row["claim"] == claim
         return dict(row)
 
-    here = ("--web", "miniature")
-    wrong = check("Goldfish have a memory of three seconds.", *here)
-    right = check("Bananas are slightly radioactive.", *here)
-    assert (wrong["stance"], right["stance"]) == ("refutes", "supports")
-    assert wrong["video_id"] == right["video_id"]
-    elsewhere = check("Bananas are slightly radioactive.", "--web", "archive")
-    assert elsewhere["stance"] == "unclear"
+    goldfish = "Goldfish have a memory of three seconds."
+    nowhere, here = ("--web", "archive"), ("--web", "miniature")
+    unread = check(goldfish, *nowhere)
+    read = check(goldfish, *here)
+    other = check("Bananas are slightly radioactive.", *nowhere)
+    assert (unread["stance"], read["stance"], other["stance"]) == ("unclear", "refutes", "unclear")
+    assert len({each["video_id"] for each in (unread, read, other)}) == 1

@@ -11,8 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
@@ -22,9 +21,9 @@ from resources.llm.backend import BackendError
 from resources.llm.base import ModelOutageError, Part
 from resources.llm.labels import LabelModel
 from resources.llm.local import LocalServer, local_model
+from tests.patience import eventually
 
 LABELS = ("true", "false")
-PATIENCE_SECONDS = 120.0
 
 STAND_IN = """
 import json, os, pathlib, threading, time
@@ -117,13 +116,6 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.05)
-
-
 @asynccontextmanager
 async def model_of(server: LocalServer) -> AsyncIterator[LabelModel]:
     async with aclosing(local_model("small", "sha", server)) as model:
@@ -149,9 +141,9 @@ async def test_the_process_ends_with_its_last_user(weights: Path) -> None:
         async with model_of(serving(weights)) as other:
             await ask(other)
         (pid,) = loads(weights)
-        await asyncio.sleep(2)
+        await asyncio.sleep(1)
         assert is_alive(pid)
-    await asyncio.to_thread(wait_until, lambda: not is_alive(pid))
+    await asyncio.to_thread(eventually, lambda: not is_alive(pid))
     async with model_of(serving(weights)) as later:
         await ask(later)
     assert len(loads(weights)) == 2
@@ -168,7 +160,7 @@ def test_the_process_ends_however_its_user_ends(weights: Path, how: signal.Signa
         assert user.stdout.readline() == b"held\n"
         (pid,) = loads(weights)
         user.send_signal(how)
-    wait_until(lambda: not is_alive(pid))
+    eventually(lambda: not is_alive(pid))
 
 
 async def test_a_process_that_was_killed_is_started_again(weights: Path) -> None:
@@ -203,9 +195,7 @@ async def test_an_idle_user_does_not_keep_the_process_alive(
     async with model_of(serving(weights)) as model:
         await ask(model)
         (pid,) = loads(weights)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while is_alive(pid):  # noqa: ASYNC110 - the process has no event for it
-                await asyncio.sleep(0.05)
+        await asyncio.to_thread(eventually, lambda: not is_alive(pid))
 
 
 async def test_a_missing_package_names_the_install_command(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from resources.network_guard import NetworkGuard
 from resources.pages.browser import Browser
 from resources.pages.scraper import PageFetcher
 from tests.chromium import needs_browser, needs_playwright
+from tests.patience import eventually
 from tests.resources.pages.browsers import CHROMIUM, SENTENCE, SHELL, SITE, shell, writing
 from tests.servers import MisbehavingServer, respond
 
@@ -73,12 +73,8 @@ def main_processes() -> set[int]:
     }
 
 
-def wait_for_renderer() -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        if any("--type=renderer" in command(pid) for pid in chromium_processes()):
-            return
-        time.sleep(0.05)
+def has_renderer() -> bool:
+    return any("--type=renderer" in command(pid) for pid in chromium_processes())
 
 
 def environment(pid: int) -> str:
@@ -99,7 +95,7 @@ async def test_a_browser_that_is_killed_is_an_outage_and_the_next_page_gets_a_ne
     server.on("/slow", respond(shell("1")))
     server.on("/", respond(shell(writing(SENTENCE * 3))))
     drawing = asyncio.create_task(fetcher.fetch(f"{SITE}/slow"))
-    await asyncio.to_thread(wait_for_renderer)
+    await asyncio.to_thread(eventually, has_renderer, "no page was drawn")
     for pid in chromium_processes():
         try:
             os.kill(pid, signal.SIGKILL)
