@@ -55,7 +55,7 @@ class Fresh:
             stderr=subprocess.STDOUT,
             text=True,
             check=True,
-            timeout=300,
+            timeout=1_800,
         ).stdout
 
 

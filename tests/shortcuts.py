@@ -1,14 +1,15 @@
 """Copies the files that every unused data folder has, instead of making them again per test.
 
-These are an empty warehouse, Dagster's empty databases, and one shared store of vectors. In the
-tests' own processes this happens automatically (conftest.py). For a folder of another process call
-`prepare`, unless the test is about creating it. This module imports nothing that the tests of a run
-do not import anyway.
+These are an empty warehouse, Dagster's empty databases, and one shared store of vectors. Besides,
+Dagster's databases do not wait for the disk. In the tests' own processes this happens automatically
+(conftest.py). For a folder of another process call `prepare`, unless the test is about creating it.
+This module imports nothing that the tests of a run do not import anyway.
 """
 
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import sys
 import uuid
 from collections.abc import Callable
@@ -110,8 +111,18 @@ def _share_vectors_of_this_process(reasoning: Any) -> None:
     reasoning._embedder = lambda folder, _: original(folder, kept)
 
 
+def _wait_for_no_disk(engine: Any) -> None:
+    from sqlalchemy import event  # noqa: PLC0415 - as the module says
+
+    @event.listens_for(engine.Engine, "connect")
+    def connected(connection: Any, _: object) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            connection.execute("PRAGMA synchronous = OFF")
+
+
 _replaced: set[str] = set()
 _REPLACEMENTS = {
+    "sqlalchemy.engine": _wait_for_no_disk,
     "warehouse.connection": _begin_warehouses_as_copies,
     "factible_assets.runs.launch": _begin_instances_as_copies,
     "factible_assets.services.reasoning": _share_vectors_of_this_process,

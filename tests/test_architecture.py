@@ -2,8 +2,6 @@
 
 import ast
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -169,19 +167,3 @@ def test_every_module_opens_by_saying_what_belongs_in_it(path: Path) -> None:
     said = ast.get_docstring(tree_of(path))
     assert said
     assert len(said) >= 30
-
-
-def test_help_of_the_command_line_imports_nothing_heavy() -> None:
-    heavy = "dagster", "duckdb", "polars", "trafilatura", "numpy", "httpx", "jinja2"
-    probe = (
-        "import sys\n"
-        "from typer.testing import CliRunner\n"
-        "from factible_assets.cli.main import app\n"
-        "result = CliRunner().invoke(app, ['--help'])\n"
-        "assert result.exit_code == 0, result.output\n"
-        f"print([name for name in {heavy!r} if name in sys.modules])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert done.stdout.strip() == "[]"

@@ -57,13 +57,6 @@ def test_validate_reports_every_problem_at_once(factible: Run, tmp_path: Path) -
     assert len(told) == 8
 
 
-def test_the_corpora_of_the_project_have_no_problems(factible: Run) -> None:
-    result = factible("corpus", "validate")
-    assert result.stdout == ""
-    assert result.exit_code == 0
-    assert "no problems" in result.stderr
-
-
 def test_a_file_that_is_no_corpus_is_a_problem_when_it_is_named(
     factible: Run, tmp_path: Path
 ) -> None:

@@ -90,20 +90,6 @@ def test_a_file_that_factible_does_not_know_is_not_fetched(
     assert model_path(home, "nli") is None
 
 
-def test_a_hub_without_the_model_gets_a_sentence(factible: Run, hub: FakeHub) -> None:
-    hub.large.clear()
-    result = factible("models", "pull", "nli-base", "--yes")
-    assert result.exit_code == 1
-    assert "does not have onnx/model_quantized.onnx (404)" in result.stderr
-
-
-def test_a_hub_without_https_is_not_asked(factible: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FACTIBLE_MODEL_HUB", "http://hub.example")
-    result = factible("models", "pull", "nli-base", "--yes")
-    assert result.exit_code == 1
-    assert "does not use https" in result.stderr
-
-
 def test_the_list_names_the_reader_in_use(factible: Run) -> None:
     row = listed(factible, "nli-base")
     assert row["pulled"] is False

@@ -56,7 +56,7 @@ def flip_a_byte_of_the_log(warehouse: Path) -> None:
         "import duckdb, os, sys; held = duckdb.connect(sys.argv[1]); "
         "held.execute('CREATE TABLE t AS SELECT range AS i FROM range(1000)'); os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", writes, warehouse], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", writes, warehouse], check=True)
     flip(warehouse.with_name(f"{warehouse.name}.wal"))
 
 

@@ -70,7 +70,7 @@ def test_closing_stdin_cancels_only_a_running_check(
             with worker._until_over(EventWriter(io.StringIO(), lambda: 1), over):
                 if not is_over:
                     os.close(writer)
-                    time.sleep(10)
+                    time.sleep(3_600)
             os.close(writer)
             time.sleep(0.2)
 

@@ -8,22 +8,11 @@ from typing import Any
 
 import dagster as dg
 
-from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.pipeline.resources import FactCheckServices
-from factible_assets.records.tables import (
-    METHOD,
-    Claim,
-    Evidence,
-    PageText,
-    Query,
-    Transcript,
-    Verdict,
-)
+from factible_assets.records.tables import METHOD, Claim, Evidence, PageText, Transcript, Verdict
 from factible_assets.stages.ports import Services
 from resources.search.base import SearchAnswer, SearchRequest
 from tests.pipeline.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Checked, Pipeline
-
-CLAIM_LEVEL = ("queries", "search_hits", "reliability_ratings", "evidence", "verdicts")
 
 
 def failure_sentence(result: dg.ExecuteInProcessResult) -> str:
@@ -120,14 +109,6 @@ def test_any_one_asset_alone_reads_its_inputs_and_makes_the_same_rows(checked: C
         assert after == before != []
 
 
-def test_fewer_claims_in_a_second_run_leave_the_first_as_history(checked: Checked) -> None:
-    one = FEW_CLAIMS.model_copy(update={"claims": ClaimsConfig(max_claims=1)})
-    assert checked.materialize(assets=["claims"], options=one).success
-    assert len(checked.store.read_current(Claim, DEMO_VIDEO)) == 1
-    counted = checked.store.query("SELECT count(DISTINCT run_id) AS runs FROM claims")
-    assert counted["runs"].to_list() == [2]
-
-
 def test_an_asset_without_its_input_says_what_to_materialize_first(pipeline: Pipeline) -> None:
     result = pipeline.materialize(assets=["claims"])
     assert not result.success
@@ -146,18 +127,6 @@ def test_a_dead_search_service_gives_incomplete_verdicts_and_no_stance(pipeline:
     assert "503" in str(metadata_of(result, "search_hits")["failures"])
 
 
-def test_a_failed_recheck_leaves_the_last_good_verdicts_in_place(checked: Checked) -> None:
-    good = checked.store.read_current(Verdict, DEMO_VIDEO)
-    dead = ServicesWithoutSearch(home=str(checked.settings.home))
-    assert checked.materialize(assets=CLAIM_LEVEL, overrides={"services": dead}).success
-    after = checked.store.read_current(Verdict, DEMO_VIDEO)
-    assert [(row.claim_id, row.stance) for row in after] == [
-        (row.claim_id, row.stance) for row in good
-    ]
-    attempts = checked.store.query("SELECT latest_status FROM current_verdicts")
-    assert set(attempts["latest_status"]) == {"incomplete"}
-
-
 def corpus_with_transcript(folder: Path, name: str, words: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.txt").write_text(words, encoding="utf-8")
@@ -172,18 +141,3 @@ def test_an_empty_transcript_is_a_sentence_that_names_it(pipeline: Pipeline) -> 
     corpus_with_transcript(pipeline.settings.home_corpora, "silence", "\n\n")
     result = pipeline.materialize("silence", assets=["transcripts"])
     assert "silence" in failure_sentence(result)
-
-
-def test_a_transcript_of_an_hour_is_checked_like_any_other(pipeline: Pipeline) -> None:
-    sentence = "In {year} the city measured {n} millimetres of rain, which was more than before. "
-    words = "".join(sentence.format(year=1900 + i % 120, n=i % 15) for i in range(750))
-    assert len(words.split()) > 9_000
-    corpus_with_transcript(pipeline.settings.home_corpora, "marathon", words)
-    options = FactCheckConfig(
-        claims=ClaimsConfig(max_claims=2), queries=QueriesConfig(max_queries=1)
-    )
-    result = pipeline.materialize("marathon", options=options)
-    assert result.success
-    verdicts = pipeline.store.read_current(Verdict, "marathon")
-    assert [verdict.evidence_status for verdict in verdicts] == ["no_evidence"] * 2
-    assert len(pipeline.store.read_current(Query, "marathon")) == 2

@@ -23,6 +23,7 @@ from resources.transcripts.base import (
     VideoDetails,
 )
 from resources.transcripts.youtube import Blocked, YouTubeTranscripts
+from tests.patience import A_DAY
 from tests.resources.transcripts.fake_youtube import (
     API_KEY,
     CAPTIONS,
@@ -63,7 +64,7 @@ def server(server: MisbehavingServer) -> MisbehavingServer:
 
 
 def youtube(server: MisbehavingServer, **settings: Any) -> YouTubeTranscripts:
-    settings = {"seconds": 5.0, "origin": f"http://127.0.0.1:{server.port}", **settings}
+    settings = {"seconds": A_DAY, "origin": f"http://127.0.0.1:{server.port}", **settings}
     return YouTubeTranscripts(**settings)
 
 
