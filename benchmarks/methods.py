@@ -15,7 +15,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -45,6 +44,7 @@ from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.reasoners.readers.lexical import lexical_support
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.records.tables import Claim, Query, Stance, Video
+from factible_assets.services.annotated import GivenPages
 from factible_assets.services.ratings import rating_directory
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ids import claim_id
@@ -62,7 +62,7 @@ from factible_assets.strategies.calculus import (
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
 from resources.ratings.base import DomainAge, ListedRating
-from resources.search.base import FoundHit, SearchAnswer, SearchRequest
+from resources.search.base import SearchAnswer, SearchRequest
 
 _SAMPLE = 200
 """The number of Climate-FEVER claims; the other sets are used whole."""
@@ -79,20 +79,10 @@ class GivenWeb:
     claim: GivenClaim
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        hits = [
-            FoundHit(rank, each.title or "given", each.canonical_url, each.snippet)
-            for rank, each in enumerate(self.claim.sources, start=1)
-        ]
-        return [
-            SearchAnswer(
-                "given", "ok", tuple(hits[request.offset : request.offset + request.limit])
-            )
-        ]
+        return await GivenPages(self.claim.sources).search(request)
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        found = next(each for each in self.claim.sources if each.canonical_url == url)
-        now = datetime.now(UTC)
-        return FetchedPage(url, "ok", now, text=found.text, title=found.title, via="scraped")
+        return await GivenPages(self.claim.sources).fetch(url)
 
     def lookup(self, domain: str) -> Sequence[ListedRating]:
         """Rate a source as given."""

@@ -128,8 +128,9 @@ def of_form(form: str, otherwise: str, bare: Callable[[str], str] = str) -> Afte
     return AfterValidator(checked)
 
 
-_WEB = r"(auto|live|miniature|archive(:[\w.-]+)?)"
-Web = Annotated[str, of_form(_WEB, "web is one of auto, live, archive, archive:NAME and miniature")]
+_WEB = r"(auto|live|miniature|annotated|archive(:[\w.-]+)?)"
+_WEBS = "auto, live, archive, archive:NAME, annotated and miniature"
+Web = Annotated[str, of_form(_WEB, f"web is one of {_WEBS}")]
 _CODE = of_form(
     r"[a-z]{2}",
     "write it as a code of two letters, such as en or us",
@@ -159,7 +160,8 @@ class SearchConfig(StageConfig):
         json_schema_extra={"pattern": f"^{_WEB}$"},
         description=(
             "Where to look for evidence: live (search providers), archive (stored pages; "
-            "archive:NAME for one collection), miniature (the demo's web). auto takes the web of "
+            "archive:NAME for one collection), annotated (the corpus's own evidence for its "
+            "claims, to measure reading alone), miniature (the demo's web). auto takes the web of "
             "the video's corpus, else live if a provider is set up, else archive."
         ),
     )

@@ -312,6 +312,7 @@ class Settings(BaseSettings):
     models_file: Annotated[UserPath | None, RESTRICTED] = None
     reasoning_effort: Effort | None = None
     answer_language: TwoLetters | None = None
+    prompt_files: Annotated[UserPath | None, RESTRICTED] = None
     thought_tokens: int | None = Field(None, ge=0, le=120_000)
     keep_prompts: float = Field(0, ge=0, le=3650)
     model_api_keys: Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_paired)] = {}

@@ -66,9 +66,14 @@ def test_labels_are_read_however_they_are_written(label: str, stance: str | None
 
 def test_a_verdicts_level_has_its_stance() -> None:
     for stance in ("supports", "refutes", "mixed"):
-        for confidence in ("low", "medium", "high"):
-            level = veracity_of(stance, confidence)
+        for score in (0.0, 0.5, 0.77, 1.0):
+            level = veracity_of(stance, score)
             assert level is not None
             assert VERACITY[level] == stance
-    assert veracity_of("unclear", "low") is None
+    assert veracity_of("unclear", 0.2) is None
     assert veracity_of(None, None) is None
+
+
+def test_a_probable_side_is_true_or_false_and_a_doubtful_one_mostly_true_or_barely_true() -> None:
+    assert [veracity_of("supports", score) for score in (0.77, 0.61)] == ["true", "mostly-true"]
+    assert [veracity_of("refutes", score) for score in (0.77, 0.61)] == ["false", "barely-true"]

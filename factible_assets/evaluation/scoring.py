@@ -146,7 +146,7 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
         level = level_of(entry.label, entry.stance)
         said = None
         if verdict is not None:
-            said = verdict.veracity or veracity_of(stance, verdict.confidence)
+            said = verdict.veracity or veracity_of(stance, verdict.confidence_score)
         if level is not None and said is not None:
             levels.append(Judgement(video_id, level, said))
     return ScoredVideo(outcome, matched, trivial, tuple(judgements), tuple(levels))

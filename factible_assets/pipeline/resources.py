@@ -117,9 +117,12 @@ async def open_services(
             cache.renew()
         live_ready = bool(search_names(settings))
         chosen = choose_web(web, corpus_web, settings.web, live_ready=live_ready)
-        opened = await open_web(chosen, settings, stack, cache)
+        claims = (listed.claims if listed else None) or ()
+        opened = await open_web(chosen, settings, stack, cache, claims)
         ratings: RatingDirectory = rating_directory(settings.rating_sets)
-        if rating is not None and chosen.startswith("archive:"):
+        if chosen == "annotated":
+            rating = rating or "medium"
+        if rating is not None and chosen.startswith(("archive:", "annotated")):
             ratings = CollectionRatings(ratings, rating)
         choices = reasoning.choose_reasoners(options.get("reasoners", Reasoners()), settings)
         for remark in (search_remark(settings, web, corpus_web), choices.remark):

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final, get_args
 
 from factible_assets.records.stances import STANCES
-from factible_assets.records.tables import Confidence, Stance, Veracity
+from factible_assets.records.tables import Stance, Veracity
 
 AVERITEC: Final[Mapping[str, Stance]] = {
     "Supported": "supports",
@@ -85,6 +85,8 @@ _EVERY_LABEL: Final[Mapping[str, Stance]] = {
 """All labels and the stances' names; a label means the same on every scale."""
 _LOWEST_SUPPORT: Final = 0.75
 _HIGHEST_REFUTATION: Final = 0.25
+_SURE: Final = 0.7
+"""The score of high confidence; for the embedded engine the probability that the side is right."""
 
 
 def stance_of(label: str, labels: Mapping[str, Stance]) -> Stance:
@@ -109,13 +111,14 @@ def stance_of_any(label: str) -> Stance | None:
     return stance_of_rating(label, None, None, None)
 
 
-def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracity | None:
+def veracity_of(stance: Stance | None, score: float | None) -> Veracity | None:
     """Return the veracity level of a verdict on the four stances, None if it is unclear.
 
-    A side with high confidence is true or false, otherwise mostly true or barely true. Mixed is
-    half true. Pants on fire adds an opinion to false, so it never results.
+    A side with a confidence score of at least _SURE is true or false, otherwise mostly true or
+    barely true. Mixed is half true. Pants on fire adds ridicule to false, which only a model or a
+    person can judge, so it never results.
     """
-    sure = confidence == "high"
+    sure = score is not None and score >= _SURE
     levels: Mapping[Stance | None, Veracity] = {
         "mixed": "half-true",
         "supports": "true" if sure else "mostly-true",
@@ -173,7 +176,7 @@ def level_of(label: str | None, stance: Stance | None) -> Veracity | None:
     """
     named = _OTHER_NAMES.get(_folded(label or ""), label or "")
     return next(
-        (level for level in LEVELS if _folded(level) == _folded(named)), veracity_of(stance, "high")
+        (level for level in LEVELS if _folded(level) == _folded(named)), veracity_of(stance, 1.0)
     )
 
 

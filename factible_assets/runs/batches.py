@@ -80,7 +80,7 @@ def check_claim_list(
 def result_row(video_id: str, checked: Checked | None, failure: str) -> dict[str, Any]:
     """Return the result of a claim as a table row; without a verdict, its summary is `failure`."""
     verdict = next(iter(checked.data.verdicts), None) if checked else None
-    level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence))
+    level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence_score))
     shown = ("confidence", "confidence_score", "supporting", "refuting")
     return {
         "status": verdict.status if verdict else "failed",

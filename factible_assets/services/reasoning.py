@@ -370,6 +370,7 @@ async def open_models(
 
     hours = settings.recheck_batch_hours if renew else 0
     batches = Batching(settings.home / "batches", hours * 3_600) if hours else None
+    check_prompt_files(settings)
     plan = plan_models(settings)
     clients = await stack.enter_async_context(model_clients(settings, plan, batches))
     models = {
@@ -380,7 +381,18 @@ async def open_models(
         stage: stage_model(settings, models[plan.stages[stage]], ANSWER_TOKENS[stage])
         for stage in STAGES
     }
-    return LlmReasoner(stages)
+    return LlmReasoner(stages, prompts=settings.prompt_files)
+
+
+def check_prompt_files(settings: Settings) -> None:
+    """Refuse prompt files of the settings that do not fit. Raises SetupError."""
+    from factible_assets.reasoners.llm.prompts import check_prompts
+
+    if settings.prompt_files is not None:
+        try:
+            check_prompts(settings.prompt_files)
+        except ValueError as error:
+            raise SetupError(str(error)) from error
 
 
 async def open_reasoner(

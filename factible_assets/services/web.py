@@ -8,12 +8,15 @@ never get that permission.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.services import search
+from factible_assets.services.annotated import GivenPages, annotated_pages
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional, registrable_domain
@@ -65,11 +68,16 @@ def choose_web(*options: str | None, live_ready: bool) -> str:
 
 
 async def open_web(
-    chosen: str, settings: Settings, stack: AsyncExitStack, cache: DiskCache
+    chosen: str,
+    settings: Settings,
+    stack: AsyncExitStack,
+    cache: DiskCache,
+    annotated: Sequence[ClaimEntry] = (),
 ) -> OpenWeb:
-    """Open live, miniature, archive, or archive:NAME; the stack closes it.
+    """Open live, miniature, annotated, archive, or archive:NAME; the stack closes it.
 
-    Raises SetupError: The live web is not set up, or the archive lacks the collection.
+    Raises SetupError: The live web is not set up, the archive lacks the collection, or the
+    `annotated` claims name no evidence.
     """
     # Load the list of public suffixes (.2 s) in the background.
     asyncio.get_running_loop().run_in_executor(None, registrable_domain, "host.example")
@@ -81,6 +89,15 @@ async def open_web(
         serper = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL)
         serper.provider = "miniature"
         return OpenWeb(MergedSearch([serper]), PageFetcher(http), registries.RegistryAges(()))
+    if chosen == "annotated":
+        pages = annotated_pages(annotated)
+        if not pages:
+            raise SetupError(
+                "The corpus names no evidence for the claims of this video. Add passages or "
+                "questions with answers to its claims, or choose another web."
+            )
+        given = GivenPages(pages, ranked=len(annotated) > 1)
+        return OpenWeb(given, given, registries.RegistryAges(()))
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]
     if collection and collection not in (there := await asyncio.to_thread(archive.collections)):

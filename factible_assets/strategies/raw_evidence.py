@@ -81,7 +81,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         spent = error
     case = case or check.open_case(queries)
     verdict = await check.judge(case, spent)
-    level = veracity_of(verdict.stance, verdict.confidence)
+    level = veracity_of(verdict.stance, verdict.confidence_score)
     return case, verdict.model_copy(update={"veracity": level})
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
@@ -46,6 +47,7 @@ class LlmReasoner:
     """A `stages.ports.Reasoner` that asks the model of each stage; the caller closes the models.
 
     `side_of` returns the side of a quote; a reading that its own quote contradicts does not count.
+    `prompts` is a folder whose files replace the prompts of the same name.
     Each method raises ReasonerOutageError, with the calls so far, if the service failed or the
     model gave no usable answer, and ReasonerRefusalError if the model declined.
     """
@@ -58,8 +60,9 @@ class LlmReasoner:
         limits: ReadingLimits | None = None,
         *,
         side_of: ports.QuoteReader = side_of_quote,
+        prompts: Path | None = None,
     ) -> None:
-        self._models, self._limits = models, limits or ReadingLimits()
+        self._models, self._limits, self._prompts = models, limits or ReadingLimits(), prompts
         self._sources = SourceReader(
             self._about, side_of, size=self._limits.together, patience=self._limits.patience
         )
@@ -72,7 +75,7 @@ class LlmReasoner:
         claim: records.Claim | None = None,
     ) -> Conversation:
         """Open a conversation with the model of a stage."""
-        return Conversation(self._models[stage], load_prompt(prompt), stage, video, claim)
+        return Conversation(self._models[stage], load_prompt(prompt, self._prompts), stage, video, claim)
 
     async def extract_claims(
         self,

@@ -243,6 +243,29 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     )
 
 
+def check_prompts(folder: Path) -> None:
+    """Compare the prompt files of a folder with ours.
+
+    Raises ValueError: There is none, one replaces no prompt, or one has other sections or places.
+    """
+    files = sorted(folder.glob("*.md"))
+    if not files:
+        raise ValueError(f"{folder} has no prompt file (*.md). Copy one of {PROMPTS} and edit it.")
+    for file in files:
+        if not (PROMPTS / file.name).is_file():
+            known = ", ".join(sorted(each.stem for each in PROMPTS.glob("*.md")))
+            raise ValueError(f"{file} replaces no prompt. Name it after one of {known}.")
+        if file.stem.endswith("rules"):
+            _read(file.stem, folder)
+            continue
+        own, ours = load_prompt(file.stem, folder), load_prompt(file.stem)
+        for section in ours.sections:
+            wanted = ours.places(section)
+            if section not in own.sections or own.places(section) != wanted:
+                places = ", ".join(sorted(wanted)) or "none"
+                raise ValueError(f"{file} needs a section {section} with the places {places}.")
+
+
 def _read(name: str, folder: Path) -> tuple[str, str]:
     path = folder / f"{name}.md"
     if not path.is_file():
@@ -259,11 +282,14 @@ def _read(name: str, folder: Path) -> tuple[str, str]:
 # --- Material -----------------------------------------------------------------------------------
 
 
-def claim_data(claim: Claim | ClaimDraft, channel: str | None = None) -> Data:
-    """Return a claim with its context and channel."""
+def claim_data(
+    claim: Claim | ClaimDraft, channel: str | None = None, speaker: str | None = None
+) -> Data:
+    """Return a claim with its context, and with the given speaker and channel."""
     lines = [
         claim.text,
         claim.context and f"Context: {claim.context}",
+        speaker and f"Speaker: {speaker}",
         channel and f"Channel: {channel}",
     ]
     return Data("claim", "\n".join(cut(" ".join(line.split())) for line in lines if line))
@@ -272,9 +298,9 @@ def claim_data(claim: Claim | ClaimDraft, channel: str | None = None) -> Data:
 def claim_pieces(claim: Claim, video: Video | None = None) -> tuple[Piece, ...]:
     """Return a claim with its announcement, and with the date and channel of its video if given."""
     if video is None:
-        return ("The claim:\n", claim_data(claim))
+        return ("The claim:\n", claim_data(claim, speaker=claim.speaker))
     when = f", from a video of {video.published_on}" if video.published_on else ""
-    return (f"The claim{when}:\n", claim_data(claim, video.channel))
+    return (f"The claim{when}:\n", claim_data(claim, video.channel, claim.speaker))
 
 
 def source_pieces(

@@ -1,7 +1,8 @@
 """Reads experiment files, expands them into variants, and computes the keys of their stages.
 
 Options have the names of a run's options (config.py). Besides, `model` names the language model of
-all stages, and `model_claims`, `model_queries` and so on that of one stage.
+all stages, and `model_claims`, `model_queries` and so on that of one stage. `prompt_files` is a
+folder of prompt files that replace the project's.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from factible_assets.config import FactCheckConfig, OptionError, Reasoners, RunO
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
 from factible_assets.errors import FactibleError
 from factible_assets.records.tables import CallStage
-from factible_assets.services.reasoning import plan_models
+from factible_assets.services.reasoning import check_prompt_files, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
 from resources import lines
@@ -66,6 +67,10 @@ _MOST_NAMES = 20
 MODEL_OPTIONS: tuple[str, ...] = ("model", *(f"model_{stage}" for stage in get_args(CallStage)))
 """Outside of experiments, these are settings of the machine."""
 
+PROMPT_FILES: Final = "prompt_files"
+"""A folder of prompt files; like the models, a setting of the machine."""
+_OF_THE_MACHINE: Final = (*MODEL_OPTIONS, PROMPT_FILES)
+
 Axis: TypeAlias = tuple[str, tuple[Value, ...]]
 """An option and the values to try."""
 
@@ -83,6 +88,10 @@ def options() -> Mapping[str, RunOption]:
         what = f"The model of the stage {stage}." if stage else "The model of all stages."
         words = f"{what} Named as in models.yaml, or PROVIDER/MODEL."
         found[name] = RunOption(name, (), None, {"type": "string", "description": words})
+    words = "A folder of prompt files that replace ours; absolute, or relative to the data folder."
+    found[PROMPT_FILES] = RunOption(
+        PROMPT_FILES, (), None, {"type": "string", "description": words}
+    )
     return found
 
 
@@ -91,7 +100,8 @@ def checked_value(name: str, value: object) -> Value:
     option = options()[name]
     if not option.place:
         if not isinstance(value, str) or not value.strip():
-            raise OptionError(name, f"{name} is the name of a model, such as gpt-4o-mini.")
+            what = "a folder" if name == PROMPT_FILES else "the name of a model, such as gpt-4o-mini"
+            raise OptionError(name, f"{name} is {what}.")
         return value.strip()
     found: Any = config.config_of({name: value}).model_dump(mode="json")
     for step in option.place:
@@ -100,14 +110,16 @@ def checked_value(name: str, value: object) -> Value:
 
 
 def settings_of(values: Values, settings: Settings) -> Settings:
-    """Return the machine's settings with the models of a variant.
+    """Return the machine's settings with the models and the prompt files of a variant.
 
     A model for all stages also replaces this machine's models of single stages. Otherwise the
     variant would mean something else on another machine.
     """
-    models = {name: values[name] for name in MODEL_OPTIONS if name in values}
-    cleared = dict.fromkeys(MODEL_OPTIONS) if "model" in models else {}
-    return settings.model_copy(update={**cleared, **models}) if models else settings
+    own: dict[str, Any] = {name: values[name] for name in _OF_THE_MACHINE if name in values}
+    cleared = dict.fromkeys(MODEL_OPTIONS) if "model" in own else {}
+    if PROMPT_FILES in own:
+        own[PROMPT_FILES] = settings.home / Path(str(own[PROMPT_FILES])).expanduser()
+    return settings.model_copy(update={**cleared, **own}) if own else settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +152,8 @@ class Variant:
 
     @property
     def names_a_model(self) -> bool:
-        return any(name in self.values for name in MODEL_OPTIONS)
+        """Whether it names a model, or prompts for one."""
+        return any(name in self.values for name in _OF_THE_MACHINE)
 
     @property
     def reasoners(self) -> Reasoners:
@@ -457,6 +470,8 @@ class _Reader(lines.EntryReader):
             value = checked_value(name, given)
             if name in MODEL_OPTIONS:
                 plan_models(settings_of({"model": value}, self.settings))
+            elif name == PROMPT_FILES:
+                check_prompt_files(settings_of({name: value}, self.settings))
         except OptionError as error:
             self.report(place, error.sentence)
         except SetupError as error:

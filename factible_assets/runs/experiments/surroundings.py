@@ -107,10 +107,12 @@ class StageKeys:
         home = choice.settings.home
         pulled = {name: read_receipt(home, name) for name in ("reader", "nli", "nli-base")}
         commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
+        folder = choice.settings.prompt_files
+        prompts = None if folder is None else _digest_of(folder.glob("*.md"))
         for stage in reasoning.STAGES:
             if stage in choice.models:
-                # The prompt's version is part of the code's.
-                named = (choice.models[stage], choice.settings.reasoning_effort)
+                # The version of the project's own prompts is part of the code's.
+                named = (choice.models[stage], choice.settings.reasoning_effort, prompts)
                 makers[stage] = " ".join(filter(None, named))
             else:
                 makers[stage] = f"{choice.made_by[stage]} {commits}"
@@ -132,6 +134,9 @@ def _web_content(web: str, settings: Settings) -> str:
     if web == "miniature":
         folder = settings.project_corpora / "miniature_web"
         return f"miniature {_digest_of(folder.rglob('*'))}"
+    if web == "annotated":
+        folders = settings.corpus_folders
+        return f"annotated {_digest_of(path for each in folders for path in each.rglob('*.yaml'))}"
     # Opening the archive would create it, and a dry run creates nothing.
     stored = settings.archive.exists()
     held = Archive(settings.archive, canonicalise=canonical_url).collections() if stored else {}

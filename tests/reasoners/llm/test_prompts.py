@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.reasoners.llm import prompts
-from factible_assets.reasoners.llm.prompts import PROMPTS, Data, load_prompt
+from factible_assets.reasoners.llm.prompts import PROMPTS, Data, check_prompts, load_prompt
 from tests.reasoners.llm.scripted import take_apart
 
 NAMES = (
@@ -117,3 +117,21 @@ def test_a_prompt_file_without_front_matter_is_an_error(folder: Path) -> None:
     (folder / "sample.md").write_text("# System\nS", encoding="utf-8")
     with pytest.raises(ValueError, match="front matter"):
         load_prompt.__wrapped__("sample")
+
+
+def test_prompt_files_of_ones_own_need_the_sections_and_places_of_the_projects(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ValueError, match="has no prompt file"):
+        check_prompts(tmp_path)
+    own = tmp_path / "plan.md"
+    own.write_text((PROMPTS / "plan.md").read_text().replace("the fewest steps", "few steps"))
+    check_prompts(tmp_path)
+    assert "few steps" in load_prompt("plan", tmp_path).system
+    other = tmp_path / "questions.md"
+    other.write_text((PROMPTS / "questions.md").read_text().replace("{{count}}", "ten"))
+    with pytest.raises(ValueError, match="a section User with the places claim, count, month"):
+        check_prompts(tmp_path)
+    other.rename(tmp_path / "riddles.md")
+    with pytest.raises(ValueError, match="replaces no prompt"):
+        check_prompts(tmp_path)

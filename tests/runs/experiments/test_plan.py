@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -166,6 +167,14 @@ def test_a_variant_that_names_a_model_uses_it() -> None:
     assert Variant("v", {"model": "gpt-4o"}).reasoners.reasoner == "llm"
     assert Variant("v", {"max_claims": 1}).reasoners.reasoner == "auto"
     assert Variant("v", {"reasoner": "embedded"}).reasoners.reasoner == "embedded"
+
+
+def test_a_variant_with_prompt_files_asks_a_model_and_reads_them_from_the_data_folder(
+    tmp_path: Path,
+) -> None:
+    values = {"prompt_files": "prompts/short"}
+    assert Variant("v", values).reasoners.reasoner == "llm"
+    assert settings_of(values, Settings(home=tmp_path)).prompt_files == tmp_path / "prompts/short"
 
 
 # --- Keys ---------------------------------------------------------------------------------------

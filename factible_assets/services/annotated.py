@@ -1,0 +1,77 @@
+"""The annotated evidence of a video's claims as its web: the oracle of an evaluation.
+
+A check on this web shows the quality of reading and judging alone, because every search finds what
+annotators judged by (Raw Evidence, section 4.1, compares with gold evidence likewise).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from factible_assets.corpora.format import ClaimEntry
+from factible_assets.reasoners.embedded.text import content_stems
+from factible_assets.reasoners.readers.passages import bm25_scores
+from factible_assets.stages.ports import PageExcerpt
+from factible_assets.stages.urls import UnusableUrlError, canonical_url
+from resources.pages.base import FetchedPage
+from resources.promises import Promise
+from resources.search.base import FoundHit, SearchAnswer, SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPages:
+    """Some pages as the whole web: every search finds them in order, or `ranked` by its words."""
+
+    pages: Sequence[PageExcerpt]
+    ranked: bool = False
+
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+        pages = list(self.pages)
+        if self.ranked:
+            stems = [content_stems(page.text) for page in pages]
+            scores = bm25_scores(content_stems(request.query), stems)
+            order = sorted(range(len(pages)), key=lambda at: -scores[at])
+            pages = [pages[at] for at in order if scores[at] > 0]
+        hits = [
+            FoundHit(rank, page.title or "given", page.canonical_url, page.snippet)
+            for rank, page in enumerate(pages, start=1)
+        ]
+        shown = hits[request.offset : request.offset + request.limit]
+        return [SearchAnswer("given", "ok", tuple(shown))]
+
+    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
+        now = datetime.now(UTC)
+        page = next((each for each in self.pages if each.canonical_url == url), None)
+        if page is None:
+            return FetchedPage(url, "absent", now, reason="It is no annotated source.")
+        return FetchedPage(url, "ok", now, text=page.text, title=page.title, via="archive")
+
+
+def annotated_pages(claims: Iterable[ClaimEntry]) -> list[PageExcerpt]:
+    """Return the sources that annotators named, with the passages and answers they took from each.
+
+    A source without a usable address gets one under annotated.example.
+    """
+    texts: dict[str, list[str]] = {}
+    for claim in claims:
+        told = [(each.source, each.text) for each in claim.passages]
+        for question in claim.questions:
+            for answer in question.answers:
+                if answer.kind == "unanswerable":
+                    continue
+                words = f"{answer.text.strip().rstrip('.')}. {answer.explanation or ''}"
+                told.append((answer.source_url or "", f"{question.text} {words}".strip()))
+        for source, text in told:
+            if text:
+                texts.setdefault(_address(source, len(texts)), []).append(text)
+    return [PageExcerpt(url, "", "", "\n\n".join(told)) for url, told in texts.items()]
+
+
+def _address(source: str, number: int) -> str:
+    if source.startswith(("http://", "https://")):
+        with suppress(UnusableUrlError):
+            return canonical_url(source)
+    return f"https://annotated.example/{number}"
