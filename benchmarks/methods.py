@@ -4,15 +4,16 @@ Run: `python -m benchmarks.methods`; the first run embeds for some minutes, late
 vectors in the temporary folder. Nothing is fitted. The claims come from evidence.py: annotated ones
 with recorded pages, AVeriTeC and Climate-FEVER. Every search for a claim finds its sources in
 order. The script measures each strategy that needs no model, the calculus of ECVS as written and
-corrected as a predictor of right decisions, and lexical support analysis as a reader. The calculus
-uses the engine's stances, the tiers of corpora/credibility_tiers.yaml and, for hedging, the
-engine's summaries.
+corrected as a predictor of right decisions, lexical support analysis as a reader, and two bounds:
+the claim alone, and the annotators' labels of the given sources. The calculus uses the engine's
+stances, the tiers of corpora/credibility_tiers.yaml and, for hedging, the engine's summaries.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -66,6 +67,9 @@ from resources.search.base import SearchAnswer, SearchRequest
 
 _SAMPLE = 200
 """The number of Climate-FEVER claims; the other sets are used whole."""
+
+_NEAREST = 15
+"""Claims whose labels judge a claim alone."""
 
 _SIDES = {"supports": True, "refutes": False}
 _STANCES: dict[bool | None, Stance] = {True: "supports", False: "refutes", None: "unclear"}
@@ -160,6 +164,9 @@ async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator
             again = [replace(item, confidence=by) for item, by in zip(items, sure, strict=True)]
             yield Row(f"its stances, confidence {calculus.__name__.replace('_', ' ')}", again)
     yield Row("indicator words", [lexical(claim) for claim in claims])
+    yield Row("the claim alone", claims_alone(claims, reader))
+    if any(label is not None for claim in claims for label in claim.source_labels):
+        yield Row("annotators' labels of the sources", [annotators(claim) for claim in claims])
 
 
 def calculated(rows: FlowResult, calculus: Callable[..., Confidence]) -> Confidence:
@@ -180,6 +187,26 @@ def lexical(claim: GivenClaim) -> Judgement:
         (_STANCES[lexical_support(f"{page.title} {page.text}", claim.text)], 1.0, None)
         for page in claim.sources
     ]
+    return Judgement(claim.name, claim.label, vote(claim, said, "embedded")[0])
+
+
+def claims_alone(claims: Sequence[GivenClaim], reader: Engine) -> list[Judgement]:
+    """Judge each claim without evidence, by the labels of the nearest claims of other groups.
+
+    It stands for the paper's classifier of the claim alone (Raw Evidence, section 4.1).
+    """
+    vectors = reader.embedder.embed([claim.text for claim in claims])
+    found = []
+    for claim, near in zip(claims, vectors @ vectors.T, strict=True):
+        others = [at for at in near.argsort()[::-1] if claims[at].name != claim.name]
+        said = Counter(claims[at].label for at in others[:_NEAREST])
+        found.append(Judgement(claim.name, claim.label, said.most_common(1)[0][0]))
+    return found
+
+
+def annotators(claim: GivenClaim) -> Judgement:
+    """Return the vote over the annotated labels of the sources: the oracle of reading."""
+    said = [None if label is None else (label, 1.0, None) for label in claim.source_labels]
     return Judgement(claim.name, claim.label, vote(claim, said, "embedded")[0])
 
 

@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
@@ -70,7 +70,7 @@ from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.plain import PlainReader
 from factible_assets.runs.launch import run_video
 from factible_assets.settings import Settings
-from factible_assets.stages.ports import EvidenceDraft
+from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, ReasonerRefusalError
 from factible_assets.stages.urls import canonical_url
 from resources.archive.store import Archive
 from tests.reasoners.material import CLAIM, QUERY, VIDEO
@@ -117,9 +117,13 @@ class Engine:
     def read(self, claim: GivenClaim) -> list[EvidenceDraft | None]:
         asked = CLAIM.model_copy(update={"text": claim.text})
 
+        async def read(page: PageExcerpt) -> EvidenceDraft | None:
+            with suppress(ReasonerRefusalError):  # pages in other languages
+                return (await self.reader.read_evidence(VIDEO, asked, QUERY, page)).value
+            return None
+
         async def read_all() -> list[EvidenceDraft | None]:
-            read = [self.reader.read_evidence(VIDEO, asked, QUERY, each) for each in claim.sources]
-            return [each.value for each in await asyncio.gather(*read)]
+            return await asyncio.gather(*map(read, claim.sources))
 
         return asyncio.run(read_all())
 

@@ -371,7 +371,7 @@ class ClaimCheck:
             case str(reason) | ports.BudgetSpentError(reason=reason):
                 return page, partial(unread, status="skipped", reason=reason)
             case ports.ReasonerRefusalError(reason=reason):
-                status, reason = "skipped", f"The model declined to read it: {reason}"
+                status, reason = "skipped", f"{verdict.DECLINED}{reason}"
             case ports.ReasonerError(reason=reason):
                 status = "infra_error"
                 reason = f"The reader failed on the fetched page: {reason}"
@@ -386,7 +386,10 @@ class ClaimCheck:
         """
 
         async def again(text: str) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
-            return await by(query, replace(excerpt, text=text))
+            try:
+                return await by(query, replace(excerpt, text=text))
+            except ports.ReasonerRefusalError as refusal:  # the rest is hardly prose
+                return ports.WithCalls(None, tuple(refusal.calls))
 
         judged = await by(query, excerpt)
         if isinstance(judged, str) or self.basis != "embedded":

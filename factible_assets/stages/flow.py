@@ -241,6 +241,11 @@ async def check_claims(
     cases = [case for case, _ in rows]
     hits = [hit for case in cases for hit in case.hits]
     read = [row for case in cases for row in case.evidence]
+    unread = {
+        row.reason for row in read if row.status == "skipped" and row.basis not in {None, "llm"}
+    }
+    for reason in sorted(filter(None, unread)):
+        services.observer.remarked(f"{reason} A language model reads other languages.")
     pages = library.pages()
     addresses = [hit.url for hit in hits]
     addresses += [published_at(page.final_url or "") for page in pages]

@@ -70,7 +70,10 @@ class ReasonerOutageError(ReasonerError):
 
 
 class ReasonerRefusalError(ReasonerError):
-    """A reasoner's model declined to answer, with its own `reason` if any; no re-check is due."""
+    """A reasoner declined to answer, with its own `reason` if any; no re-check is due.
+
+    A model may refuse, and a reader may not know the language.
+    """
 
 
 class BudgetSpentError(ReasonerError):

@@ -31,6 +31,8 @@ from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.stages.wording_guard import speaks_for
 from factible_assets.wording import counted as numbered
 
+DECLINED = "The reader declined to read it: "
+"""Begins the reason of a source that the reader declined."""
 UNIT = 1_000_000
 """Weights are whole millionths, so that sums are exact in any order."""
 VOTE_WEIGHTS: Mapping[records.Rating, float] = {
@@ -334,11 +336,14 @@ def form_opinion(
         asked = numbered(len(partial), "search", "searches")
         gaps.append(f"{asked} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
-    refused = f"The model declined to read {numbered(len(declined), 'source')}"
+    refused = f"The reader declined to read {numbered(len(declined), 'source')}"
+    # A model's own words stay in the row.
+    words = {str(row.reason) for row in declined if row.basis != "llm"}
     doubts = [*_gaps(case), *([missed] if missed and is_open else [])]
     is_due = bool(doubts)
     if is_mostly_declined and is_open:
-        doubts.append(f"{refused} of {len(declined) + read}; another model may read them")
+        why = "".join(f" ({each.removeprefix(DECLINED).rstrip('.')})" for each in sorted(words))
+        doubts.append(f"{refused} of {len(declined) + read}{why}; another model may read them")
     reserve = missed if not rows or any(row.page_due for row in rows) else None
     if least.confidence != most.confidence:
         reserve = f"{missed}, which could change the confidence, not the stance"

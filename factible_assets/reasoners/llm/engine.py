@@ -75,7 +75,9 @@ class LlmReasoner:
         claim: records.Claim | None = None,
     ) -> Conversation:
         """Open a conversation with the model of a stage."""
-        return Conversation(self._models[stage], load_prompt(prompt, self._prompts), stage, video, claim)
+        return Conversation(
+            self._models[stage], load_prompt(prompt, self._prompts), stage, video, claim
+        )
 
     async def extract_claims(
         self,
@@ -139,7 +141,7 @@ class LlmReasoner:
 
         The page is read alone unless it allows a call with others. The query is only recorded.
         """
-        show = partial(show_page, claim, page, self._limits.page)
+        show = partial(show_page, claim, page, self._limits.page, query.text)
         shown = asyncio.get_running_loop().run_in_executor(None, show)
         return await self._sources.read(ReadingTask(video, claim, query, page, shown))
 

@@ -104,13 +104,16 @@ class ShownPage:
         return self.page.text[found[0].start : found[-1].end] if found else f"sentence {run[0]}"
 
 
-def show_page(claim: Claim, page: PageExcerpt, limit: int) -> ShownPage | None:
+def show_page(claim: Claim, page: PageExcerpt, limit: int, query: str = "") -> ShownPage | None:
     """Choose at most `limit` characters of a page; None if no sentence concerns the claim.
 
-    Blocking: the first call loads the embedding model.
+    On an English page, the words of the search that found it stand in for those of a claim in
+    another language. Blocking: the first call loads the embedding model.
     """
     wanted = " ".join(filter(None, (claim.text, page.sought)))
-    sentences = chosen_sentences(wanted, page.text, limit=limit, snippet=page.snippet)
+    is_foreign = is_english(page.text, fewest=1) and not is_english(claim.text, fewest=1)
+    words = f"{wanted} {query}" if is_foreign else wanted
+    sentences = chosen_sentences(words, page.text, limit=limit, snippet=page.snippet)
     if not sentences or _is_silent(wanted, page, list(sentences.values())):
         return None
     return ShownPage(page, sentences)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 from factible_assets.reasoners.embedded.embedder import Embedder
-from factible_assets.reasoners.embedded.text import content_stems
+from factible_assets.reasoners.embedded.text import content_stems, is_english
 from factible_assets.reasoners.embedded.workers import Workers
 from factible_assets.reasoners.readers.base import (
     Ground,
@@ -18,7 +18,13 @@ from factible_assets.reasoners.readers.page_text import PageSentence, is_stateme
 from factible_assets.reasoners.readers.passages import Selection, select_passages
 from factible_assets.records import tables as records
 from factible_assets.records.tables import Stance
-from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, ReasonerOutageError, WithCalls
+from factible_assets.stages.ports import (
+    EvidenceDraft,
+    PageExcerpt,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+    WithCalls,
+)
 from resources.llm.base import ModelCall
 
 LEAST_RELEVANCE = 0.36
@@ -53,7 +59,10 @@ _GROUNDS: dict[tuple[Ground, Stance], str] = {
 
 
 class PageReader:
-    """The `stages.ports.EvidenceReader` that asks a `StanceReader` for the side of a page."""
+    """The `stages.ports.EvidenceReader` that asks a `StanceReader` for the side of a page.
+
+    It reads English claims on English pages, because the embedder knows no other language.
+    """
 
     def __init__(self, embedder: Embedder, reader: StanceReader, basis: records.Basis) -> None:
         self._embedder = embedder
@@ -66,8 +75,24 @@ class PageReader:
     ) -> WithCalls[EvidenceDraft | None]:
         """Read a page against a claim; the draft is None if the page does not concern it.
 
-        Quotes are exact substrings of the page, never of the search snippet.
+        Quotes are exact substrings of the page, never of the search snippet. Without a side, it
+        raises ReasonerRefusalError if the claim or the page is in another language than English.
         """
+        read = await self._read(video, claim, query, page)
+        foreign = None
+        if read.value is None or read.value.stance == "unclear":
+            foreign = _foreign_part(claim.text, video.language or "", page.text)
+        if foreign is not None:
+            raise ReasonerRefusalError(
+                f"the {foreign} is not in English, and this reader reads English claims on English "
+                "pages only",
+                read.calls,
+            )
+        return read
+
+    async def _read(
+        self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
+    ) -> WithCalls[EvidenceDraft | None]:
         text = claim.text
         selection = await self._workers.run(
             lambda: select_passages(
@@ -160,3 +185,11 @@ def _holds_only(text: str, start: int, end: int, sentences: Sequence[PageSentenc
         if each.start >= start and not text[start : each.start].strip():
             start = max(start, each.end)
     return start >= end
+
+
+def _foreign_part(claim: str, spoken: str, page: str) -> str | None:
+    """Return which of the two is not in English; `spoken` is the video's language code."""
+    is_foreign_talk = spoken and not spoken.startswith("en") and not is_english(claim, fewest=1)
+    if is_foreign_talk or not is_english(claim):
+        return "claim"
+    return None if is_english(page) else "page"

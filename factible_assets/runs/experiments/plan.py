@@ -100,7 +100,9 @@ def checked_value(name: str, value: object) -> Value:
     option = options()[name]
     if not option.place:
         if not isinstance(value, str) or not value.strip():
-            what = "a folder" if name == PROMPT_FILES else "the name of a model, such as gpt-4o-mini"
+            what = (
+                "a folder" if name == PROMPT_FILES else "the name of a model, such as gpt-4o-mini"
+            )
             raise OptionError(name, f"{name} is {what}.")
         return value.strip()
     found: Any = config.config_of({name: value}).model_dump(mode="json")

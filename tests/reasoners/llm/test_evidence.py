@@ -8,7 +8,7 @@ import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.prompts import this_month
-from factible_assets.reasoners.llm.shown_page import chosen_sentences
+from factible_assets.reasoners.llm.shown_page import chosen_sentences, show_page
 from factible_assets.records.tables import Claim, Stance
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 from factible_assets.stages.quotes import check_words
@@ -319,3 +319,17 @@ def test_a_long_page_in_another_script_or_language_keeps_its_key_passage(
     shown = [each.text for each in chosen_sentences(claim, page, limit=3_000).values()]
     assert any(key in each for each in shown)
     assert sum(map(len, shown)) <= 3_000
+
+
+def test_the_words_of_an_english_search_find_the_sentence_for_a_claim_in_another_language() -> None:
+    days = [f"On day {day} the harbour was busy and boat {day} came in late." for day in range(60)]
+    days[45] = "Children who ate sugar were no more restless than the others."
+    page = replace(PAGE, text="\n".join(days), snippet="")
+    claim = CLAIM.model_copy(update={"text": "糖会让孩子多动。"})
+
+    def is_found(query: str) -> bool:
+        shown = show_page(claim, page, 1_000, query)
+        return shown is not None and 46 in shown.sentences
+
+    assert is_found("sugar restless children trials")
+    assert not is_found("")

@@ -13,7 +13,12 @@ from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.passages import Selection
 from factible_assets.reasoners.readers.plain import PlainReader
-from factible_assets.stages.ports import EvidenceDraft, EvidenceReader, PageExcerpt
+from factible_assets.stages.ports import (
+    EvidenceDraft,
+    EvidenceReader,
+    PageExcerpt,
+    ReasonerRefusalError,
+)
 from tests.reasoners.material import PLAIN_CLAIM, QUERY, VIDEO
 from tests.shared_data import shared_data
 
@@ -55,6 +60,28 @@ async def test_a_denial_is_read_with_a_verbatim_quote(reader: PageReader) -> Non
 async def test_a_page_on_something_else_is_none(reader: PageReader) -> None:
     other = "The harbour was busy in the morning and the boats came in. " * 10
     assert await read(reader, other) is None
+
+
+GERMAN = (
+    "Viele Eltern glauben, dass Zucker ihre Kinder unruhig macht, und sie erzählen davon nach "
+    "jedem Fest. In den Versuchen wussten sie nicht, was die Kinder gegessen hatten, und sahen "
+    "keinen Unterschied. "
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "foreign"),
+    [
+        (PLAIN_CLAIM.text, GERMAN * 3, "page"),
+        ("糖会让孩子多动。", REVIEW, "claim"),
+        ("糖会让孩子多动。", "许多父母认为糖会让孩子多动。" * 5, "claim"),
+    ],
+)
+async def test_a_pair_of_languages_that_the_reader_does_not_know_is_declined_and_not_called_silent(
+    reader: PageReader, claim: str, text: str, foreign: str
+) -> None:
+    with pytest.raises(ReasonerRefusalError, match=f"the {foreign} is not in English"):
+        await read(reader, text, claim=claim)
 
 
 async def test_a_page_on_the_claim_without_a_side_is_unclear_and_quoted(reader: PageReader) -> None:
