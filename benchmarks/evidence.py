@@ -108,6 +108,8 @@ class GivenClaim:
     sources: tuple[PageExcerpt, ...]
     ratings: tuple[Rating, ...]
     source_labels: tuple[Stance | None, ...]
+    said_by: str = ""
+    """The speaker and the venue of the claim, if the set names them."""
 
 
 def climate_claims() -> Iterator[GivenClaim]:
@@ -143,6 +145,7 @@ def averitec_claims() -> Iterator[GivenClaim]:
             sources=sources,
             ratings=_alike(len(sources)),
             source_labels=(None,) * len(sources),
+            said_by=" ".join(filter(None, (row["speaker"], row["reporting_source"]))),
         )
 
 

@@ -193,9 +193,10 @@ def lexical(claim: GivenClaim) -> Judgement:
 def claims_alone(claims: Sequence[GivenClaim], reader: Engine) -> list[Judgement]:
     """Judge each claim without evidence, by the labels of the nearest claims of other groups.
 
-    It stands for the paper's classifier of the claim alone (Raw Evidence, section 4.1).
+    It stands for the paper's classifier of the claim with its speaker and venue (Raw Evidence,
+    section 4.1).
     """
-    vectors = reader.embedder.embed([claim.text for claim in claims])
+    vectors = reader.embedder.embed([f"{claim.said_by} {claim.text}" for claim in claims])
     found = []
     for claim, near in zip(claims, vectors @ vectors.T, strict=True):
         others = [at for at in near.argsort()[::-1] if claims[at].name != claim.name]
