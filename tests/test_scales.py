@@ -14,6 +14,7 @@ from factible_assets.records.scales import (
     UNPROVEN,
     VERACITY,
     label_of,
+    names_a_verdict,
     stance_of,
     stance_of_any,
     stance_of_rating,
@@ -62,6 +63,20 @@ def test_the_words_of_a_level_read_alike_as_a_published_rating(level: str) -> No
 def test_labels_are_read_however_they_are_written(label: str, stance: str | None) -> None:
     assert stance_of_any(label) == stance
     assert stance_of_rating(label, None, None, None) == stance
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("FALSE: Photo shows a shark in the street", True),
+        ("Shark in the street | Fact Check", True),
+        ("A shark – mostly false", True),
+        ("Shark photographed in a flooded street in 2011", False),
+        ("True crime: the case of the fake sharks", False),
+    ],
+)
+def test_a_title_names_a_verdict_if_a_part_of_it_is_a_rating(title: str, names: bool) -> None:
+    assert names_a_verdict(title) is names
 
 
 def test_a_verdicts_level_has_its_stance() -> None:

@@ -101,6 +101,7 @@ class Strategy:
     - `adapt`: changes the run's options before the check.
     - `most_searches`: the largest number of searches for one claim.
     - `needs_model`: it does not run on the embedded engine.
+    - `reads_pictures`: it reads the findings of the asset `media`, if there are any.
     - `in_rounds`: it searches again after reading, so its assets can only be made together.
     """
 
@@ -110,6 +111,7 @@ class Strategy:
     most_searches: Callable[[FactCheckConfig], int] = lambda config: config.queries.max_queries
     needs_model: bool = False
     in_rounds: bool = False
+    reads_pictures: bool = False
 
     def refuse_unfit(
         self, bases: Collection[str], stages: frozenset[Stage] = frozenset(ALL_STAGES)

@@ -1,10 +1,11 @@
 """The agentic strategy: plan, search, condense, reason in batches, and plan anew until it settles.
 
-Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5,
-without images. The paper leaves open, and this project decides: there are at most `max_plans`
-plans, and a plan without a new query ends the check; the last evidence of a plan is reasoned over
-even if it is no full batch; a step is one reasoning, temporary or accumulated; without useful
-evidence there is no label, and the vote stands alone.
+Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5.
+If the plan says that the claim rests on a picture, the stored findings on the video's pictures take
+part in the reasoning; a label that cites nothing else is UNPROVEN. The paper leaves open, and this
+project decides: there are at most `max_plans` plans, and a plan without a new query ends the check;
+the last evidence of a plan is reasoned over even if it is no full batch; a step is one reasoning,
+temporary or accumulated; without useful evidence there is no label, and the vote stands alone.
 
 TRUE is `supports`, FALSE `refutes`, UNPROVEN `unclear`. Confidence 1 to 5 becomes the score 0, .25,
 .5, .75, 1. The vote over the same evidence stands beside the label, with a flag if they differ;
@@ -21,7 +22,7 @@ from factible_assets.reasoners.llm import investigation
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.records.scales import UNPROVEN, stance_of
 from factible_assets.records.stances import DEFINITE
-from factible_assets.records.tables import Evidence, StepKind
+from factible_assets.records.tables import Evidence, MediaFinding, Status, StepKind
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -34,6 +35,9 @@ BATCH = 3
 """New sources that start a temporary reasoning (section IV-C, step 3)."""
 ENOUGH = 4
 """Confidence that a label must exceed to be settled (section IV-C, step 5)."""
+_MOST_FINDINGS = 6
+_PICTURE_KINDS = ("miscaption", "match", "deepfake", "error_level")
+"""Kinds of findings on pictures, the most telling first."""
 MOST_STEPS = 12
 """The most reasoning steps (section IV-C, step 5)."""
 
@@ -46,8 +50,8 @@ class _Inquiry:
     case: CaseFile
     plan: investigation.Plan = field(default_factory=lambda: investigation.Plan((), ()))
     asked: list[str] = field(default_factory=list)  # The searches in the plans' own words
-    pool: dict[int, Evidence] = field(default_factory=dict)
-    """The sources that speak of the claim, numbered from 1 for the model."""
+    pool: dict[int, Evidence | MediaFinding] = field(default_factory=dict)
+    """The sources that speak of the claim, and findings on pictures, numbered from 1."""
     waiting: list[int] = field(default_factory=list)
     useful: list[int] = field(default_factory=list)
     reasoned: int = 0
@@ -105,11 +109,38 @@ class _Inquiry:
                 own = investigation.PlanItem(check.claim.text, check.claim.text, is_statement=True)
                 self.plan = replace(self.plan, items=(own,))
             note.got = " ".join(self.plan.steps) or "No steps: a search for the claim's own words."
+        if first and self.plan.rests_on_picture:
+            self._take_findings()
+
+    def _take_findings(self) -> None:
+        """Add the findings on the video's pictures that are about this claim, or about none."""
+        own = {None, self.check.claim.claim_id}
+        told = [
+            each
+            for kind in _PICTURE_KINDS
+            for each in self.check.known.media
+            if each.kind == kind and each.status == "ok" and each.claim_id in own
+        ][:_MOST_FINDINGS]
+        self._add(told)
+        words = "The claim rests on a picture."
+        if not told:
+            words += " Nothing is known of the video's pictures: factible media examines them."
+        made = [each.finding_id for each in told]
+        status: Status = "ok" if told else "no_evidence"
+        self.check.trace.record_step(
+            "retrieve", "findings on pictures", StepResult(words, made=made, status=status)
+        )
+
+    def _add(self, rows: Sequence[Evidence | MediaFinding]) -> None:
+        for row in rows:
+            self.pool[len(self.pool) + 1] = row
+            self.waiting.append(len(self.pool))
 
     def _why_not_settled(self) -> str:
         thought, vote = self.thought, self.check.form_opinion(self.case).vote.stance
         if thought is None:
-            return f"{len(self.pool)} sources were read, and none was useful."
+            read = sum(isinstance(each, Evidence) for each in self.pool.values())
+            return f"{read} sources were read, and none was useful."
         return (
             f"The label is {thought.label} with confidence {thought.confidence}; the sources, "
             f"weighed by reliability, say: {vote}. {thought.words}"
@@ -144,9 +175,7 @@ class _Inquiry:
             sought=item.sought,
             told=lambda rows: f"{len(rows)} sources: {', '.join(map(investigation.trust, rows))}",
         )
-        for row in speaking:
-            self.pool[len(self.pool) + 1] = row
-            self.waiting.append(len(self.pool))
+        self._add(speaking)
 
     async def _reason(self, least: int) -> bool:
         """Reason in batches while at least `least` sources wait; return whether it is settled."""
@@ -184,10 +213,15 @@ class _Inquiry:
             async with asking(self.check, "reasoning", "verdicts") as talk:
                 found = await question(talk, self.plan, shown)
             note.made = self._ids(found.evidence)
-            note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
             if found.invented:
                 words = "citations of evidence that does not exist were dropped."
                 note.reason = f"{found.invented} {words}"
+            cited = [self.pool[at] for at in found.evidence]
+            is_claimed = found.label != "unproven"
+            if cited and is_claimed and all(isinstance(each, MediaFinding) for each in cited):
+                found = replace(found, label="unproven", confidence=1, words="")
+                note.reason = "The label does not count: it cites findings on pictures alone."
+            note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
         return found
 
     def _is_over(self) -> bool:
@@ -218,7 +252,10 @@ class _Inquiry:
             )
 
     def _ids(self, numbers: Sequence[int]) -> list[str]:
-        return [self.pool[number].evidence_id for number in numbers]
+        rows = (self.pool[number] for number in numbers)
+        return [
+            row.finding_id if isinstance(row, MediaFinding) else row.evidence_id for row in rows
+        ]
 
     def _rows(self) -> ClaimRows:
         """Return all rows and the verdict: the label if there is one, else the vote.
@@ -250,4 +287,5 @@ STRATEGY = Strategy(
     most_searches=lambda config: 2 * investigation.LIST_ITEMS * config.budget.max_plans,
     needs_model=True,
     in_rounds=True,
+    reads_pictures=True,
 )

@@ -16,7 +16,8 @@ from factible_assets.reasoners.llm.answers import (
     ReasoningAnswer,
 )
 from factible_assets.reasoners.llm.engine import LlmReasoner
-from factible_assets.records.tables import Step
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import MediaFinding, Step
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import Reasoner
@@ -39,8 +40,11 @@ LATER = VIDEO.model_copy(update={"published_on": date(2020, 1, 1)})
 Says = Mapping[str, Any] | ModelError | Callable[[str], Mapping[str, Any] | ModelError]
 
 
-def plan(*searches: str, statements: Sequence[str] = ()) -> dict[str, Any]:
+def plan(
+    *searches: str, statements: Sequence[str] = (), on_picture: bool = False
+) -> dict[str, Any]:
     return {
+        "rests_on_picture": on_picture,
         "reasoning_steps": [
             {"step": "Find trials", "technique": "Primary Source", "details": "Read them."}
         ],
@@ -137,12 +141,17 @@ def sugar_world(*queries: str, pages: int = 3) -> World:
 
 
 async def investigate(
-    model: Investigator, world: World, **options: Any
+    model: Investigator, world: World, media: Sequence[MediaFinding] = (), **options: Any
 ) -> tuple[FlowResult, list[Step]]:
     services = replace(world.services(), reasoner=Reasoner.of(LlmReasoner(staged(model))))
     config = config_of({"strategy": "agentic", **options})
     result = await check_claims(
-        LATER, [CLAIM], services, config, strategy=strategy_named("agentic")
+        LATER,
+        [CLAIM],
+        services,
+        config,
+        strategy=strategy_named("agentic"),
+        known=VideoRows(media=media),
     )
     rows = replace(result, videos=[LATER], claims=[CLAIM])
     assets = ("queries", "search_hits", "evidence", "verdicts")
@@ -345,3 +354,58 @@ async def test_a_label_that_the_vote_denies_gets_one_more_plan_with_escalate() -
     _, twice = await investigate(model(), world, escalate=True)
     assert max(step.round for step in once) == 1
     assert max(step.round for step in twice) == 2
+
+
+# --- Findings on pictures -----------------------------------------------------------------------
+
+MATCH = MediaFinding(
+    finding_id="m1",
+    video_id=VIDEO.video_id,
+    picture="thumbnail",
+    kind="match",
+    rank=1,
+    provider="google",
+    match_class="exact",
+    url="https://checks.example/party",
+    title="FALSE: Photo shows a birthday party after sugar",
+    published_on=date(2011, 5, 1),
+    status="ok",
+)
+UNREAD = MATCH.model_copy(update={"finding_id": "m2", "status": "skipped", "reason": "No key."})
+
+
+async def test_findings_on_pictures_take_part_with_their_ids_if_the_claim_rests_on_a_picture() -> (
+    None
+):
+    model = Investigator([plan("sugar trials", on_picture=True)])
+    result, steps = await investigate(model, sugar_world("sugar trials"), media=[MATCH, UNREAD])
+    assert result.verdicts[0].stance == "refutes"
+    (taken,) = [step for step in steps if step.technique == "findings on pictures"]
+    assert taken.made == ("m1",)
+    (point,) = [step for step in steps if step.technique == "key point"]
+    assert "m1" in point.used
+    assert {row.evidence_id for row in result.evidence} & {*point.used}
+    shown = next(each for each in model.prompts if "Evidence 1: picture" in each)
+    assert "match, exact, on a page of 2011-05-01" in shown
+    # The title of a fact-check would tell the label.
+    assert "birthday party after sugar" not in shown
+
+
+async def test_a_picture_that_only_illustrates_the_claim_is_not_shown() -> None:
+    model = Investigator([plan("sugar trials")])
+    await investigate(model, sugar_world("sugar trials"), media=[MATCH])
+    assert not any("picture (thumbnail)" in each for each in model.prompts)
+
+
+async def test_no_label_rests_on_pictures_alone() -> None:
+    model = Investigator(
+        [plan("sugar trials", on_picture=True)],
+        [thinks("false", 5, useful=[1])],
+        [explains("false", 5, 1)],
+    )
+    result, steps = await investigate(
+        model, sugar_world("sugar trials"), media=[MATCH], max_plans=1
+    )
+    (verdict,) = result.verdicts
+    assert verdict.reasoner_stance == "unclear"
+    assert all(step.got.startswith("unproven") for step in steps if step.technique == "explanation")

@@ -141,6 +141,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     with store.snapshot() as now:
         # Reuse the previous run's queries if the options say so (keeps_queries).
         optional = ["queries"] if options.keeps_queries else []
+        if strategy.reads_pictures:
+            optional.append("media")
         known = common.read_upstream(now, video_id, *(read - set(selected)), optional=optional)
         video, claims = known.video, known.claims
         actions = bookkeeping.read_actions(now, video_id)

@@ -144,6 +144,7 @@ class PlanAnswer(Shape):
     reasoning_steps: list[PlannedStep]
     validation_list: list[str]
     search_list: list[NeededInformation]
+    rests_on_picture: bool
 
 
 class ReasonedStep(Shape):

@@ -23,7 +23,8 @@ from factible_assets.reasoners.llm import answers, prompts
 from factible_assets.reasoners.llm.conversation import Conversation, Material
 from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.queries import search_words
-from factible_assets.records.tables import Evidence
+from factible_assets.records.scales import names_a_verdict
+from factible_assets.records.tables import Evidence, MediaFinding
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import PageExcerpt
@@ -38,6 +39,8 @@ _FIGURES = re.compile(r"\d+")
 _PLAN_TOKENS, _REASONING_TOKENS, _EXPLANATION_TOKENS = 1_000, 1_500, 900
 _STEP_WORDS, _SUMMARY_WORDS, _ITEM_WORDS = 60, 110, 40
 
+Shown = Mapping[int, Evidence | MediaFinding]
+"""Numbered evidence: sources, and findings on pictures of the video."""
 Trust = Literal["reliable", "unreliable", "satire", "unsure", "factcheck"]
 """Classes of sources (AgentFact, appendix B, Agent-TR-2), here by rating and source class."""
 
@@ -70,6 +73,7 @@ class Plan:
 
     steps: tuple[str, ...]
     items: tuple[PlanItem, ...]
+    rests_on_picture: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +140,12 @@ async def make_plan(
             for each in answer.reasoning_steps[:_PLAN_STEPS]
         ),
         items=tuple(items),
+        rests_on_picture=answer.rests_on_picture,
     )
 
 
 async def reason(
-    conversation: Conversation,
-    plan: Plan,
-    evidence: Mapping[int, Evidence],
-    *,
-    accumulated: bool = False,
+    conversation: Conversation, plan: Plan, evidence: Shown, *, accumulated: bool = False
 ) -> Reasoning:
     """Reason over numbered evidence by the plan: over new evidence, or all that was kept."""
     section = "Accumulate" if accumulated else "User"
@@ -163,7 +164,7 @@ async def reason(
 
 
 async def explain(
-    conversation: Conversation, plan: Plan, evidence: Mapping[int, Evidence], so_far: Reasoning
+    conversation: Conversation, plan: Plan, evidence: Shown, so_far: Reasoning
 ) -> Reasoning:
     """Conclude in key points; drop points that cite no existing evidence.
 
@@ -197,15 +198,15 @@ async def explain(
     )
 
 
-def _existing(
-    numbers: Iterable[int], evidence: Mapping[int, Evidence]
-) -> tuple[tuple[int, ...], int]:
+def _existing(numbers: Iterable[int], evidence: Shown) -> tuple[tuple[int, ...], int]:
     cited = list(dict.fromkeys(numbers))
     known = tuple(number for number in cited if number in evidence)
     return known, len(cited) - len(known)
 
 
-def _material(conversation: Conversation, plan: Plan, evidence: Mapping[int, Evidence]) -> Material:
+def _material(conversation: Conversation, plan: Plan, evidence: Shown) -> Material:
+    sources = {at: each for at, each in evidence.items() if isinstance(each, Evidence)}
+    findings = {at: each for at, each in evidence.items() if isinstance(each, MediaFinding)}
     steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
 
     def known(number: int, row: Evidence) -> str:
@@ -221,8 +222,26 @@ def _material(conversation: Conversation, plan: Plan, evidence: Mapping[int, Evi
 
     return {
         "plan": ("The plan:\n", prompts.Data("plan", steps or "1. What does the evidence show?")),
-        "sources": prompts.source_pieces(evidence, known, words, trimmable=True),
+        "sources": (
+            *(prompts.source_pieces(sources, known, words, trimmable=True) if sources else ()),
+            *(_picture_pieces(findings) if findings else ()),
+        ),
     }
+
+
+def _picture_pieces(findings: Mapping[int, MediaFinding]) -> Iterable[prompts.Piece]:
+    """Return our facts about findings on pictures, and in a fence the titles of pages elsewhere.
+
+    A title that names a verdict is left out: it would tell the label (AgentFact, appendix A).
+    """
+    for at, found in findings.items():
+        facts = [f"Evidence {at}: picture ({found.picture}), {found.kind}", found.match_class]
+        facts += [found.published_on and f"on a page of {found.published_on.isoformat()}"]
+        facts += [None if found.score is None else f"score {found.score:.2f} of 1"]
+        yield f"\n{', '.join(filter(None, facts))}\n"
+        title = "" if names_a_verdict(found.title or "") else found.title
+        words = " ".join(filter(None, (prompts.one_line(title), found.reason)))
+        yield prompts.Data("finding", words or "(no words)")
 
 
 # --- Raw evidence, and levels of truth ----------------------------------------------------------
