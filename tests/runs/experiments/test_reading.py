@@ -159,6 +159,7 @@ def test_the_shipped_experiments_can_be_read_and_need_no_key() -> None:
         "one-at-a-time",
         "methods",
         "alone-or-together",
+        "prompts",
     }
     asked = {v.reasoners.reasoner for one in reading.experiments for v in one.variants}
     assert asked == {"embedded", "llm"}
