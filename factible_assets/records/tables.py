@@ -267,6 +267,7 @@ class SearchHit(
     snippet: str
     published_on: date | None = None
     citation_count: int | None = None  # Citations of the paper, from providers of papers
+    journal: str | None = None  # Journal of the paper, from providers of papers
 
 
 class PriorFactCheck(

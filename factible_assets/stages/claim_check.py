@@ -218,7 +218,13 @@ class ClaimCheck:
         if not self.stages & {"reliability_ratings", "evidence"}:
             return held
         chosen, left = select_hits(
-            self.video, queries, hits, self.book.of, self.config.search, self.corrections
+            self.video,
+            queries,
+            hits,
+            self.book.of,
+            self.config.search,
+            self.corrections,
+            self.book.journal,
         )
         if "evidence" not in self.stages:
             await self.book.look_up_ages(each.hit.url for each in chosen)
@@ -336,7 +342,7 @@ class ClaimCheck:
         await self.book.look_up_ages([address])
         rating = self.book.of(address)
         if redirect_note(candidate.hit, page) is None:
-            rating = rated(candidate.hit, rating)
+            rating = rated(candidate.hit, rating, self.book.journal(candidate.hit.journal))
         return await asyncio.to_thread(row_of, replace(candidate, rating=rating))
 
     async def _outcome(

@@ -34,7 +34,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from factible_assets.records.tables import Rating, ReliabilityRating, SourceClass
 from factible_assets.stages import urls
 from factible_assets.stages.ports import DomainAges, RatingDirectory
-from resources.ratings.base import DomainAge, ListedRating
+from resources.ratings.base import DomainAge, ListedRating, journal_key
 from resources.single_flight import SingleFlight
 
 LISTED_SCORES: Mapping[Rating, float] = {
@@ -52,6 +52,7 @@ RATING_ORDER: Mapping[Rating, int] = {"high": 4, "medium": 3, "unknown": 2, "low
 RELIABLE: frozenset[Rating] = frozenset({"high", "medium"})
 """Ratings that count as reliable (Factible, table 5)."""
 CITED = "The paper is cited"
+JOURNAL = "A rating set lists its journal"
 OPEN_PLACE = "Anybody may publish there"
 """How the reason begins if a page does not inherit its site's rating."""
 
@@ -271,6 +272,22 @@ def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRat
     return rating.model_copy(update=changes)
 
 
+def as_in_journal(rating: ReliabilityRating, journal: ListedRating | None) -> ReliabilityRating:
+    """Return a paper's rating: its journal's, if a rating set lists that, else its site's.
+
+    One publisher's site has journals of different standing (Factible, section 3.4).
+    """
+    if journal is None:
+        return rating
+    changes = {
+        "rating": journal.rating,
+        "score": LISTED_SCORES[journal.rating] if journal.score is None else journal.score,
+        "source_class": journal.source_class,
+        "reasons": (*rating.reasons, f"{JOURNAL} as {journal.rating}: {journal.reason}"),
+    }
+    return rating.model_copy(update=changes)
+
+
 def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
     """Return the rating of an answer engine's own words: low, whatever lists its domain."""
     reason = "A language model composed it from pages that it names; nobody answers for it."
@@ -280,7 +297,7 @@ def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
 
 def is_page_reason(reason: str) -> bool:
     """Whether a reason concerns one page, and not its domain."""
-    return reason.startswith((OPEN_PLACE, CITED))
+    return reason.startswith((OPEN_PLACE, CITED, JOURNAL))
 
 
 @dataclass
@@ -339,6 +356,10 @@ class RatingBook:
             return rate(self.video_id, "", self.directory)
         names = (name for name in urls.host_and_parents(urls.host_of(url)) if name in self._ratings)
         return as_published(self._ratings[next(names, domain)], url)
+
+    def journal(self, name: str | None) -> ListedRating | None:
+        """Return the first rating of a journal, None if no set lists it."""
+        return next(iter(self.directory.lookup(journal_key(name)) if name else ()), None)
 
     def ratings(self, addresses: Iterable[str]) -> tuple[ReliabilityRating, ...]:
         """Return the ratings of some addresses, by domain."""

@@ -20,9 +20,16 @@ from factible_assets.config import SearchConfig
 from factible_assets.records import tables as records
 from factible_assets.stages import urls
 from factible_assets.stages.ids import hit_id
-from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_answered, as_cited
+from factible_assets.stages.reliability import (
+    RATING_ORDER,
+    RatingBook,
+    as_answered,
+    as_cited,
+    as_in_journal,
+)
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
+from resources.ratings.base import ListedRating
 from resources.search.base import ANSWERS, FoundHit, SearchProvider, SearchRequest
 
 PRIMARY: frozenset[records.SourceClass] = frozenset({"academic", "government"})
@@ -134,6 +141,7 @@ def _hit_row(
         snippet=storable(hit.snippet),
         published_on=hit.published_on,
         citation_count=hit.citation_count,
+        journal=storable(hit.journal) or None,
     )
 
 
@@ -144,7 +152,7 @@ def merge_hits(hits: Iterable[records.SearchHit]) -> tuple[records.SearchHit, ..
         held = merged.setdefault(hit.canonical_url, hit)
         if held is not hit:
             providers = dict.fromkeys([*held.provider.split("+"), *hit.provider.split("+")])
-            facts = ("snippet", "published_on", "citation_count")
+            facts = ("snippet", "published_on", "citation_count", "journal")
             both = {each: getattr(held, each) or getattr(hit, each) for each in facts}
             changes = {"provider": "+".join(providers), **both}
             merged[hit.canonical_url] = held.model_copy(update=changes)
@@ -197,11 +205,15 @@ def is_review(hit: records.SearchHit) -> bool:
     return PUBLISHED in hit.provider.split("+")
 
 
-def rated(hit: records.SearchHit, rating: records.ReliabilityRating) -> records.ReliabilityRating:
-    """Return the rating of a hit, from the rating of its domain."""
+def rated(
+    hit: records.SearchHit, rating: records.ReliabilityRating, journal: ListedRating | None = None
+) -> records.ReliabilityRating:
+    """Return the rating of a hit, from the ratings of its domain and of its journal."""
     if is_review(hit):
         return rating.model_copy(update={"source_class": "fact_checker"})
-    return as_answered(rating) if is_answer(hit) else as_cited(rating, hit.citation_count)
+    if is_answer(hit):
+        return as_answered(rating)
+    return as_cited(as_in_journal(rating, journal), hit.citation_count)
 
 
 def _reaches(rating: records.Rating, minimum: records.Rating) -> bool:
@@ -227,6 +239,7 @@ def select_hits(
     rating_of: Callable[[str], records.ReliabilityRating],
     config: SearchConfig,
     corrections: Corrections = NO_CORRECTIONS,
+    journal_of: Callable[[str | None], ListedRating | None] = lambda _: None,
 ) -> tuple[tuple[FoundPage, ...], tuple[tuple[FoundPage, str], ...]]:
     """Choose the pages to read for one claim; return them, and the others with a reason each.
 
@@ -246,7 +259,9 @@ def select_hits(
         wanted, others = list[FoundPage](), list[FoundPage]()
         own = [hit for hit in found if hit.query_id == query.query_id]
         for hit in sorted(own, key=lambda hit: (hit.rank, hit.canonical_url)):
-            candidate = FoundPage(query, hit, rated(hit, rating_of(hit.url)))
+            candidate = FoundPage(
+                query, hit, rated(hit, rating_of(hit.url), journal_of(hit.journal))
+            )
             reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, (candidate, reason))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -14,9 +15,17 @@ SourceClass = Literal[
 """The kind of publisher of a domain; an answer engine is a language model's service."""
 
 
+def journal_key(name: str) -> str:
+    """Return the key of a journal among the domains of a rating set; no domain has a colon."""
+    words = re.findall(r"\w+", name.casefold().replace("&", " and "))
+    return f"journal:{' '.join(words).removeprefix('the ')}"
+
+
 @dataclass(frozen=True, slots=True)
 class ListedRating:
     """The rating of one host in one rating set. `domain` is lower case, without `www.`.
+
+    The `domain` of a journal's rating is its `journal_key`.
 
     `as_of` is the day that the set describes, None if unknown.
     """

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, get_args
 
 import yaml
 from pydantic import (
@@ -33,11 +33,12 @@ from pydantic import (
     StringConstraints,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from resources import lines
 from resources.lines import PlacedError
-from resources.ratings.base import ListedRating, Rating, SourceClass
+from resources.ratings.base import ListedRating, Rating, SourceClass, journal_key
 
 Name = TypeVar("Name")
 _MAX_BYTES: Final = 1 << 30
@@ -135,12 +136,24 @@ class _About(BaseModel, frozen=True, extra="forbid"):
 
 
 class _Entry(BaseModel, frozen=True, extra="forbid"):
-    domain: Annotated[str, AfterValidator(_host)]
+    domain: Annotated[str, AfterValidator(_host)] = ""
+    journal: _Words | None = Field(default=None, exclude=True)
+    """Instead of a domain: the name of a journal, as search providers write it."""
     rating: _ListedRating
     source_class: SourceClass = Field(alias="class")
     reason: _Words
     bias: Annotated[_Words, AfterValidator(str.lower)] | None = None
     score: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _rates_one_thing(self) -> Self:
+        if bool(self.domain) == bool(self.journal):
+            raise ValueError("an entry has either a domain or a journal")
+        return self
+
+    @property
+    def name(self) -> str:
+        return journal_key(self.journal) if self.journal else self.domain
 
 
 class _Ratings(_About, frozen=True, extra="forbid"):
@@ -159,10 +172,11 @@ def load_rating_yaml(file: Path) -> RatingSet:
     as_of = listed.as_of or listed.retrieved
     ratings: dict[str, ListedRating] = {}
     for place, entry in enumerate(listed.ratings):
-        if entry.domain in ratings:
+        if entry.name in ratings:
             line = document.line(("ratings", place))
-            raise PlacedError(line, f"{entry.domain} is listed twice")
-        ratings[entry.domain] = ListedRating(listed.dataset, **entry.model_dump(), as_of=as_of)
+            raise PlacedError(line, f"{entry.journal or entry.domain} is listed twice")
+        told = entry.model_dump() | {"domain": entry.name}
+        ratings[entry.name] = ListedRating(listed.dataset, **told, as_of=as_of)
     return RatingSet(listed.dataset, ratings, as_of, listed.licence)
 
 

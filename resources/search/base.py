@@ -28,6 +28,8 @@ class FoundHit:
     published_on: date | None = None
     citation_count: int | None = None
     """Of a paper, if the provider knows."""
+    journal: str = ""
+    """Of a paper, if the provider knows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ class SearxngSearch(SearchService):
         return [hit for hit in hits if request.admits_day(hit.published_on)], lacking
 
 
-_PAPER_FIELDS = "title,abstract,citationCount,openAccessPdf,url,publicationDate"
+_PAPER_FIELDS = "title,abstract,citationCount,openAccessPdf,url,publicationDate,journal"
 _LARGEST_PAGE = 100
 _RANKED_PAPERS = 1_000  # The service ranks no more than these and refuses to look beyond.
 
@@ -177,11 +177,20 @@ class SemanticScholarSearch(SearchService):
         hits = await self._hits(
             addressed, "paper", request.offset, snippet="abstract", day="publicationDate"
         )
-        counts = {
-            rank: whole_number(paper.get("citationCount"))
-            for rank, paper in enumerate(papers, request.offset + 1)
-        }
-        return [replace(hit, citation_count=counts[hit.rank]) for hit in hits], ""
+        told = dict(enumerate(papers, request.offset + 1))
+        return [
+            replace(
+                hit,
+                citation_count=whole_number(told[hit.rank].get("citationCount")),
+                journal=_journal(told[hit.rank]),
+            )
+            for hit in hits
+        ], ""
+
+
+def _journal(paper: Mapping[str, Any]) -> str:
+    journal = paper.get("journal")
+    return text(journal.get("name")) if isinstance(journal, Mapping) else ""
 
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}")

@@ -471,6 +471,18 @@ async def test_a_paper_on_an_unlisted_domain_is_rated_by_its_citations(
     assert led_away.rating_score == 0.5
 
 
+async def test_a_paper_in_a_journal_that_a_set_lists_has_the_journals_rating() -> None:
+    world, claims = leading_world("")
+    (hit,) = world.results["query"][0]
+    world.listed = {hit.url.split("/")[2]: "high", "journal:journal of trials": "low"}
+    world.results["query"] = [[replace(hit, journal="The Journal of Trials")]]
+    (row,) = (await check(world, claims)).evidence
+    assert row.rating == "low"
+    assert "A rating set lists its journal as low" in (row.reason or "")
+    world.results["query"] = [[replace(hit, journal="Another Journal")]]
+    assert (await check(world, claims)).evidence[0].rating == "high"
+
+
 ANSWER = "https://perplexity.ai/search?q="
 
 

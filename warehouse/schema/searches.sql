@@ -41,6 +41,7 @@ CREATE TABLE search_hits (
     snippet VARCHAR NOT NULL,
     published_on DATE,
     citation_count BIGINT,
+    journal VARCHAR,
     run_id VARCHAR NOT NULL,
     checked_at TIMESTAMPTZ NOT NULL
 );
@@ -59,6 +60,7 @@ COMMENT ON COLUMN search_hits.domain IS 'Registrable domain of the URL.';
 COMMENT ON COLUMN search_hits.snippet IS 'Excerpt that the provider gives. Text from outside.';
 COMMENT ON COLUMN search_hits.published_on IS 'Day of publication, if the provider states one.';
 COMMENT ON COLUMN search_hits.citation_count IS 'How often the paper is cited, if the provider knows papers.';
+COMMENT ON COLUMN search_hits.journal IS 'The journal of the paper, if the provider knows papers. Text from outside.';
 COMMENT ON COLUMN search_hits.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN search_hits.checked_at IS 'When that run checked the video (UTC).';
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from factible_assets.stages import ports
 from resources.lines import PlacedError
+from resources.ratings.base import journal_key
 from resources.ratings.datasets import (
     DOMAIN_QUALITY,
     OUTLETS,
@@ -69,6 +70,15 @@ def test_the_projects_layout_is_read_whole(tmp_path: Path) -> None:
         None,
     )
     assert (spoof.rating, spoof.source_class, spoof.bias) == ("very_low", "satire", "none stated")
+
+
+def test_an_entry_rates_a_journal_instead_of_a_domain(tmp_path: Path) -> None:
+    journal = "domain: agency.example", 'journal: "The Lancet & Co."'
+    found = load_rating_yaml(written(tmp_path, YAML.replace(*journal)))
+    assert found.ratings[journal_key("Lancet and Co")].rating == "high"
+    both = written(tmp_path, YAML.replace("domain: agency.example", "domain: a.org, journal: B"))
+    with pytest.raises(PlacedError, match="either a domain or a journal"):
+        load_rating_yaml(both)
 
 
 @pytest.mark.parametrize(

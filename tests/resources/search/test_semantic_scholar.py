@@ -20,6 +20,7 @@ OPEN = {
     "title": "Sugar and  hyperactivity",
     "abstract": "Children did not\nbehave differently.",
     "venue": "Journal",
+    "journal": {"name": "The Journal of Trials", "volume": "12"},
     "year": 1995,
     "citationCount": 312,
     "openAccessPdf": {"url": "http://press.example/p1.pdf", "status": "GREEN"},
@@ -67,6 +68,7 @@ async def test_papers_become_hits_with_their_readable_address(
         snippet="Children did not behave differently.",
         published_on=date(1995, 11, 22),
         citation_count=312,
+        journal="The Journal of Trials",
     )
     assert (second.url, second.snippet, second.published_on) == (second_page, "", None)
     assert second.citation_count == 0
