@@ -235,10 +235,11 @@ def _picture_pieces(findings: Mapping[int, MediaFinding]) -> Iterable[prompts.Pi
     A title that names a verdict is left out: it would tell the label (AgentFact, appendix A).
     """
     for at, found in findings.items():
-        facts = [f"Evidence {at}: picture ({found.picture}), {found.kind}", found.match_class]
-        facts += [found.published_on and f"on a page of {found.published_on.isoformat()}"]
-        facts += [None if found.score is None else f"score {found.score:.2f} of 1"]
-        yield f"\n{', '.join(filter(None, facts))}\n"
+        facts = [f"Evidence {at}: picture ({found.picture}), {found.kind}"]
+        facts += [found.match_class] if found.match_class else []
+        facts += [f"on a page of {found.published_on}"] if found.published_on else []
+        facts += [] if found.score is None else [f"score {found.score:.2f} of 1"]
+        yield f"\n{', '.join(facts)}\n"
         title = "" if names_a_verdict(found.title or "") else found.title
         words = " ".join(filter(None, (prompts.one_line(title), found.reason)))
         yield prompts.Data("finding", words or "(no words)")
