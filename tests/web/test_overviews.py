@@ -13,7 +13,7 @@ from defusedxml.ElementTree import fromstring
 from factible_assets.records.tables import ReviewAction
 from factible_assets.stages.ids import claim_id
 from tests.report import samples
-from tests.web.conftest import BOTH, Serve, bearer
+from tests.web.conftest import BOTH, TOKEN, Serve, bearer
 from warehouse.store import Warehouse
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -100,6 +100,7 @@ def test_feeds_and_overviews_need_the_token_of_other_pages(serve: Serve, path: s
     client = serve(serve_token=BOTH)
     assert client.get(path).status_code == 401
     assert client.get(path, headers=bearer()).status_code == 200
+    assert client.get(path, auth=("any name", TOKEN)).status_code == 200
 
 
 def test_an_overview_counts_the_verdicts_of_a_channel(serve: Serve, channel: str) -> None:
