@@ -16,6 +16,7 @@ from factible_assets.report.data import ReportData
 from factible_assets.report.render import document, environment, report_values
 from factible_assets.report.view import ClaimView, ReportView, SourceView, arrange
 from factible_assets.runs.review import ClaimFile
+from factible_assets.runs.said_before import said_before
 from factible_assets.stages import reviews
 from factible_assets.stages.ids import claim_id as id_of_claim
 from factible_assets.stages.urls import host_and_parents
@@ -53,8 +54,12 @@ ROWS_OF_QUEUE, ROWS_FOUND = 40, 15
 """Rows per page: of the queue, and of each kind of search result."""
 UNCERTAIN = 0.35
 """A claim counts as uncertain from this product on: importance times (1 - confidence), 0 to 1."""
-SIMILAR = 0.5
-"""Claims count as near-duplicates from this similarity on, 0 to 1."""
+RELATIONS = {
+    "same": "says the same",
+    "contrary": "says the contrary",
+    "other figure": "gives another figure",
+    "similar": "is similar",
+}
 
 _DAYS = 7
 _LAST_PAGE = 100_000
@@ -483,7 +488,15 @@ def search(now: Warehouse, text: str, page: int) -> Row:
     return {"rows": by_kind, "totals": totals, "page": page, "pages": pages}
 
 
-def similar_claims(now: Warehouse, video_id: str, claim_id: str) -> list[Row]:
-    """Return the claims of other videos that say almost the same, the most similar first."""
-    this = {"video_id": video_id, "claim_id": claim_id}
-    return now.rows(_SQL["similar_claims"], {**this, "similarity": SIMILAR, "limit": _MOST_SIMILAR})
+def similar_claims(now: Warehouse, video_id: str, text: str) -> list[Row]:
+    """Return the claims of other videos that speak of the same, the most similar first."""
+    return [
+        {
+            **row,
+            "text": row["claim"],
+            "title": row["video_title"],
+            "relation": RELATIONS[row["relation"]],
+            "confidence": row["confidence"] if row["outcome"] != "unclear" else None,
+        }
+        for row in said_before(now, text, without=video_id)[:_MOST_SIMILAR]
+    ]

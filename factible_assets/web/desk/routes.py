@@ -627,7 +627,7 @@ def claim_page(
         return page_response(pages.page("gone", viewer, **values))
     claim = report.claims[0].claim
     with state.results.opened() as now:
-        similar = pages.similar_claims(now, video_id, claim.claim_id)
+        similar = pages.similar_claims(now, video_id, claim.text)
         query = pages.QueueQuery.from_address(request.query_params)
         queue = pages.read_queue(now, query, viewer.name, (video_id, claim.claim_id))
     base = _base_url(request, state)
