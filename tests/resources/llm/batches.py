@@ -1,15 +1,10 @@
-"""OpenAI's Batch API on loopback, with its rules; and a process that waits for a batch.
-
-`python -m tests.resources.llm.batches PORT FOLDER` asks three questions through the cache, in a
-batch.
-"""
+"""OpenAI's Batch API on loopback, with its rules, and questions that wait for a batch."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -23,6 +18,7 @@ from resources.llm.backend import Batching
 from resources.llm.base import ModelAnswer
 from resources.llm.clients import ModelClients
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
+from tests.patience import A_DAY
 from tests.resources.llm import vendors
 from tests.resources.llm.servers import CANARY, GOOD, PATIENT, Leaning, ask, fail, openai_answer
 from tests.servers import Behaviour, Exchange, MisbehavingServer, respond, respond_json
@@ -156,7 +152,7 @@ class BatchServer:
 
 
 async def asked_together(
-    port: int, folder: Path, *questions: str, seconds: float = 20.0
+    port: int, folder: Path, *questions: str, seconds: float = A_DAY
 ) -> list[ModelAnswer[Leaning] | BaseException]:
     """Ask questions through the cache and in batches."""
     batching = Batching(folder / "batches", seconds, gather_seconds=0.5, poll_seconds=0.03)
@@ -176,5 +172,6 @@ async def asked_together(
         return await asyncio.gather(*tasks, return_exceptions=True)
 
 
-if __name__ == "__main__":
-    asyncio.run(asked_together(int(sys.argv[1]), Path(sys.argv[2]), "one?", "two?", "three?"))
+def ask_three(port: int, folder: Path) -> None:
+    """Ask three questions, as the whole work of a process."""
+    asyncio.run(asked_together(port, folder, "one?", "two?", "three?"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from resources.llm.base import ModelAnswer, ModelCall, ModelError, ModelOutageError
-from tests.resources.llm.batches import TOKENS, BatchServer, asked_together, good
+from tests.resources.llm.batches import TOKENS, BatchServer, ask_three, asked_together, good
 from tests.resources.llm.servers import CHAT, Leaning, fail
 from tests.servers import MisbehavingServer, respond_json
 
 QUESTIONS = ("one?", "two?", "three?")
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tests.resources.llm.batches"])
 
 
 @pytest.fixture
@@ -128,9 +130,8 @@ async def test_a_killed_run_continues_with_the_same_batch(
     server: MisbehavingServer, tmp_path: Path, moment: str
 ) -> None:
     batches = BatchServer(server, looks=10_000)
-    killed = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.resources.llm.batches", str(server.port), str(tmp_path)
-    )
+    killed = PROCESSES.Process(target=ask_three, args=(server.port, tmp_path))
+    await asyncio.to_thread(killed.start)
     reached: dict[str, Callable[[], object]] = {
         "uploaded": lambda: batches.files,
         "begun": lambda: batches.batches,
@@ -142,7 +143,7 @@ async def test_a_killed_run_continues_with_the_same_batch(
     while not reached[moment]():  # noqa: ASYNC110 - the server has no event for it
         await asyncio.sleep(0.001)
     killed.kill()
-    await killed.wait()
+    await asyncio.to_thread(killed.join)
     batches.looks = 0
     results = await asked_together(server.port, tmp_path, *QUESTIONS)
     # One batch, or two where a stalled machine parts the questions; none is ever in both.
