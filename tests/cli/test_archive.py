@@ -29,14 +29,6 @@ def test_pages_are_imported_and_counted(factible: Run, tmp_path: Path) -> None:
     assert "mine" in factible("archive", "info").stdout
 
 
-def test_importing_again_changes_nothing(factible: Run, tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "pages.jsonl", PAGE)
-    factible("archive", "import", source)
-    again = json.loads(factible("archive", "import", source, "--json").stdout)
-    assert again[str(source)]["unchanged"] == 1
-    assert again[str(source)]["added"] == 0
-
-
 def test_a_malformed_line_is_named_and_nothing_is_imported(factible: Run, tmp_path: Path) -> None:
     source = tmp_path / "pages.jsonl"
     source.write_text(f"{json.dumps(PAGE)}\n{{broken\n", encoding="utf-8")
@@ -44,12 +36,6 @@ def test_a_malformed_line_is_named_and_nothing_is_imported(factible: Run, tmp_pa
     assert result.exit_code == 4
     assert f"{source}:2: " in result.stderr
     assert json.loads(factible("archive", "info", "--json").stdout)["collections"] == {}
-
-
-def test_import_reports_a_missing_source(factible: Run) -> None:
-    result = factible("archive", "import", "nowhere.jsonl")
-    assert result.exit_code == 4
-    assert "nowhere.jsonl" in result.stderr
 
 
 def test_a_changed_folder_is_another_collection(tmp_path: Path) -> None:

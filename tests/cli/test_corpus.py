@@ -7,34 +7,12 @@ from tests.cli.conftest import Run
 
 VTT = "WEBVTT\n\n00:00.000 --> 00:04.000\nHoney keeps for years in a closed jar.\n"
 
-WRONG_AT_LINE_7 = """\
-corpus: mine
-description: a corpus with a wrong key
-videos:
-  - id: first-talk
-    title: The first
-    transcript: talk.vtt
-    chanel: Kitchen Table
-"""
-
 
 def talk(folder: Path) -> Path:
     """Write a small transcript."""
     path = folder / "talk.vtt"
     path.write_text(VTT, encoding="utf-8")
     return path
-
-
-def test_a_wrong_key_is_named_with_its_file_and_line(factible: Run, tmp_path: Path) -> None:
-    talk(tmp_path)
-    file = tmp_path / "mine.yaml"
-    file.write_text(WRONG_AT_LINE_7, encoding="utf-8")
-    result = factible("corpus", "validate", file)
-    assert result.exit_code == 4
-    (line,) = result.stdout.splitlines()
-    assert line.startswith(f"{file}:7: ")
-    assert "chanel" in line
-    assert "channel" in line
 
 
 def test_validate_reports_every_problem_at_once(factible: Run, tmp_path: Path) -> None:
