@@ -52,7 +52,7 @@ _STREAM_SECONDS = 5
 _FIRST_NEWS_SECONDS, _NEXT_NEWS_SECONDS, _LOOK_SECONDS = 15.0, 30.0, 1.0
 _TEMPORARY = "factible-dev-"
 
-_SERVICE_PATHS = (access.DESK, "/api/v1/", "/reports/", "/docs", "/openapi.json")
+_SERVICE_PATHS = (access.DESK, "/api/v1/", "/reports/", "/feeds/", "/docs", "/openapi.json")
 
 # Dagster's own scripts and files need other values of these two.
 _HEADERS = {

@@ -254,6 +254,7 @@ def test_reviewers_get_the_desk_but_not_dagster(tmp_path: Path) -> None:
     inner = Starlette(routes=[Route("/{path:path}", lambda _: PlainTextResponse("Dagster"))])
     app = guarded_ui(inner, policy, create_app(settings, guarded_by=policy))
     assert "Check a video" in ask(app, "GET", "/desk", headers=bearer()).text
+    assert "<feed" in ask(app, "GET", "/feeds/verdicts.atom", headers=bearer()).text
     assert ask(app, "GET", "/api/v1/videos", headers=bearer()).json()["total"] == 0
     assert ask(app, "GET", "/desk", headers={"Accept": "text/html"}).status_code == 303
     assert ask(app, "GET", "/assets", headers=bearer()).status_code == 403
