@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from factible_assets.settings import Settings
+from factible_assets.web.desk.routes import for_browser
 from factible_assets.web.models import error_update, progress_update
 from tests.chromium import needs_browser
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
@@ -706,3 +707,35 @@ def test_tables_come_as_csv_without_formulas(serve: Serve, home: Path) -> None:
         rows = list(csv.DictReader(io.StringIO(answer.text)))
         assert len(rows) == 5
         assert "'=1+1" in [row["text"] for row in rows]
+
+
+def test_a_program_chooses_the_strategy_and_the_claims(
+    serve: Serve, home: Path, script: Script, published: str
+) -> None:
+    client = serve()
+    asked = {"video_url": VIDEO_ID, "strategy": "best"}
+    found = client.post("/api/v1/fact-check", json={**asked, "find_only": True})
+    assert found.status_code == 202, found.text
+    worker = script.worker()
+    assert (worker.order.finds_only, worker.order.config.strategy) == (True, "best")
+    worker.complete()
+    ended = f"/api/v1/runs/{worker.order.run_id}/events"
+    assert "complete" in client.get(ended).text
+    chosen = [samples.claim(0).text, "Bees dance."]
+
+    def is_launched() -> bool:
+        answer = client.post("/api/v1/fact-check", json={**asked, "claims": chosen})
+        return answer.status_code == 202
+
+    eventually(is_launched)
+    assert script.worker(1).order.claims[0] == CLAIM
+    assert sorted(kinds(home)) == ["add_claim", *["drop_claim"] * 4]
+    wrong = client.post("/api/v1/fact-check", json={**asked, "strategy": "guess"})
+    assert wrong.status_code == 422
+
+
+def test_errors_reach_the_browser_without_commands() -> None:
+    said = "YouTube could not be reached. Or bring captions: factible corpus add --transcript FILE"
+    assert for_browser(said) == "YouTube could not be reached."
+    assert for_browser("No claim 9; factible review V lists them.") == "No claim 9."
+    assert for_browser("Give it: --reason TEXT.") == "This cannot be done now."
