@@ -316,7 +316,7 @@ def choose_claims(
         video_id = next(iter(files.values())).video_id
         wanted = {claim_id(video_id, plain(each)): plain(each) for each in texts}
         _refuse(not wanted, "No claim was chosen.", "Choose or add at least one.")
-        reworded = {of[text]: text for text in wanted.values() if text in of}
+        reworded = {of[text]: text for text in wanted.values() if of.get(text) in files}
         acts: list[records.ReviewAction] = []
 
         def record(file: ClaimFile, change: Change) -> None:

@@ -575,7 +575,7 @@ async def choose(
     earlier = next((run for run in state.runs.all() if run.run_id == asked_by), None)
     config = earlier.order.config if earlier else FactCheckRequest(video_url="-").config()
     ids = tuple(dict.fromkeys(id_of_claim(video_id, text) for text in (*texts, *added)))
-    name = viewer.name or review.reviewer_name(None, state.settings)
+    name = review.valid_reviewer(viewer.name)
     run = await state.runs.start(
         video_id,
         config.model_copy(update={"strategy": strategy}),
@@ -585,7 +585,10 @@ async def choose(
             review.choose_claims, video_id, (*texts, *added), name, state.settings, texts
         ),
     )
-    return _redirect(f"{DESK}/runs/{run.run_id}")
+    response = _redirect(f"{DESK}/runs/{run.run_id}")
+    if not viewer.is_named:
+        _remember(response, viewer, request, state)
+    return response
 
 
 def _claim_report(state: AppState, video_id: str, claim_id: str) -> ReportView:
