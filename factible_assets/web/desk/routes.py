@@ -586,7 +586,7 @@ async def choose(
         ),
     )
     response = _redirect(f"{DESK}/runs/{run.run_id}")
-    if not viewer.is_named:
+    if _field(form, "name") and not viewer.is_named:
         _remember(response, viewer, request, state)
     return response
 
