@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -138,6 +138,28 @@ def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
                 return None
             lists[-1].pop()
     return None
+
+
+class GrowingAnswer(Generic[Answer]):
+    """An answer that arrives in pieces, as JSON from its first character.
+
+    `listen` receives its value each time an item of its last list is complete.
+    """
+
+    def __init__(self, output_type: type[Answer], listen: Callable[[Answer], None]) -> None:
+        self._type, self._listen, self.text = output_type, listen, ""
+
+    def add(self, piece: str) -> None:
+        """Add a piece. Each brace in it may close an item; then the closed text is an answer."""
+        start = len(self.text)
+        self.text += piece
+        for brace in re.finditer("}", piece):
+            try:
+                closed = self.text[: start + brace.end()] + "]}"
+                value = self._type.model_validate_json(closed)
+            except ValidationError:
+                continue
+            self._listen(value)
 
 
 def _candidates(text: str) -> Iterator[str]:

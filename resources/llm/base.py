@@ -57,6 +57,8 @@ class ModelRequest(CallOptions, Generic[Answer]):
 
     `parts` form the user's message. `most` limits the length of the answer's lists if the server
     can enforce that. `examples` are questions with answers; the model sees them as earlier turns.
+    `listen` receives the answer while the model writes it, each time with one more complete item of
+    its last list; an attempt that fails in the middle begins again. A stored answer comes at once.
     """
 
     system: str
@@ -64,6 +66,7 @@ class ModelRequest(CallOptions, Generic[Answer]):
     output_type: type[Answer]
     most: int | None = None
     examples: tuple[tuple[str, str], ...] = ()
+    listen: Callable[[Answer], None] | None = field(default=None, compare=False)
 
     @property
     def fingerprint(self) -> str:

@@ -11,11 +11,13 @@ the schema in the prompt. It remembers this for the life of the process.
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
@@ -24,7 +26,7 @@ import ollama
 from pydantic import SecretStr
 
 from resources.llm import backend
-from resources.llm.answers import UnreadableAnswerError, read_answer
+from resources.llm.answers import GrowingAnswer, UnreadableAnswerError, read_answer
 from resources.llm.base import AnswerMode, Effort, ModelRequest, NextToken
 from resources.llm.prompt import Message
 
@@ -59,10 +61,15 @@ _FAILURES = (
     ConnectionError,
     ValueError,
     TypeError,
+    AttributeError,
+    ollama.ResponseError,
 )
+_STREAM: Final = "application/x-ndjson"
 
 
 async def _raise_for_status(response: httpx.Response) -> None:
+    if response.is_success and response.headers.get("content-type", "").startswith(_STREAM):
+        return
     content = await response.aread()
     if response.status_code >= _FAILED:
         raise _StatusError(response, backend.ErrorBody(response.status_code, content))
@@ -134,19 +141,24 @@ class OllamaBackend(backend.Backend):
         # Another request may have learnt in the meantime that this way does not work.
         known = (way for way in self._ways if way.formats == formats)
         way = next(known, _Way(False, formats))
+        chat = partial(
+            self._client.chat,
+            model=self.info.name,
+            messages=messages,
+            think=self._think(request.effort) if way.thinks else None,
+            format=dict(self.schema(request)) if way.formats else None,
+            options={
+                "temperature": request.temperature,
+                "num_predict": request.max_tokens,
+                "num_ctx": self.info.context_window,
+                **({} if request.seed is None else {"seed": request.seed}),
+            },
+        )
         try:
-            answer = await self._client.chat(
-                model=self.info.name,
-                messages=messages,
-                think=self._think(request.effort) if way.thinks else None,
-                format=dict(self.schema(request)) if way.formats else None,
-                options={
-                    "temperature": request.temperature,
-                    "num_predict": request.max_tokens,
-                    "num_ctx": self.info.context_window,
-                    **({} if request.seed is None else {"seed": request.seed}),
-                },
-            )
+            if request.listen and way.formats:
+                answer = await _streamed(await chat(stream=True), request)
+            else:
+                answer = await chat()
         except _FAILURES as error:
             failure = self._adapt(error, way) or self._failure(error, "chat answer")
             raise failure from None
@@ -209,7 +221,12 @@ class OllamaBackend(backend.Backend):
         if isinstance(error, _StatusError):
             remedy = f"fetch the model with `ollama pull {self.info.name}`, or check the address"
             return self._status_error(error.body, error.headers, remedy)
-        if isinstance(error, ValueError | TypeError):
+        if isinstance(error, ollama.ResponseError):
+            carried = backend.ErrorBody(HTTPStatus.OK, json.dumps({"error": error.error}).encode())
+            failure = self._status_error(carried, {}, "")
+            failure.lost = True
+            return failure
+        if isinstance(error, ValueError | TypeError | AttributeError):
             return backend.malformed(wanted)
         return self._broken(error)
 
@@ -235,6 +252,21 @@ class OllamaBackend(backend.Backend):
             timeout=httpx.Timeout(**self._timeouts),
             event_hooks={"response": [_raise_for_status]},
         )
+
+
+async def _streamed(
+    parts: AsyncIterator[ollama.ChatResponse], request: ModelRequest[Any]
+) -> ollama.ChatResponse:
+    """Read a streamed answer; the last part has the counts. Raises httpx.RemoteProtocolError if none does."""
+    growing = GrowingAnswer(request.output_type, request.listen or (lambda _: None))
+    thoughts = ""
+    async for part in parts:
+        growing.add(part.message.content or "")
+        thoughts += part.message.thinking or ""
+        if part.done:
+            part.message.content, part.message.thinking = growing.text, thoughts or None
+            return part
+    raise httpx.RemoteProtocolError("The stream ended before the answer.")
 
 
 def _usage(answer: ollama.ChatResponse) -> backend.Usage:

@@ -21,7 +21,7 @@ import openai
 from pydantic import AliasPath, BaseModel, Field, ValidationError, model_validator
 
 from resources.llm import backend
-from resources.llm.answers import strict_schema
+from resources.llm.answers import GrowingAnswer, strict_schema
 from resources.llm.base import AnswerMode, ModelRequest, NextToken
 from resources.llm.prompt import Message
 
@@ -35,7 +35,11 @@ _UNSUPPORTED = re.compile(
 )
 _LIMITS: Final = ("max_tokens", "max_completion_tokens")
 _TEMPLATE: Final = "chat_template_kwargs"
-_OPTIONAL: Final = (_TEMPLATE, "temperature", "seed", "reasoning_effort", "maxItems", "maxLength")
+_OPTIONAL: Final = (
+    *(_TEMPLATE, "temperature", "seed", "reasoning_effort", "maxItems", "maxLength"),
+    *("stream_options", "stream"),
+)
+_EVENTS: Final = "text/event-stream"
 _NO_SUCH_MODEL: Final = frozenset({"model_not_found", "invalid_model", "model_not_available"})
 _SHAPE = re.compile(
     r"response_format|json_schema|structured output|grammar|\bschema\b", re.IGNORECASE
@@ -102,6 +106,14 @@ class _Completion(BaseModel):
     usage: Any = None
 
 
+class _Chunk(BaseModel):
+    """A piece of a streamed answer; the last one has the usage and no choices."""
+
+    delta: _Message = Field(_Message(), validation_alias=AliasPath("choices", 0, "delta"))
+    finish: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
+    usage: Any = None
+
+
 class OpenAIBackend(backend.Backend):
     """One model of a server that speaks the OpenAI protocol.
 
@@ -126,16 +138,51 @@ class OpenAIBackend(backend.Backend):
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> backend.Reply:
+        body, chat = self._body(messages, request, mode), self._client.chat.completions
+        headers: Mapping[str, str]
         try:
-            raw = await self._client.chat.completions.with_raw_response.create(
-                **self._body(messages, request, mode)
-            )
-            content, headers = raw.http_response.content, raw.http_response.headers
+            if "stream" in body:
+                async with chat.with_streaming_response.create(**body) as raw:
+                    headers = raw.headers
+                    if headers.get("content-type", "").startswith(_EVENTS):
+                        content = await self._streamed(await raw.parse(), request)
+                    else:
+                        content = await raw.read()
+            else:
+                whole = await chat.with_raw_response.create(**body)
+                content, headers = whole.http_response.content, whole.http_response.headers
         except openai.OpenAIError as error:
             failure = self._failure(error, request, mode)
+        except (ValueError, AttributeError):
+            failure = backend.malformed("chat completion")
         else:
             return self._reply(content, headers, request, mode)
         raise failure
+
+    async def _streamed(self, stream: Any, request: ModelRequest[Any]) -> bytes:
+        """Read a streamed answer, and return it as the body of one that came whole.
+
+        Raises openai.OpenAIError if the stream breaks off, ValueError if an event has no such form.
+        """
+        growing = GrowingAnswer(request.output_type, request.listen or (lambda _: None))
+        refusal, finish, usage = "", None, None
+        try:
+            async for event in stream:
+                chunk = _Chunk.model_validate(event.to_dict(warnings=False))
+                growing.add(chunk.delta.content or "")
+                refusal += chunk.delta.refusal or ""
+                finish, usage = chunk.finish or finish, chunk.usage or usage
+        except openai.APIError as error:
+            if isinstance(error, openai.APIStatusError | openai.APIConnectionError):
+                raise
+            if not growing.text:
+                return json.dumps({"error": error.body, "usage": usage}).encode()
+            finish = "error"
+        if finish is None:
+            raise openai.APIConnectionError(request=stream.response.request)
+        message = {"content": growing.text or None, "refusal": refusal or None}
+        choice = {"message": message, "finish_reason": finish}
+        return json.dumps({"choices": [choice], "usage": usage}).encode()
 
     def _body(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
@@ -160,7 +207,10 @@ class OpenAIBackend(backend.Backend):
             "reasoning_effort": request.effort,
             self._limit_name: 1 if mode == "next_token" else request.max_tokens,
             "response_format": formats.get(mode),
+            "stream": True if request.listen and mode == "json_schema" else None,
         }
+        if wanted["stream"]:
+            wanted["stream_options"] = {"include_usage": True}
         if mode == "next_token":
             wanted |= {"logprobs": True, "top_logprobs": backend.ALTERNATIVES}
             if _TEMPLATE not in self._omitted and self.host != "api.openai.com":
