@@ -208,6 +208,7 @@ class FaultyReasoner:
         segments: Sequence[TranscriptSegment],
         *,
         max_claims: int,
+        found: Callable[[ClaimDrafts], None] | None = None,
     ) -> WithCalls[ClaimDrafts]:
         """Extract claims. Never fails, because without claims there is no verdict to compare."""
         return await self.inner.claims.extract_claims(

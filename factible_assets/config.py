@@ -83,15 +83,6 @@ class ClaimsConfig(StageConfig):
     )
 
 
-class ExtractionConfig(ClaimsConfig):
-    """Options of a run that only extracts claims."""
-
-    keep: bool = Field(
-        default=False, description="Keep the stored claims and apply the reviewers' changes."
-    )
-    reasoner: ReasonerOption = "auto"
-
-
 class QueriesConfig(StageConfig):
     """Options of the queries."""
 
@@ -329,6 +320,11 @@ class FactCheckConfig(Reasoners):
             "changed, whatever the cache holds."
         ),
     )
+
+    @property
+    def keeps_claims(self) -> bool:
+        """Whether the run keeps the stored claims, and applies the reviewers' changes to them."""
+        return bool(self.only_claims)
 
     @property
     def keeps_queries(self) -> bool:

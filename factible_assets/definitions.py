@@ -9,7 +9,6 @@ import dagster as dg
 
 from factible_assets.pipeline import sensors
 from factible_assets.pipeline.assets.claim_checks import claim_checks
-from factible_assets.pipeline.assets.claims import claims
 from factible_assets.pipeline.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.pipeline.assets.evaluation import NAME as EVALUATION
 from factible_assets.pipeline.assets.media import media
@@ -82,14 +81,7 @@ def build_defs(
         ),
     )
     return dg.Definitions(
-        assets=[
-            *sources,
-            transcripts,
-            claims,
-            checks,
-            media,
-            evaluation_asset(settings.corpus_folders),
-        ],
+        assets=[*sources, transcripts, checks, media, evaluation_asset(settings.corpus_folders)],
         asset_checks=[sensors.corpora_are_readable],
         jobs=[
             sensors.add_video,

@@ -537,12 +537,6 @@ def test_lists_and_days_survive_the_launchpad() -> None:
     assert FactCheckConfig.model_validate(given) == options
 
 
-def test_both_steps_of_a_run_have_its_reasoner() -> None:
-    config = run_config_for(FactCheckConfig(reasoner="embedded"), ["claims", "verdicts"])
-    assert config["ops"]["claims"]["config"]["reasoner"] == "embedded"
-    assert config["ops"]["claim_checks"]["config"]["reasoner"] == "embedded"
-
-
 # --- Transcripts --------------------------------------------------------------------------------
 
 

@@ -67,6 +67,10 @@ class PlainObserver(Observer):
     def transcript_progressed(self, words: str, share: float) -> None:
         note(plain(words))
 
+    def claim_begun(self, claim: Claim) -> None:
+        if not self._listed:
+            self._say(f"checking {clock(claim.start_seconds)} {plain(claim.text)}")
+
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             if self._listed:
@@ -168,10 +172,16 @@ class LiveObserver(Observer):
     def transcript_progressed(self, words: str, share: float) -> None:
         self._transcript = (words, share)
 
+    def claim_begun(self, claim: Claim) -> None:
+        with self._lock:
+            self._has_transcript = True
+            self._line(claim)
+
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             self._has_transcript = self._has_claims = True
-            self._lines = {claim.claim_id: _Line(claim) for claim in claims}
+            begun = self._lines
+            self._lines = {each.claim_id: begun.get(each.claim_id, _Line(each)) for each in claims}
         if left_out and self._tell is not None:
             self._tell(Text(claims_words(len(claims), left_out)))
 

@@ -20,18 +20,14 @@ _TYPES = {"boolean": bool, "integer": int, "number": float, "array": dg.Array(st
 """By the types of JSON Schema. All other values, such as dates, are text in the launchpad."""
 
 
-def launchpad_schema(
-    model: type[BaseModel], *, without: Collection[str] = ()
-) -> dict[str, dg.Field]:
-    """Return the config schema for a model of options, `without` some.
+def launchpad_schema(model: type[BaseModel]) -> dict[str, dg.Field]:
+    """Return the config schema for a model of options.
 
     A model within it becomes a group, which refuses the values that the model refuses.
     """
     schema = model.model_json_schema()
     fields = {}
     for name, option in model.model_fields.items():
-        if name in without:
-            continue
         described = schema["properties"][name]
         kinds = (each for each in described.get("anyOf", [described]) if each.get("type") != "null")
         values = next(kinds)
@@ -125,24 +121,14 @@ def console(config: Mapping[str, str]) -> dict[str, str]:
     return {"log_level": config["log_level"]}
 
 
-CLAIMS_SCHEMA = validated_schema(config.ExtractionConfig)
-"""The options of `claims`."""
-
-CLAIM_CHECKS_SCHEMA = launchpad_schema(config.FactCheckConfig, without={"claims"})
-"""The options of the claim-level assets, without those of `claims`."""
+CLAIM_CHECKS_SCHEMA = launchpad_schema(config.FactCheckConfig)
+"""The options of `claims` and the claim-level assets."""
 
 
 def run_config_for(options: config.FactCheckConfig, assets: Collection[str]) -> dict[str, Any]:
     """Return the run config of a job that materializes these assets with these options."""
     ops: dict[str, Any] = {}
-    if "claims" in assets:
-        claims = config.ExtractionConfig(
-            **options.claims.model_dump(),
-            reasoner=options.reasoner if options.claims_by == "auto" else options.claims_by,
-            keep=bool(options.only_claims),
-        )
-        ops["claims"] = {"config": claims.model_dump(mode="json", exclude_none=True)}
-    if set(assets) & set(ALL_STAGES):
-        given = options.model_dump(mode="json", exclude_none=True, exclude={"claims"})
+    if set(assets) & {"claims", *ALL_STAGES}:
+        given = options.model_dump(mode="json", exclude_none=True)
         ops["claim_checks"] = {"config": given}
     return {"ops": ops, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

@@ -71,14 +71,16 @@ def newest_runs(
 def options_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str, Any] | None:
     """Return the options with which a run checked claims, as JSON; None if Dagster lacks the run.
 
-    Leaves out the options that apply to one run alone: `renew` and `only_claims`.
+    Leaves out the options that apply to one run alone (`renew`, `only_claims`) or to the search for
+    claims.
     """
+    own = {"renew", "only_claims", "claims"}
     run = instance.get_run_by_id(run_id) if run_id else None
     if run is None:
         return None
     ops: Any = run.run_config.get("ops", {})
     given = ops.get("claim_checks", {}).get("config", {})
-    return {name: each for name, each in given.items() if name not in {"renew", "only_claims"}}
+    return {name: each for name, each in given.items() if name not in own}
 
 
 def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:

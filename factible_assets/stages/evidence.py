@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -129,14 +129,15 @@ PAGE_CHARACTERS = 200_000
 class PageLibrary:
     """The pages of one run. It fetches each URL once, at most `concurrency` at the same time.
 
-    `texts` receives the texts by content hash, cut to `limit` characters on the `topics`. The
+    `texts` receives the texts by content hash, cut to `limit` characters on the `topics`, for which
+    a longer text waits. The
     answer of an answer engine came with the search and needs no fetch. If a site gives one text at
     two addresses for which the search promised different pages, only the first keeps it.
     """
 
     fetcher: Fetcher
     texts: dict[str, str]
-    topics: Sequence[str]
+    topics: Callable[[], Awaitable[Sequence[str]]]
     concurrency: int = PAGES_AT_ONCE
     limit: int = PAGE_CHARACTERS
 
@@ -163,8 +164,9 @@ class PageLibrary:
             async with self._slots:
                 fetched = await self.fetcher.fetch(hit.url, promise=promise_of(hit))
             fetched = await asyncio.to_thread(self._unless_repeated, hit, fetched)
+        topics = await self.topics() if len(fetched.text) > self.limit else ()
         page, text = await asyncio.to_thread(
-            store_page, hit, fetched, limit=self.limit, topics=self.topics
+            store_page, hit, fetched, limit=self.limit, topics=topics
         )
         if page.content_hash is not None:
             self.texts[page.content_hash] = text

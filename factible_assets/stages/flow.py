@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from functools import partial
 from operator import attrgetter
 from time import perf_counter
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 
-from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.config import BudgetConfig, ClaimsConfig, FactCheckConfig
 from factible_assets.records import tables as records
 from factible_assets.records.rows import VideoRows
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
-from factible_assets.stages.ports import ClaimDrafts, ReasonerError, Services, WithCalls
+from factible_assets.stages.ports import ClaimDrafts, Observer, ReasonerError, Services, WithCalls
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch, Trace
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import readable
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of, published_at
-from factible_assets.stages.verdict import ranked, worded
+from factible_assets.stages.verdict import CaseFile, ranked, worded
 
 Row = TypeVar("Row", bound=records.Record)
+
+BeginChecks: TypeAlias = Callable[[Sequence[records.Claim]], None]
+"""Begins the checks of claims; those that have begun go on."""
+
+PriorFactChecks: TypeAlias = tuple[records.PriorFactCheck, ...]
+
+FindClaims: TypeAlias = Callable[[BeginChecks], Awaitable[Sequence[records.Claim]]]
+"""Finds the claims of a video; it may have the checks of some begin before it knows all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +65,13 @@ async def extract_claims(
     *,
     given: ClaimDrafts | None = None,
     corrected: Callable[[tuple[records.Claim, ...]], tuple[records.Claim, ...]] = tuple,
+    begin: BeginChecks | None = None,
 ) -> ClaimsResult:
     """Find a transcript's claims, or take the `given` ones: all of them, in their own words.
 
-    `corrected` applies the reviewers' corrections to the claims.
+    `corrected` applies the reviewers' corrections to the claims. `begin` receives the claims found
+    so far, several times; only their ranks may still change, and few drop out: those that a later
+    claim says again with more importance, or that exceed the limit.
 
     Raises ReasonerOutageError for a failed service, ReasonerRefusalError for a model that declines
     or does not read the language.
@@ -73,7 +84,15 @@ async def extract_claims(
         finder, most = services.reasoner.claims, config.max_claims
         # The reasoner reads sentence case, in which every offset of the raw text stays valid.
         shown = transcript.model_copy(update={"text": readable(transcript.text)})
-        judged = await finder.extract_claims(video, shown, segments, max_claims=most)
+
+        def begin_with(drafts: ClaimDrafts) -> None:
+            if begin is not None:
+                so_far = build_claims(drafts, transcript, segments, config, basis=finder.basis)
+                begin(corrected(so_far))
+
+        judged = await finder.extract_claims(
+            video, shown, segments, max_claims=most, found=begin_with if begin else None
+        )
         found = judged.value
         basis = found.basis or finder.basis
         built = build_claims(found, transcript, segments, config, basis=basis)
@@ -147,7 +166,7 @@ STANDARD = Strategy("standard", standard)
 
 async def check_claims(
     video: records.Video,
-    claims: Sequence[records.Claim],
+    claims: Sequence[records.Claim] | FindClaims,
     services: Services,
     config: FactCheckConfig,
     *,
@@ -158,6 +177,9 @@ async def check_claims(
 ) -> FlowResult:
     """Check all claims of a video at once and return the rows of the selected stages.
 
+    A check begins as soon as its claim is found. A claim that `claims` returns in the end decides
+    about its rows; the checks of others are cancelled, and only their model calls stay.
+
     A selected stage takes the rows of the others from `known`, and makes a rating that is missing
     there for its own use. `corrections`, by claim id, take effect in the selected stages.
 
@@ -165,7 +187,8 @@ async def check_claims(
     ExceptionGroup. Row order is deterministic. With `enough_origins`, response times decide which
     pages are skipped.
 
-    Raises StrategyError: The strategy is not the one in the config, or does not fit the run.
+    Raises StrategyError: The strategy is not the one in the config, or does not fit the run. Raises
+    what `claims` raises; a ReasonerError then has the model calls of the checks that had begun.
     """
     if strategy.name != config.strategy:
         raise StrategyError(
@@ -176,7 +199,6 @@ async def check_claims(
     config = strategy.adapt(config, video)
     known, watch = known or VideoRows(), Stopwatch()
     texts = known.texts
-    budget = config.budget if strategy.in_rounds else None
     book = RatingBook(
         video.video_id,
         services.ratings,
@@ -184,71 +206,41 @@ async def check_claims(
         () if "reliability_ratings" in selected else known.ratings,
         timed=lambda: watch.time("reliability_ratings"),
     )
-    library = PageLibrary(
-        fetcher=services.fetcher, texts=texts, topics=[claim.text for claim in claims]
+    checks = _Checks(strategy, services.observer, watch)
+    library = PageLibrary(fetcher=services.fetcher, texts=texts, topics=checks.topics)
+    checks.make = partial(
+        ClaimCheck,
+        video=video,
+        services=services,
+        config=config,
+        stages=selected,
+        known=known,
+        watch=watch,
+        texts=texts,
+        stories=StoryIndex(texts),
+        book=book,
+        library=library,
     )
-    stories = StoryIndex(texts)
-    checks = [
-        ClaimCheck(
-            claim=claim,
-            corrections=(corrections or {}).get(claim.claim_id, NO_CORRECTIONS),
-            trace=Trace(claim, strategy.name, budget),
-            video=video,
-            services=services,
-            config=config,
-            stages=selected,
-            known=known,
-            watch=watch,
-            texts=texts,
-            stories=stories,
-            book=book,
-            library=library,
+    checks.corrections = corrections or {}
+    checks.budget = config.budget if strategy.in_rounds else None
+    if services.fact_checks is not None and "search_hits" in selected:
+        checks.look_up = partial(
+            look_up, video=video, service=services.fact_checks, config=config.search
         )
-        for claim in claims
-    ]
-
-    async def check_one(check: ClaimCheck) -> ClaimRows:
-        case, verdict = await strategy.check(check)
-        if verdict is not None:
-            verdict = verdict.model_copy(update={"strategy": strategy.name})
-            watch.reach("verdicts")
-            services.observer.verdict_reached(check.claim, verdict)
-        return case, verdict
-
-    async with asyncio.TaskGroup() as group:
-        # A task of its own for each claim: no verdict fails with a look-up, or waits long for it.
-        fact_checks, asked = services.fact_checks, "search_hits" in selected
-        look_ups = [
-            group.create_task(look_up(claim, video, fact_checks, config.search))
-            for claim in claims
-            if fact_checks is not None and asked
-        ]
-        found = look_ups or repeat(None, len(checks))
-        tasks = [
-            group.create_task(check_one(replace(check, reviews=reviewed)))
-            for check, reviewed in zip(checks, found, strict=True)
-        ]
-    rows = [task.result() for task in tasks]
-    reached = [
-        (case.claim, verdict, [each for each in case.evidence if each.status == "ok"])
-        for case, verdict in rows
-        if verdict is not None
-    ]
+    await checks.run(claims)
+    claims = tuple(checks.final.values())
     with watch.time("verdicts"):
-        verdicts, wording = await _worded(video, reached, services)
+        verdicts, wording = await _worded(video, checks.reached, services)
 
     def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(rows) if stage in selected else ()
 
-    cases = [case for case, _ in rows]
+    cases = checks.cases
     hits = [hit for case in cases for hit in case.hits]
     read = [row for case in cases for row in case.evidence]
-    unread = {
-        row.reason for row in read if row.status == "skipped" and row.basis not in {None, "llm"}
-    }
-    for reason in sorted(filter(None, unread)):
-        services.observer.remarked(f"{reason} A language model reads other languages.")
-    pages = library.pages()
+    _remark_unread(read, services.observer)
+    urls = {row.canonical_url for row in read}
+    pages = tuple(page for page in library.pages() if page.canonical_url in urls)
     addresses = [hit.url for hit in hits]
     addresses += [published_at(page.final_url or "") for page in pages]
     hashes = {row.content_hash for row in read} | {page.content_hash for page in pages}
@@ -264,18 +256,138 @@ async def check_claims(
         queries=if_selected("queries", (row for case in cases for row in case.queries)),
         searches=if_selected("search_hits", (row for case in cases for row in case.searches)),
         hits=if_selected("search_hits", hits),
-        prior_fact_checks=tuple(row for task in look_ups for row in task.result()),
+        prior_fact_checks=checks.prior_fact_checks,
         ratings=if_selected("reliability_ratings", book.ratings(addresses)),
         pages=pages,
         page_texts=if_selected("evidence", page_texts),
         evidence=if_selected("evidence", read),
         verdicts=ranked(verdicts, claims),
-        steps=tuple(step for check in checks for step in check.trace.steps),
-        llm_calls=tuple(
-            sorted((*wording, *(call for each in checks for call in each.trace.calls)), key=place)
-        ),
+        steps=tuple(step for each in checks.kept for step in each.check.trace.steps),
+        llm_calls=tuple(sorted((*wording, *checks.calls), key=place)),
         timings=watch.timings(),
     )
+
+
+def _remark_unread(evidence: Iterable[records.Evidence], observer: Observer) -> None:
+    """Say why a reader other than a language model declined pages."""
+    unread = {
+        row.reason for row in evidence if row.status == "skipped" and row.basis not in {None, "llm"}
+    }
+    for reason in sorted(filter(None, unread)):
+        observer.remarked(f"{reason} A language model reads other languages.")
+
+
+class _BegunCheck(NamedTuple):
+    """The check of a claim, in a task of its own."""
+
+    check: ClaimCheck
+    rows: asyncio.Task[ClaimRows]
+
+
+class _Checks:
+    """The checks of a video's claims; each begins once, when its claim is found."""
+
+    make: Callable[..., ClaimCheck]
+    corrections: Mapping[str, Corrections]
+    budget: BudgetConfig | None
+    look_up: Callable[[records.Claim], Coroutine[Any, Any, PriorFactChecks]] | None = None
+
+    def __init__(self, strategy: Strategy, observer: Observer, watch: Stopwatch) -> None:
+        self._strategy, self._observer, self._watch = strategy, observer, watch
+        self.final: dict[str, records.Claim] = {}
+        """The claims by id, after `run`."""
+        self._are_final = asyncio.Event()
+        self._begun: dict[str, _BegunCheck] = {}
+        self._group = asyncio.TaskGroup()
+
+    async def topics(self) -> Sequence[str]:
+        """Return the texts of all claims, when they are final."""
+        await self._are_final.wait()
+        return [claim.text for claim in self.final.values()]
+
+    async def run(self, claims: Sequence[records.Claim] | FindClaims) -> None:
+        """Find the claims and check them; see `check_claims` for the errors."""
+        failure: Exception | None = None
+        async with self._group:
+            try:
+                found = await claims(self.begin) if callable(claims) else claims
+                self.final = {claim.claim_id: claim for claim in found}
+            except Exception as error:  # noqa: BLE001 - raised below, outside of the group
+                failure = error
+            self._are_final.set()
+            self.begin(list(self.final.values()))
+            for claim_id, each in self._begun.items():
+                if claim_id not in self.final:
+                    each.rows.cancel()
+                    if each.check.reviews is not None:
+                        each.check.reviews.cancel()
+        if isinstance(failure, ReasonerError):
+            failure.calls = (*failure.calls, *self.calls)
+        if failure is not None:
+            raise failure
+
+    def begin(self, claims: Sequence[records.Claim]) -> None:
+        """Begin the checks of the claims that are new."""
+        for claim in claims:
+            if claim.claim_id in self._begun:
+                continue
+            reviews = None
+            if self.look_up is not None:
+                # A task of its own: no verdict fails with a look-up, or waits long for it.
+                reviews = self._group.create_task(self.look_up(claim))
+            check = self.make(
+                claim=claim,
+                corrections=self.corrections.get(claim.claim_id, NO_CORRECTIONS),
+                trace=Trace(claim, self._strategy.name, self.budget),
+                reviews=reviews,
+            )
+            task = self._group.create_task(self._check(check))
+            self._begun[claim.claim_id] = _BegunCheck(check, task)
+            if not self._are_final.is_set():
+                self._observer.claim_begun(claim)
+
+    async def _check(self, check: ClaimCheck) -> ClaimRows:
+        case, verdict = await self._strategy.check(check)
+        if verdict is not None:
+            verdict = verdict.model_copy(update={"strategy": self._strategy.name})
+            await self._are_final.wait()
+            self._watch.reach("verdicts")
+            self._observer.verdict_reached(self.final[check.claim.claim_id], verdict)
+        return case, verdict
+
+    @property
+    def kept(self) -> list[_BegunCheck]:
+        """The checks of the final claims, in their order."""
+        return [self._begun[claim_id] for claim_id in self.final]
+
+    @property
+    def cases(self) -> list[CaseFile]:
+        return [each.rows.result()[0] for each in self.kept]
+
+    @property
+    def reached(self) -> list[tuple[records.Claim, records.Verdict, list[records.Evidence]]]:
+        """The final claims with a verdict, and the evidence that speaks."""
+        rows = [(each.check.claim.claim_id, *each.rows.result()) for each in self.kept]
+        return [
+            (self.final[claim_id], verdict, [row for row in case.evidence if row.status == "ok"])
+            for claim_id, case, verdict in rows
+            if verdict is not None
+        ]
+
+    @property
+    def prior_fact_checks(self) -> PriorFactChecks:
+        tasks = [each.check.reviews for each in self.kept if each.check.reviews is not None]
+        return tuple(row for task in tasks for row in task.result())
+
+    @property
+    def calls(self) -> list[records.LlmCall]:
+        """All model calls. Those for a claim that dropped out name no claim, query or page."""
+        apart = {"claim_id": None, "query_id": None, "canonical_url": None}
+        return [
+            call if claim_id in self.final else call.model_copy(update=apart)
+            for claim_id, each in self._begun.items()
+            for call in each.check.trace.calls
+        ]
 
 
 async def _worded(

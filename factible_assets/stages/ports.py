@@ -232,8 +232,12 @@ class ClaimFinder(Protocol):
         segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
+        found: Callable[[ClaimDrafts], None] | None = None,
     ) -> WithCalls[ClaimDrafts]:
-        """Find the check-worthy claims of a transcript, most important first."""
+        """Find the check-worthy claims of a transcript, most important first.
+
+        A reasoner that finds one after the other passes `found` those that it has.
+        """
         ...
 
 
@@ -334,12 +338,15 @@ class Reasoner:
 class Observer:
     """Receives the events of a check; this base class ignores them all.
 
-    Methods must return at once and never raise. `left_out` counts claims beyond the limit of the
-    run. `remarked` is a sentence about a deviation from the request. The run itself sends the last
-    three: it waits for another check of the video, has stored an asset, or is stopping.
+    Methods must return at once and never raise. A check may begin before all claims are found.
+    `left_out` counts claims beyond the limit of the run. `remarked` is a sentence about a deviation
+    from the request. The run itself sends the last three: it waits for another check of the video,
+    has stored an asset, or is stopping.
     """
 
     def transcript_progressed(self, words: str, share: float) -> None: ...
+
+    def claim_begun(self, claim: records.Claim) -> None: ...
 
     def claims_found(self, claims: Sequence[records.Claim], left_out: int = 0) -> None: ...
 

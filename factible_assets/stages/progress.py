@@ -72,6 +72,9 @@ class LogObserver(ports.Observer):
         self._log.info("%s", words)
         self._then.transcript_progressed(words, share)
 
+    def claim_begun(self, claim: Claim) -> None:
+        self._then.claim_begun(claim)
+
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         self._log.info("%s", claims_words(len(claims), left_out))
         for claim in claims:

@@ -156,7 +156,8 @@ class OllamaBackend(backend.Backend):
         )
         try:
             if request.listen and way.formats:
-                answer = await _streamed(await chat(stream=True), request)
+                parts: Any = await chat(stream=True)
+                answer = await _streamed(parts, request)
             else:
                 answer = await chat()
         except _FAILURES as error:
@@ -257,7 +258,10 @@ class OllamaBackend(backend.Backend):
 async def _streamed(
     parts: AsyncIterator[ollama.ChatResponse], request: ModelRequest[Any]
 ) -> ollama.ChatResponse:
-    """Read a streamed answer; the last part has the counts. Raises httpx.RemoteProtocolError if none does."""
+    """Read a streamed answer; the last part has the counts.
+
+    Raises httpx.RemoteProtocolError if there is no last part.
+    """
     growing = GrowingAnswer(request.output_type, request.listen or (lambda _: None))
     thoughts = ""
     async for part in parts:

@@ -38,6 +38,22 @@ def test_plain_lines_tell_of_claims_and_of_each_verdict(capsys: pytest.CaptureFi
     ]
 
 
+def test_a_claim_is_shown_when_its_check_begins_before_all_claims_are_found(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    PlainObserver().claim_begun(samples.claim(1))
+    assert capsys.readouterr().err == f"checking 0:10 {samples.SENTENCES[1]}\n"
+    live = LiveObserver()
+    live.claim_begun(samples.claim(1))
+    live.stage_progressed("evidence", samples.claim(1), 1, 3)
+    live.claims_found([samples.claim(0), samples.claim(1)])
+    console = Console(file=io.StringIO(), width=100)
+    console.print(live)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "2 found" in shown
+    assert "pages 1/3" in shown
+
+
 def test_a_piped_check_prints_a_line_after_a_silence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,7 +83,7 @@ def test_the_check_of_an_added_video_is_launched_once_with_its_options(
     request = check_request(added)
     assert isinstance(request, dg.RunRequest)
     assert (request.partition_key, request.run_key) == ("my-talk", result.run_id)
-    assert request.run_config["ops"]["claims"]["config"]["max_claims"] == 2
+    assert request.run_config["ops"]["claim_checks"]["config"]["claims"]["max_claims"] == 2
     assert request.tags == {"video": "my-talk", "corpus": "local", "launched_by": "add_video"}
 
 

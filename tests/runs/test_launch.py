@@ -35,7 +35,7 @@ RUN = "00000000-0000-4000-8000-000000000002"
     ("step", "report", "status"),
     [
         # The launcher terminates a run, the UI forces its end, the machine shuts down.
-        ("claims", "report_run_canceling", "CANCELED"),
+        ("claim_checks", "report_run_canceling", "CANCELED"),
         ("claim_checks", "report_run_canceled", "CANCELED"),
         ("claim_checks", "", "FAILURE"),
     ],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Literal
@@ -133,6 +133,8 @@ class World:
     """The same for refusals of the model."""
     partial: dict[str, str] = field(default_factory=dict)
     """Query text to the gap in its answer."""
+    stays: Callable[[str], Awaitable[Sequence[str] | None]] | None = None
+    """Called with each claim that was written; it may return the claims that stay in the end."""
     delays: dict[str, float] = field(default_factory=dict)
     """Seconds per kind of work."""
     basis: Maker = "llm"
@@ -263,8 +265,14 @@ class Mind:
         segments: Sequence[TranscriptSegment],
         *,
         max_claims: int,
+        found: Callable[[ClaimDrafts], None] | None = None,
     ) -> WithCalls[ClaimDrafts]:
         sentences = [part.strip() for part in transcript.text.split(".") if part.strip()]
+        drafts = [ClaimDraft(each, 0.5, 0.5) for each in sentences]
+        for count, each in enumerate(sentences, start=1):
+            if found is not None and self.world.stays is not None:
+                found(ClaimDrafts("A thesis", tuple(drafts[:count])))
+                sentences = [*(await self.world.stays(each) or sentences)]
         return WithCalls(ClaimDrafts("A thesis", tuple(ClaimDraft(s, 0.5, 0.5) for s in sentences)))
 
     async def write_queries(

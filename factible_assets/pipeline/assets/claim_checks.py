@@ -1,13 +1,15 @@
-"""The five claim-level assets, from `queries` to `verdicts`, as one multi-asset with subsets.
+"""The assets from `claims` to `verdicts`, as one multi-asset with subsets.
 
 They share one step so that claims do not wait for each other: with a step per asset, the slowest
-page of the slowest claim would hold up every verdict. A run of some assets reads the others from
-the warehouse. One transaction writes all assets of a run, so no reader sees evidence of one run
-next to search hits of another.
+page of the slowest claim would hold up every verdict, and the last claim every search. A run of
+some assets reads the others from the warehouse. The claims are written as soon as they are found.
+One transaction writes all other assets of a run, so no reader sees evidence of one run next to
+search hits of another.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, get_args
@@ -15,10 +17,13 @@ from typing import Any, NamedTuple, get_args
 import dagster as dg
 import duckdb
 
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import FactCheckConfig, Reasoners
+from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.evaluation.charts import bars, counted
 from factible_assets.pipeline import resources
 from factible_assets.pipeline.assets import common
+from factible_assets.pipeline.assets.claims import CODE_VERSION as CLAIMS_VERSION
+from factible_assets.pipeline.assets.claims import Extraction, claims_results, failed_extraction
 from factible_assets.pipeline.checks.integrity import check_integrity, integrity_specs
 from factible_assets.pipeline.checks.readings import CONTRADICTIONS, check_contradictions
 from factible_assets.pipeline.checks.verdict_changes import (
@@ -32,13 +37,28 @@ from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records.rows import Materialization, VideoRows
 from factible_assets.records.stances import STANCES
-from factible_assets.records.tables import Claim, Evidence, PriorFactCheck, Rating, Search, Video
+from factible_assets.records.tables import (
+    Claim,
+    Evidence,
+    PriorFactCheck,
+    Rating,
+    ReviewAction,
+    Search,
+    Video,
+)
 from factible_assets.services.labels import model_registry
 from factible_assets.services.reasoning import fitting_strategy
-from factible_assets.settings import SearchProvider
+from factible_assets.settings import SearchProvider, Settings
 from factible_assets.stages import reviews
-from factible_assets.stages.flow import FlowResult, check_claims, with_others
-from factible_assets.stages.ports import Observer
+from factible_assets.stages.flow import (
+    BeginChecks,
+    ClaimsResult,
+    FlowResult,
+    Strategy,
+    check_claims,
+    with_others,
+)
+from factible_assets.stages.ports import Observer, ReasonerError, Services
 from factible_assets.stages.progress import ALL_STAGES, LogObserver, Stage
 from factible_assets.wording import STANCE_WORDS, plain, rows_table
 from warehouse import bookkeeping
@@ -58,7 +78,15 @@ class _Asset(NamedTuple):
     description: str
 
 
-_ASSETS: dict[Stage, _Asset] = {
+_ASSETS: dict[str, _Asset] = {
+    "claims": _Asset(
+        "llm",
+        ("transcripts",),
+        ("language_model", "corpus_files"),
+        "The check-worthy factual statements of the video, each with its importance for the "
+        "video's thesis, its place in the transcript and its second in the video. If the corpus "
+        "gives claims, exactly those.",
+    ),
     "queries": _Asset(
         "llm",
         ("transcripts", "claims"),
@@ -102,12 +130,14 @@ _ASSETS: dict[Stage, _Asset] = {
     partitions_def=videos,
     can_subset=True,
     config_schema=CLAIM_CHECKS_SCHEMA,
-    deps=["transcripts", "claims", *{name for each in _ASSETS.values() for name in each.sources}],
+    deps=["transcripts", *{name for each in _ASSETS.values() for name in each.sources}],
     outs={
         stage: dg.AssetOut(
             is_required=False,
             description=each.description,
-            **common.static_metadata(stage, CODE_VERSION, each.kind),
+            **common.static_metadata(
+                stage, CLAIMS_VERSION if stage == "claims" else CODE_VERSION, each.kind
+            ),
         )
         for stage, each in _ASSETS.items()
     },
@@ -115,7 +145,7 @@ _ASSETS: dict[Stage, _Asset] = {
         stage: {dg.AssetKey(name) for name in each.reads + each.sources}
         for stage, each in _ASSETS.items()
     },
-    check_specs=[*integrity_specs(*ALL_STAGES), CONTRADICTIONS, FLIPS],
+    check_specs=[*integrity_specs(*_ASSETS), CONTRADICTIONS, FLIPS],
     retry_policy=common.RETRIES,
 )
 # No return annotation: Dagster refuses AsyncIterator for several outputs.
@@ -127,53 +157,62 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     reports: resources.ReportsResource,
     observer: dg.ResourceParam[Observer],
 ):
-    """Check the claims of one video, and yield a result for each selected asset."""
+    """Find and check the claims of one video, and yield a result for each selected asset."""
+    store, settings = warehouse.store(), services.settings()
     options = FactCheckConfig.model_validate(context.op_execution_context.op_config)
-    names = {key.to_user_string() for key in context.selected_asset_keys}
-    selected = tuple(stage for stage in ALL_STAGES if stage in names)
-    store = warehouse.store()
-    video_id = context.partition_key
-    settings = services.settings()
     with resources.setup_errors_are_final():
         strategy = fitting_strategy(options.strategy, options, settings)
-        prices = model_registry(settings).services
-    read = {"transcripts", "claims", *(name for stage in selected for name in _ASSETS[stage].reads)}
-    with store.snapshot() as now:
-        # Reuse the previous run's queries if the options say so (keeps_queries).
-        optional = ["queries"] if options.keeps_queries else []
-        if strategy.reads_pictures:
-            optional.append("media")
-        known = common.read_upstream(now, video_id, *(read - set(selected)), optional=optional)
-        video, claims = known.video, known.claims
-        actions = bookkeeping.read_actions(now, video_id)
-        scope = scope_of(
-            now, video_id, claims, selected, options.only_claims, reviews.claims_in_force(actions)
+        model_registry(settings)
+    order = _prepare(context, store, corpora, options, strategy)
+    common.tag_run(context, order.known.video)
+    extracted: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
+    working = asyncio.create_task(
+        _find_and_check(
+            order, services.open(**_opening(order, context, observer)), strategy, extracted
         )
-    common.tag_run(context, video)
-    listed = corpora.read().find(video_id)
-    options = options.limited_to(listed.entry.published_before if listed else None)
-    async with services.open(
-        observer=LogObserver(context.log, observer),
-        run=resources.RunContext(context.run.run_id, video_id, context.log),
-        reasoners=options,
-        web=options.search.web,
-        listed=listed,
-        pages_rating=options.search.pages_rating,
-        renew=options.renew,
-    ) as opened:
-        result = await check_claims(
-            video,
-            scope.checked,
-            opened,
-            options,
-            stages=selected,
-            known=known,
-            corrections=reviews.corrections_by_claim(actions),
-            strategy=strategy,
-        )
+    )
+    claims, scope = order.claims, order.scope
+    try:
+        if order.search is not None:
+            waiting: set[asyncio.Future[Any]] = {working, extracted}
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if extracted.done():
+                found = extracted.result()
+                claims = found.claims
+                scope = scope if options.only_claims else Scope(claims)
+                # Dagster writes the claims while the checks wait.
+                for each in claims_results(context, store, order.known, found):
+                    yield each
+        result = await working
+    except ReasonerError as failure:
+        raise failed_extraction(context, store, failure) from failure
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    if order.selected:
+        order = order._replace(claims=claims, scope=scope)
+        async for one in _results(context, store, order, result, settings, reports):
+            yield one
+
+
+async def _results(
+    context: dg.AssetExecutionContext,
+    store: Warehouse,
+    order: "_Order",
+    result: FlowResult,
+    settings: Settings,
+    reports: resources.ReportsResource,
+) -> AsyncIterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    """Write the rows of the checks, and yield a result for each asset.
+
+    Raises dagster.Failure: A row breaks a rule, so nothing is stored. Never retried.
+    """
+    selected, options, claims, scope = order.selected, order.options, order.claims, order.scope
+    known, video, actions = order.known, order.known.video, order.actions
+    video_id = video.video_id
     others = frozenset(claim.claim_id for claim in scope.carried)
     result = with_others(result, scope.held, claims, others) if others else result
-    whole = replace(known, **result.parts(selected))
+    whole = replace(known, claims=tuple(claims), **result.parts(selected))
     checks, refusal = check_integrity(selected, whole, options.search)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if refusal is not None:
@@ -195,7 +234,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             result.pages,
             get_args(SearchProvider),
             None if settings.pages == "direct" else settings.pages,
-            prices,
+            model_registry(settings).services,
         ),
     )
     published = {}
@@ -215,6 +254,124 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     if changes is not None:
         # The last event of the run: its links lead to the report and the desk.
         yield check_flips(changes, reports.links(video_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The claims that a run checks.
+
+    If it checks only some, `held` has the last rows of the selected assets, and `carried` has the
+    other claims with the time of their last check.
+    """
+
+    checked: Sequence[Claim]
+    held: VideoRows = field(default_factory=VideoRows)
+    carried: tuple[bookkeeping.CarriedClaim, ...] = ()
+
+
+class _Order(NamedTuple):
+    """The work of a run: the stages, the upstream rows, and the claims as far as they are known.
+
+    `search` looks for the claims; None if the run does not select them.
+    """
+
+    selected: tuple[Stage, ...]
+    options: FactCheckConfig
+    known: VideoRows
+    actions: Sequence[ReviewAction]
+    claims: Sequence[Claim]
+    scope: Scope
+    search: Extraction | None
+    listed: CorpusVideo | None
+
+
+def _prepare(
+    context: dg.AssetExecutionContext,
+    store: Warehouse,
+    corpora: resources.CorporaResource,
+    options: FactCheckConfig,
+    strategy: Strategy,
+) -> _Order:
+    """Read the input of a run. Raises dagster.Failure: It is not there. Never retried."""
+    names = {key.to_user_string() for key in context.selected_asset_keys}
+    selected = tuple(stage for stage in ALL_STAGES if stage in names)
+    read = {"transcripts", "claims", *(name for each in names for name in _ASSETS[each].reads)}
+    video_id = context.partition_key
+    listed = corpora.read().find(video_id)
+    with store.snapshot() as now:
+        # Reuse the previous run's queries if the options say so (keeps_queries).
+        optional = ["queries"] if options.keeps_queries else []
+        if strategy.reads_pictures:
+            optional.append("media")
+        known = common.read_upstream(now, video_id, *(read - names), optional=optional)
+        actions = bookkeeping.read_actions(now, video_id)
+        claims: Sequence[Claim] = known.claims
+        search = None
+        if "claims" in names:
+            stored = now.read_current(Claim, video_id) if options.keeps_claims else None
+            given = listed.given_claims if listed is not None else None
+            earlier = bookkeeping.known_claims(now, video_id)
+            search = Extraction(known, actions, earlier, stored, given)
+            claims = search.corrected(stored or ())
+        force = reviews.claims_in_force(actions)
+        scope = scope_of(now, video_id, claims, selected, options.only_claims, force)
+    options = options.limited_to(listed.entry.published_before if listed else None)
+    return _Order(selected, options, known, actions, claims, scope, search, listed)
+
+
+def _opening(
+    order: _Order, context: dg.AssetExecutionContext, observer: Observer
+) -> dict[str, Any]:
+    """Return how to open the services of a run."""
+    options, search = order.options, order.search
+    reasoners: Reasoners = options
+    web = options.search.web
+    if search is not None and not order.selected:
+        # Given claims need no model, so they must not need a key.
+        maker = options.reasoner if options.claims_by == "auto" else options.claims_by
+        reasoners = Reasoners(reasoner=maker if search.given is None else "embedded")
+        # Claims need no web, and the archive opens no connection.
+        web = "archive"
+    return {
+        "observer": LogObserver(context.log, observer),
+        "run": resources.RunContext(context.run.run_id, context.partition_key, context.log),
+        "reasoners": reasoners,
+        "web": web,
+        "listed": order.listed,
+        "pages_rating": options.search.pages_rating,
+        "renew": options.renew,
+    }
+
+
+async def _find_and_check(
+    order: _Order,
+    services: AbstractAsyncContextManager[Services],
+    strategy: Strategy,
+    extracted: asyncio.Future[ClaimsResult],
+) -> FlowResult:
+    """Find the claims and check them; `extracted` has the claims before the checks end."""
+    async with services as opened:
+
+        async def find(begin: BeginChecks) -> Sequence[Claim]:
+            if order.search is None:
+                return order.scope.checked
+            extracted.set_result(await order.search.find(opened, order.options.claims, begin))
+            kept = order.options.only_claims
+            return order.scope.checked if kept else extracted.result().claims
+
+        if not order.selected:
+            await find(lambda _: None)
+            return FlowResult()
+        return await check_claims(
+            order.known.video,
+            find,
+            opened,
+            order.options,
+            stages=order.selected,
+            known=order.known,
+            corrections=reviews.corrections_by_claim(order.actions),
+            strategy=strategy,
+        )
 
 
 def write_checked(
@@ -257,19 +414,6 @@ def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
 
 
 # --- The claims of a run --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The claims that a run checks.
-
-    If it checks only some, `held` has the last rows of the selected assets, and `carried` has the
-    other claims with the time of their last check.
-    """
-
-    checked: Sequence[Claim]
-    held: VideoRows = field(default_factory=VideoRows)
-    carried: tuple[bookkeeping.CarriedClaim, ...] = ()
 
 
 def scope_of(

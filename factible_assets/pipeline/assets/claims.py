@@ -1,121 +1,102 @@
-"""The asset `claims`: the check-worthy statements of a video, localised to the second."""
+"""The asset `claims`: the check-worthy statements of a video, localised to the second.
 
-from collections.abc import Sequence
+The step `claim_checks` makes it, so that the checks of claims begin while others are still sought.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import dagster as dg
 
-from factible_assets.config import ExtractionConfig, Reasoners
+from factible_assets.config import ClaimsConfig
 from factible_assets.pipeline.assets import common
-from factible_assets.pipeline.launchpad import CLAIMS_SCHEMA
-from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, RunContext
-from factible_assets.pipeline.warehouse import WarehouseResource
-from factible_assets.records.tables import Claim, LlmCall
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Claim, LlmCall, ReviewAction
 from factible_assets.services.said_before import matches_of
 from factible_assets.stages.claims import corrected_claims
-from factible_assets.stages.flow import ClaimsResult, extract_claims
-from factible_assets.stages.ports import Observer, ReasonerError, ReasonerOutageError
-from factible_assets.stages.progress import LogObserver
+from factible_assets.stages.flow import BeginChecks, ClaimsResult, extract_claims
+from factible_assets.stages.ports import ClaimDrafts, ReasonerError, ReasonerOutageError, Services
 from factible_assets.wording import cell, rows_table
-from warehouse.bookkeeping import (
-    claims_sharing_words,
-    known_claims,
-    read_actions,
-    record_calls,
-    record_matches,
-)
+from warehouse import bookkeeping
 from warehouse.rows import Stamp
+from warehouse.store import Warehouse
 
 CODE_VERSION = "8"
 
 
-@common.video_asset(
-    "claims",
-    CODE_VERSION,
-    "The check-worthy factual statements of the video, each with its importance for the video's "
-    "thesis, its place in the transcript and its second in the video. If the corpus gives claims, "
-    "exactly those.",
-    kind="llm",
-    config_schema=CLAIMS_SCHEMA,
-    deps=["transcripts", "language_model", "corpus_files"],
-)
-# No return annotation: the checks are outputs too, and Dagster refuses one for several outputs.
-async def claims(  # type: ignore[no-untyped-def]
-    context: dg.AssetExecutionContext,
-    services: FactCheckServices,
-    warehouse: WarehouseResource,
-    observer: dg.ResourceParam[Observer],
-    corpora: CorporaResource,
-):
-    """Extract the claims of one video, or use those of its corpus or of the last run.
+class Extraction(NamedTuple):
+    """The input of a search for claims: the transcript, and the reviewers' actions.
 
-    Corrections by reviewers apply in each case.
+    `known` are all claims ever found in the video, by id. The run keeps the `stored` claims, or
+    takes those that the corpus has `given`; without either it looks for claims.
     """
-    options = ExtractionConfig.model_validate(context.op_execution_context.op_config)
-    store, video_id = warehouse.store(), context.partition_key
-    with store.snapshot() as now:
-        transcripts = common.read_upstream(now, video_id, "transcripts")
-        actions, known = read_actions(now, video_id), known_claims(now, video_id)
-        current = now.read_current(Claim, video_id) if options.keep else []
-    video, (transcript,) = transcripts.video, transcripts.transcripts
 
-    def record_cost(calls: Sequence[LlmCall]) -> None:
-        """Record model calls of a run that stores no claims."""
-        stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
-        record_calls(store, calls, stamp)
+    said: VideoRows
+    actions: Sequence[ReviewAction]
+    known: Mapping[str, Claim]
+    stored: Sequence[Claim] | None
+    given: ClaimDrafts | None
 
-    def corrected(found: Sequence[Claim]) -> tuple[Claim, ...]:
-        return corrected_claims(found, actions, known, transcript, transcripts.segments)
+    def corrected(self, found: Sequence[Claim]) -> tuple[Claim, ...]:
+        """Apply the reviewers' corrections."""
+        (transcript,) = self.said.transcripts
+        return corrected_claims(found, self.actions, self.known, transcript, self.said.segments)
 
-    if options.keep:
-        found = ClaimsResult(corrected(current), (), 0.0)
-    else:
-        listed = corpora.read().find(video.video_id)
-        given = listed.given_claims if listed is not None else None
-        async with services.open(
-            observer=LogObserver(context.log, observer),
-            run=RunContext(context.run.run_id, video.video_id, context.log),
-            # Given claims need no model, so they must not need a key.
-            reasoners=Reasoners(reasoner=options.reasoner if given is None else "embedded"),
-            web="archive",  # Claims need no web, and the archive opens no connection.
-        ) as opened:
-            try:
-                found = await extract_claims(
-                    video,
-                    transcript,
-                    transcripts.segments,
-                    opened,
-                    options,
-                    given=given,
-                    corrected=corrected,
-                )
-            except ReasonerError as failure:
-                record_cost(failure.calls)
-                is_outage = isinstance(failure, ReasonerOutageError)
-                what = "No claims could be extracted" if is_outage else "No claims were listed"
-                again = is_outage and not (failure.lasting or common.is_last_try(context))
-                raise dg.Failure(f"{what}: {failure.reason}", allow_retries=again) from failure
-    common.tag_run(context, video)
-    whole = replace(transcripts, claims=found.claims, llm_calls=found.llm_calls)
-    thesis = next((claim.thesis for claim in found.claims if claim.thesis), None)
-    located = sum(claim.char_start is not None for claim in found.claims)
+    async def find(
+        self, services: Services, options: ClaimsConfig, begin: BeginChecks
+    ) -> ClaimsResult:
+        """Return the claims; for `begin` and the errors see `extract_claims`."""
+        if self.stored is not None:
+            return ClaimsResult(self.corrected(self.stored), (), 0.0)
+        (transcript,) = self.said.transcripts
+        return await extract_claims(
+            *(self.said.video, transcript, self.said.segments, services, options),
+            given=self.given,
+            corrected=self.corrected,
+            begin=begin,
+        )
+
+
+def claims_results(
+    context: dg.AssetExecutionContext, store: Warehouse, said: VideoRows, found: ClaimsResult
+) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    """Yield the claims of a video with their metadata.
+
+    Raises dagster.Failure: A row breaks a rule, so no claim is stored, only the cost of the calls.
+    """
+    video, claims = said.video, found.claims
+    whole = replace(said, claims=claims, llm_calls=found.llm_calls)
+    thesis = next((claim.thesis for claim in claims if claim.thesis), None)
     metadata = {
-        "claims": dg.MetadataValue.md(rows_table("claims", video=video, claims=found.claims)),
-        "count": len(found.claims),
-        "found by": ", ".join(sorted({claim.basis for claim in found.claims})) or "–",
-        "located in the transcript": located,
+        "claims": dg.MetadataValue.md(rows_table("claims", video=video, claims=claims)),
+        "count": len(claims),
+        "found by": ", ".join(sorted({claim.basis for claim in claims})) or "–",
+        "located in the transcript": sum(claim.char_start is not None for claim in claims),
         "left out, more than max_claims": found.left_out,
         "refused, because they were not said like that": found.refused,
         **({"thesis": dg.MetadataValue.md(f"> {cell(thesis)}")} if thesis else {}),
+        "said before in other videos": _record_matches(store, video.video_id, claims),
         "seconds": round(found.seconds, 3),
         **common.usage_metadata(found.llm_calls),
     }
-    matches = matches_of(
-        claims_sharing_words(store, [each.text for each in found.claims], without=video_id)
+    try:
+        yield from common.checked_results("claims", CODE_VERSION, whole, found.seconds, metadata)
+    except dg.Failure:
+        _record_cost(context, store, found.llm_calls)
+        raise
+
+
+def _record_matches(store: Warehouse, video_id: str, claims: Sequence[Claim]) -> int:
+    """Record which claims were said before in other videos; return how many."""
+    others = bookkeeping.claims_sharing_words(
+        store, [each.text for each in claims], without=video_id
     )
-    ids = {each.text: each.claim_id for each in found.claims}
-    record_matches(
+    matches = matches_of(others)
+    ids = {each.text: each.claim_id for each in claims}
+    now = datetime.now(UTC)
+    bookkeeping.record_matches(
         store,
         video_id,
         [
@@ -124,16 +105,28 @@ async def claims(  # type: ignore[no-untyped-def]
                 "other_claim_id": each.other_claim_id,
                 "similarity": each.similarity,
                 "relation": each.relation,
-                "matched_at": datetime.now(UTC),
+                "matched_at": now,
             }
             for each in matches
         ],
     )
-    metadata["said before in other videos"] = len(matches)
-    try:
-        results = common.checked_results("claims", CODE_VERSION, whole, found.seconds, metadata)
-        for result in results:
-            yield result
-    except dg.Failure:
-        record_cost(found.llm_calls)
-        raise
+    return len(matches)
+
+
+def failed_extraction(
+    context: dg.AssetExecutionContext, store: Warehouse, failure: ReasonerError
+) -> dg.Failure:
+    """Record the model calls of a failed extraction, and return the failure of the step."""
+    _record_cost(context, store, failure.calls)
+    is_outage = isinstance(failure, ReasonerOutageError)
+    what = "No claims could be extracted" if is_outage else "No claims were listed"
+    again = is_outage and not (failure.lasting or common.is_last_try(context))
+    return dg.Failure(f"{what}: {failure.reason}", allow_retries=again)
+
+
+def _record_cost(
+    context: dg.AssetExecutionContext, store: Warehouse, calls: Sequence[LlmCall]
+) -> None:
+    """Record model calls of a run that stores no claims."""
+    stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
+    bookkeeping.record_calls(store, calls, stamp)

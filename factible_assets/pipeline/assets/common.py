@@ -169,6 +169,7 @@ def checked_results(
         raise refusal
     rows = AssetRows(whole.of_asset(asset), code_version, duration_seconds=seconds)
     yield dg.MaterializeResult(
+        asset_key=asset,
         value=rows,
         check_results=results,
         data_version=dg.DataVersion(rows.data_version),

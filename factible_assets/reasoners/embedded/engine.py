@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder
@@ -34,14 +34,15 @@ class EmbeddedReasoner:
         segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
+        found: Callable[[ports.ClaimDrafts], None] | None = None,
     ) -> ports.WithCalls[ports.ClaimDrafts]:
-        """Find the check-worthy claims of a transcript, most important first."""
-        found = await self._workers.run(
+        """Find the check-worthy claims of a transcript, most important first, all at once."""
+        drafts = await self._workers.run(
             lambda: extract_claims(
                 transcript, segments, max_claims=max_claims, embedder=self._embedder
             )
         )
-        return ports.WithCalls(found)
+        return ports.WithCalls(drafts)
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int

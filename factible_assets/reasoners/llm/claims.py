@@ -10,8 +10,9 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from rapidfuzz import fuzz, process, utils
 
@@ -114,16 +115,26 @@ class ClaimCandidate:
     credential: bool
 
 
+Listen: TypeAlias = Callable[[ClaimsAnswer], None]
+"""Receives the answer while the model writes it."""
+
+
 async def find_claims(
-    conversation: Conversation, transcript: Transcript, windowing: Windowing, *, max_claims: int
+    conversation: Conversation,
+    transcript: Transcript,
+    windowing: Windowing,
+    *,
+    max_claims: int,
+    listen: Listen | None = None,
 ) -> ClaimDrafts:
     """Find the claims of a transcript, most important first.
 
-    Windows that exceed the context of the model are halved, twice at most. Raises
-    ReasonerOutageError if any window failed; `conversation` keeps the calls of all windows.
+    Windows that exceed the context of the model are halved, twice at most. Nobody can `listen` to
+    several windows, because only their merger says which claims stay. Raises ReasonerOutageError if
+    any window failed; `conversation` keeps the calls of all windows.
     """
     text = transcript.text
-    spans, answers = await _read_windows(conversation, text, windowing, max_claims)
+    spans, answers = await _read_windows(conversation, text, windowing, max_claims, listen)
     found, refused = await asyncio.to_thread(
         _candidates, text, conversation.video.title, spans, answers
     )
@@ -143,6 +154,13 @@ async def find_claims(
     worded = clip(plain(thesis), THESIS_WORDS) or None
     left_out = max(0, len(drafts) - max_claims)
     return ClaimDrafts(worded, tuple(drafts[:max_claims]), refused, left_out)
+
+
+def drafts_so_far(text: str, title: str, answer: ClaimsAnswer) -> ClaimDrafts:
+    """Return the claims of an answer about the whole text; blocking."""
+    found, refused = _candidates(text, title, [(0, len(text))], [answer])
+    thesis = clip(plain(answer.thesis), THESIS_WORDS) or None
+    return ClaimDrafts(thesis, tuple(each.draft for each in _distinct(found)), refused)
 
 
 def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
@@ -168,6 +186,7 @@ async def _read_windows(
     text: str,
     windowing: Windowing,
     max_claims: int,
+    listen: Listen | None,
     halvings: int = _HALVINGS,
 ) -> tuple[list[tuple[int, int]], list[ClaimsAnswer]]:
     """Read all windows at once; wait for all, so that every paid call is recorded."""
@@ -185,6 +204,7 @@ async def _read_windows(
             },
             max_tokens=_tokens(conversation, max_claims),
             most=max_claims,
+            listen=listen if len(spans) == 1 else None,
         )
         for place, (start, end) in enumerate(spans, start=1)
     ]
@@ -197,7 +217,7 @@ async def _read_windows(
         raise failure
     size = min(windowing.size, len(text)) // 2
     smaller = Windowing(size, min(windowing.overlap, size // 2))
-    return await _read_windows(conversation, text, smaller, max_claims, halvings - 1)
+    return await _read_windows(conversation, text, smaller, max_claims, None, halvings - 1)
 
 
 def _tokens(conversation: Conversation, max_claims: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TypeAlias
@@ -47,11 +47,12 @@ class StageModel(CallOptions):
         *,
         max_tokens: int | None = None,
         most: int | None = None,
+        listen: Callable[[base.Answer], None] | None = None,
     ) -> ModelRequest[base.Answer]:
         """Build a request. Lists in the answer may have `most` items."""
         options = {each.name: getattr(self, each.name) for each in fields(CallOptions)}
         options["max_tokens"] = max_tokens or self.max_tokens
-        return ModelRequest(system, parts, output_type, most, **options)
+        return ModelRequest(system, parts, output_type, most, listen=listen, **options)
 
 
 @dataclass(slots=True)
@@ -79,6 +80,7 @@ class Conversation:
         *,
         max_tokens: int | None = None,
         most: int | None = None,
+        listen: Callable[[base.Answer], None] | None = None,
     ) -> ModelRequest[base.Answer]:
         """Build the request for a section of the prompt; see `StageModel.request`."""
         places, month = self.prompt.places(section), prompts.this_month()
@@ -92,7 +94,10 @@ class Conversation:
         filled = {name: piece for name, piece in usual.items() if name in places} | {**material}
         parts = self.prompt.fill(section, **filled)
         return self.stage.request(
-            self.prompt.system, parts, output_type, max_tokens=max_tokens, most=most
+            *(self.prompt.system, parts, output_type),
+            max_tokens=max_tokens,
+            most=most,
+            listen=listen,
         )
 
     async def ask(
@@ -103,6 +108,7 @@ class Conversation:
         *,
         max_tokens: int | None = None,
         most: int | None = None,
+        listen: Callable[[base.Answer], None] | None = None,
     ) -> base.Answer:
         """Ask a section of the prompt and return the valid answer; see `request`.
 
@@ -111,7 +117,9 @@ class Conversation:
         all calls of the judgement so far. Its reason is plain text, because a model may have
         written it.
         """
-        request = self.request(section, output_type, material, max_tokens=max_tokens, most=most)
+        request = self.request(
+            section, output_type, material, max_tokens=max_tokens, most=most, listen=listen
+        )
         try:
             answer = await self.stage.model.complete(request)
         except base.ModelError as failure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +13,8 @@ from typing import Literal
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.llm import queries
-from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, find_claims
+from factible_assets.reasoners.llm.answers import ClaimsAnswer
+from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, drafts_so_far, find_claims
 from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation, StageModel
 from factible_assets.reasoners.llm.evidence import ReadingTask, SourceReader, side_of_quote
 from factible_assets.reasoners.llm.prompts import load_prompt
@@ -86,31 +87,53 @@ class LlmReasoner:
         segments: Sequence[records.TranscriptSegment],
         *,
         max_claims: int,
+        found: Callable[[ports.ClaimDrafts], None] | None = None,
     ) -> ports.WithCalls[ports.ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first, with their searches.
 
-        A long transcript is read in overlapping windows. A small model may describe the video
-        without stating what was said; then the embedded engine finds the claims, if the transcript
-        is in English. Only that engine needs the segments.
+        `found` receives the claims while the model writes them, if it reads the transcript in one
+        window. A longer transcript is read in overlapping windows. A small model may describe the
+        video without stating what was said; then the embedded engine finds the claims, if the
+        transcript is in English. Only that engine needs the segments.
         """
         known = video.model_copy(update={"language": transcript.language or video.language})
         conversation = self.conversation("claims", "claims", known)
-        windows = self._limits.transcript
+        announcing: list[asyncio.Task[None]] = []
+
+        async def announce(answer: ClaimsAnswer) -> None:
+            """Report the claims so far, after their searches are stored."""
+            drafts = await asyncio.to_thread(drafts_so_far, transcript.text, known.title, answer)
+            await self._remember_searches(video, drafts)
+            if found is not None:
+                found(drafts)
+
+        def listen(answer: ClaimsAnswer) -> None:
+            announcing.append(asyncio.create_task(announce(answer)))
+
         try:
-            drafts = await find_claims(conversation, transcript, windows, max_claims=max_claims)
+            drafts = await find_claims(
+                *(conversation, transcript, self._limits.transcript),
+                max_claims=max_claims,
+                listen=listen if found is not None else None,
+            )
         except ports.ReasonerError as failure:
             failure.calls = tuple(conversation.calls)
             raise
+        finally:
+            await asyncio.gather(*announcing)
+        await self._remember_searches(video, drafts)
+        if drafts.refused and not drafts.claims:
+            find = partial(extract_claims, max_claims=max_claims, embedder=minilm())
+            with suppress(ports.ReasonerRefusalError):
+                embedded = await asyncio.to_thread(find, transcript, segments)
+                drafts = replace(drafts, claims=embedded.claims, basis="embedded")
+        return ports.WithCalls(drafts, tuple(conversation.calls))
+
+    async def _remember_searches(self, video: records.Video, drafts: ports.ClaimDrafts) -> None:
         if self._models["queries"].model is self._models["claims"].model:
             searches = self.conversation("queries", "queries", video)
             for each in drafts.claims:
                 await queries.remember_queries(searches, each)
-        if drafts.refused and not drafts.claims:
-            find = partial(extract_claims, max_claims=max_claims, embedder=minilm())
-            with suppress(ports.ReasonerRefusalError):
-                found = await asyncio.to_thread(find, transcript, segments)
-                drafts = replace(drafts, claims=found.claims, basis="embedded")
-        return ports.WithCalls(drafts, tuple(conversation.calls))
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int

@@ -39,7 +39,7 @@ def test_a_run_is_found_by_its_video_its_corpus_and_its_launcher(pipeline: Pipel
     for chart in ("outcomes", "seconds by stage"):
         assert len(str(shown[chart].value)) < INLINE_CHARACTERS
     assert "https://" in str(shown["verdicts"].value), "sources are linked beside the verdict"
-    claims = result.asset_materializations_for_node("claims")[-1].metadata
+    claims = result.asset_materializations_for_node("claim_checks")[0].metadata
     assert not {"tokens in", "thesis", "rows/claims"} & {*claims}, "nothing is told of nothing"
 
 

@@ -61,9 +61,7 @@ def event(dialect: Dialect, piece: str, **last: Any) -> bytes:
     return sent.encode()
 
 
-def streamed(
-    dialect: Dialect, pieces: Sequence[str] | Sequence[bytes], *, ends: bool = True
-) -> Behaviour:
+def streamed(dialect: Dialect, pieces: Sequence[str | bytes], *, ends: bool = True) -> Behaviour:
     """Send an answer in pieces; without `ends` the connection breaks after the last one."""
     kind = "text/event-stream" if dialect == "openai" else "application/x-ndjson"
 
@@ -91,7 +89,8 @@ def test_each_complete_item_is_heard_once_it_closes(size: int) -> None:
     for piece in slices(TEXT, size):
         growing.add(piece)
     assert [len(each.items) for each in heard] == [1, 2, 3]
-    assert heard[-1] == THREE and growing.text == TEXT
+    assert heard[-1] == THREE
+    assert growing.text == TEXT
 
 
 @pytest.mark.parametrize("text", ["", "}}}}", f"<think>{TEXT}</think>", '{"items": [{"text": 1}]}'])
@@ -150,15 +149,15 @@ BREAKS: dict[str, Any] = {
 async def test_a_broken_stream_is_asked_again_and_recorded(dialect: Dialect, broken: str) -> None:
     heard: list[Listed] = []
     async with MisbehavingServer() as server, bound(server, dialect) as model:
-        server.on(
-            CHAT[dialect], BREAKS[broken](dialect), streamed(dialect, slices(TEXT))
-        )
+        server.on(CHAT[dialect], BREAKS[broken](dialect), streamed(dialect, slices(TEXT)))
         answer = await model.complete(asking(heard))
-    assert answer.value == THREE and heard[-1] == THREE
+    assert answer.value == THREE
+    assert heard[-1] == THREE
     lost, good = answer.calls
     assert (lost.outcome, good.outcome) == ("infra_error", "ok")
     assert lost.request_id != good.request_id
-    assert lost.input_tokens > 0 and not lost.usage_reported
+    assert lost.input_tokens > 0
+    assert not lost.usage_reported
 
 
 @EACH
@@ -179,5 +178,6 @@ async def test_a_server_that_refuses_streams_is_asked_for_a_whole_answer() -> No
         answer = await model.complete(asking(heard))
         first, second = bodies(server)
     assert answer.value == THREE
-    assert first["stream"] and first["stream_options"] == {"include_usage": True}
+    assert first["stream"]
+    assert first["stream_options"] == {"include_usage": True}
     assert "stream" not in second

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,6 +107,7 @@ class CountingMind(Mind):
         segments: Sequence[TranscriptSegment],
         *,
         max_claims: int,
+        found: Callable[[ClaimDrafts], None] | None = None,
     ) -> WithCalls[ClaimDrafts]:
         if await self.world.work("claims", video.video_id):
             raise ReasonerOutageError("the model is overloaded")
