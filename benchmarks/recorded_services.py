@@ -1,46 +1,36 @@
 """Every service of a fact-check on loopback, with recorded response times.
 
-A process answers as YouTube, the search, sites, a domain registry and a model. A talk is the
-beginning of a published transcript, and its claims are stretches of it. Its searches and their hits
-are recorded. Each page affirms or denies its claims between sentences of recorded pages. The
-duration of an operation is drawn by its name from the recorded durations of its kind, so it is
-equal in every run. robots.txt and the registry's list of servers take no time, because they are
-part of a recorded operation.
+A server answers as the search, sites, a domain registry and a model. A talk is the beginning of a
+published transcript, and its claims are stretches of it. Its searches and their hits are recorded.
+Each page affirms or denies its claims between sentences of recorded pages. The duration of an
+operation is drawn by its name from the recorded durations of its kind, so it is equal in every run.
+The model writes its claims evenly over the last part of the recorded time, at 100 tokens a second.
+robots.txt and the registry's list of servers take no time, because they are part of a recorded
+operation.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import os
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 from zlib import crc32
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
+from factible_assets.records.tables import Transcript
 from factible_assets.settings import Settings, load_settings
+from resources.llm import clients
 from tests.reasoners.llm.scripted import sentence, take_apart
 from tests.resources.llm.servers import openai_answer
-from tests.resources.transcripts.fake_youtube import (
-    CAPTIONS,
-    PLAYER,
-    VIDEO,
-    WATCH,
-    Track,
-    player,
-    timed_text,
-    watch_page,
-)
-from tests.servers import Exchange, MisbehavingServer, respond, respond_json
+from tests.servers import Exchange, MisbehavingServer, head, respond, respond_json
 
 CLAIMS, QUERIES, PAGE_BYTES = 5, 3, 100_000
 _CHAT, _DOMAIN, _BOOTSTRAP = "/v1/chat/completions", "/rdap/domain/", "/rdap/dns.json"
@@ -49,6 +39,8 @@ _TRANSCRIPT_CHARACTERS = 20_000
 _CLAIM_WORDS, _SENTENCES = 14, 40
 _READING_TOKENS, _TOKENS_PER_SECOND = 90, 100
 """Output tokens of one reading, and a model's speed. Six pages are six readings in sequence."""
+_TOKEN_CHARACTERS, _PIECE = 4, 24
+clients._LOCAL_CONCURRENT = 16  # As for a server elsewhere.
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +83,7 @@ class Latencies:
         return self.scale * recorded[crc32(f"{kind} {name}".encode()) % len(recorded)]
 
 
-def latencies(scale: float) -> Latencies:
+def latencies(scale: float = 1.0) -> Latencies:
     recorded = json.loads(require("recorded_web", "latencies.json").read_text(encoding="utf-8"))
     return Latencies(recorded["operations"], scale)
 
@@ -109,8 +101,7 @@ def talks(number: int) -> list[Talk]:
 
 
 def _talk(video: AnnotatedVideo, searches: Sequence[Mapping[str, Any]]) -> Talk:
-    # Text in brackets ("[Music]") is no speech.
-    words = re.sub(r"\[.*?\]", "", video.transcript.text[:_TRANSCRIPT_CHARACTERS]).split()
+    words = _said(video).split()
     step = (len(words) - _CLAIM_WORDS) // CLAIMS
     claims = [" ".join(words[at * step : at * step + _CLAIM_WORDS]) for at in range(CLAIMS)]
     queries, hits = {}, {}
@@ -151,13 +142,23 @@ def pages(given: Sequence[Talk]) -> dict[str, bytes]:
 _STANCES = (*["supports"] * 6, *["refutes"] * 2, *["unclear"] * 2)
 
 
-def said_of(claim: str) -> str:
-    return f"It was looked into whether {claim}, and this is what came of it."
+def said_of(claim: str, title: str) -> str:
+    """Return the sentence of a page that bears its stance, as a model that reads well quotes it."""
+    stance = stance_of(claim, title)
+    number = title.partition(" ")[0]
+    if stance == "unclear":
+        return f"Page {number} was asked whether {claim}, and does not know."
+    is_so = "It is true" if stance == "supports" else "It is not true"
+    return f"{is_so}, as page {number} found, that {claim}."
+
+
+def stance_of(claim: str, title: str) -> str:
+    return _STANCES[crc32(reading(claim, title).encode()) % len(_STANCES)]
 
 
 def _page(found: Found, claims: Sequence[str], sentences: Sequence[str]) -> bytes:
     chosen = random.Random(found.url).sample(sentences, _SENTENCES)  # noqa: S311
-    lines = [*map(said_of, claims), *chosen]
+    lines = [found.snippet, *(said_of(claim, found.title) for claim in claims), *chosen]
     article = "".join(f"<p>{line}</p>" for line in lines)
     item = "<li class='menu-item'><a href='/more/{0}' data-track='{0}'>More of {0}</a></li>"
     menu = "".join(map(item.format, range(200)))
@@ -188,9 +189,6 @@ class Services:
         await asyncio.sleep(longest + more * self._clock.scale)
 
     def answer(self, server: MisbehavingServer) -> None:
-        server.on(WATCH, self._watch)
-        server.on(PLAYER, self._player)
-        server.on(CAPTIONS, self._captions)
         server.on("/search", self._search)
         server.on(_CHAT, self._chat)
         server.on("/robots.txt", respond("User-agent: *\nAllow: /\n", content_type="text/plain"))
@@ -198,25 +196,6 @@ class Services:
         address = f"http://127.0.0.1:{server.port}/rdap/"
         server.on(_BOOTSTRAP, respond_json({"version": "1.0", "services": [[tlds, [address]]]}))
         server.on("*", self._page_or_domain)
-
-    async def _watch(self, exchange: Exchange) -> None:
-        video = _of(exchange, "v")
-        await self.takes("transcript", video)
-        await respond(watch_page().replace(VIDEO, video))(exchange)
-
-    async def _player(self, exchange: Exchange) -> None:
-        asked: Any = exchange.asked.json
-        listed = json.dumps(player(Track("en"))).replace(f"v={VIDEO}", f"v={asked['videoId']}")
-        await respond(listed, content_type="application/json")(exchange)
-
-    async def _captions(self, exchange: Exchange) -> None:
-        video = self._talks[_of(exchange, "v")].video
-        cues = [
-            (each.begins, each.duration_seconds, video.transcript.text[slice(*place)])
-            for each in video.segments
-            if (place := (each.char_start, each.char_end))[1] <= _TRANSCRIPT_CHARACTERS
-        ]
-        await respond(timed_text(*cues), content_type="text/xml; charset=utf-8")(exchange)
 
     async def _search(self, exchange: Exchange) -> None:
         asked: Any = exchange.asked.json
@@ -249,10 +228,10 @@ class Services:
         claims = [claim for claim in self._claims if claim in shown]
         value: dict[str, Any]
         if shape == "ClaimsAnswer":
-            await self.takes("claim_extraction", claims[0])
-            value = {"thesis": "So it is.", "thesis_is_about_expertise": False}
-            value["claims"] = [_stated(each, self._queries[each]) for each in claims]
-        elif shape == "QueriesAnswer":
+            (talk,) = (each for each in self._talks.values() if each.claims[0] in claims)
+            await self._write_claims(exchange, claims[0], json.dumps(stated_claims(talk)))
+            return
+        if shape == "QueriesAnswer":
             await self.takes("query_generation", *claims)
             value = {"searches": list(self._queries[claims[0]])}
         else:
@@ -266,14 +245,47 @@ class Services:
             value = {"readings": readings} if shape == "ReadingsAnswer" else readings[0]
         await respond_json(openai_answer(json.dumps(value)))(exchange)
 
+    async def _write_claims(self, exchange: Exchange, name: str, text: str) -> None:
+        """Stream the claims if the request asks for that, else answer at the end."""
+        asked: Any = exchange.asked.json
+        kind = "claim_extraction"
+        takes = self._clock.of(kind, name)
+        if not asked.get("stream"):
+            await self.takes(kind, name)
+            await respond_json(openai_answer(text))(exchange)
+            return
+        self.asked.append(Operation(kind, name, takes))
+        writing = written_in(text, takes)
+        await asyncio.sleep(takes - writing)
+        exchange.keep_alive = False
+        headers = {"Content-Type": "text/event-stream", "Connection": "close"}
+        await exchange.send(head(200, headers))
+        for at in range(0, len(text), _PIECE):
+            piece = text[at : at + _PIECE]
+            await asyncio.sleep(writing * len(piece) / len(text))
+            await exchange.send(_event({"content": piece}))
+        await exchange.send(_event({}, "stop") + b"data: [DONE]\n\n")
+
+
+def written_in(text: str, takes: float) -> float:
+    """Return the seconds in which a model writes a text, of all that its call takes."""
+    return min(takes, len(text) / _TOKEN_CHARACTERS / _TOKENS_PER_SECOND)
+
+
+def _event(delta: Mapping[str, str], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return f"data: {json.dumps({'choices': [choice]})}\n\n".encode()
+
 
 def reading(claim: str, title: str) -> str:
     """Identify a page's reading by the number at the start of its title."""
     return f"{title.partition(' ')[0]} {claim}"
 
 
-def _of(exchange: Exchange, name: str) -> str:
-    return parse_qs(urlsplit(exchange.asked.target).query)[name][0]
+def stated_claims(talk: Talk) -> dict[str, Any]:
+    """Return the model's answer about the claims of a talk."""
+    claims = [_stated(each, talk.queries[each]) for each in talk.claims]
+    return {"thesis": "So it is.", "thesis_is_about_expertise": False, "claims": claims}
 
 
 def _stated(claim: str, searches: Sequence[str]) -> dict[str, Any]:
@@ -292,82 +304,43 @@ def _stated(claim: str, searches: Sequence[str]) -> dict[str, Any]:
 
 
 def _read(number: str, title: str, claim: str, prompt: str) -> dict[str, Any]:
-    stance = _STANCES[crc32(reading(claim, title).encode()) % len(_STANCES)]
     return {
         "source": int(number),
-        "sentences": [sentence(prompt, said_of(claim))],
+        "sentences": [sentence(prompt, said_of(claim, title))],
         "summary": f"It says what came of it on page {title.partition(' ')[0]}.",
-        "stance": stance,
+        "stance": stance_of(claim, title),
         "confidence": 0.8,
         "relevance": 0.9,
     }
 
 
-# --- The process --------------------------------------------------------------------------------
+def service_settings(home: Path, port: int, given: Sequence[Talk]) -> Settings:
+    """Return settings that point to the services of some talks; sets the environment."""
+    for name in list(os.environ):
+        if name.startswith(("FACTIBLE_", "OPENAI_")) or name.lower().endswith("_proxy"):
+            del os.environ[name]
+    address = f"http://127.0.0.1:{port}"
+    found = (each for talk in given for hits in talk.hits.values() for each in hits)
+    hosts = {urlsplit(each.url).netloc for each in found}
+    os.environ |= {
+        "FACTIBLE_HOME": str(home),
+        "FACTIBLE_WEB": "live",
+        "FACTIBLE_BROWSER": "off",
+        "FACTIBLE_ENDPOINTS": f"serper={address} rdap={address}{_BOOTSTRAP}",
+        "FACTIBLE_HOSTS": " ".join(f"{host}=127.0.0.1:{port}" for host in sorted(hosts)),
+        "SERPER_API_KEY": "a-key",
+        "OPENAI_API_KEY": "another-key",
+        "OPENAI_BASE_URL": f"{address}/v1",
+    }
+    return load_settings()
 
 
-@dataclass
-class World:
-    """The process of the services, and the settings that point a data folder to it."""
-
-    port: int
-    talks: Sequence[Talk]
-    pipe: Connection = field(repr=False)
-
-    def operations(self) -> list[Operation]:
-        """Return the requests since the last call."""
-        self.pipe.send("operations")
-        found: list[Operation] = self.pipe.recv()
-        return found
-
-    def settings(self, home: Path) -> Settings:
-        """Return settings that point to these services; sets the environment."""
-        for name in list(os.environ):
-            if name.startswith(("FACTIBLE_", "OPENAI_")) or name.lower().endswith("_proxy"):
-                del os.environ[name]
-        address = f"http://127.0.0.1:{self.port}"
-        hosts = {
-            urlsplit(found.url).netloc
-            for talk in self.talks
-            for each in talk.hits.values()
-            for found in each
-        }
-        os.environ |= {
-            "FACTIBLE_HOME": str(home),
-            "FACTIBLE_WEB": "live",
-            "FACTIBLE_BROWSER": "off",
-            "FACTIBLE_ENDPOINTS": f"serper={address} youtube={address} rdap={address}{_BOOTSTRAP}",
-            "FACTIBLE_HOSTS": " ".join(f"{host}=127.0.0.1:{self.port}" for host in sorted(hosts)),
-            "SERPER_API_KEY": "a-key",
-            "OPENAI_API_KEY": "another-key",
-            "OPENAI_BASE_URL": f"{address}/v1",
-        }
-        return load_settings()
+def spoken(talk: Talk) -> Transcript:
+    """Return the beginning of a talk, in which its claims stand."""
+    return talk.video.transcript.model_copy(update={"text": _said(talk.video)})
 
 
-@contextmanager
-def recorded_services(number: int, scale: float) -> Iterator[World]:
-    """Start the services of the given talks in a process."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    given = talks(number)
-    process = context.Process(target=_serve, args=(there, given, scale), daemon=True)
-    process.start()
-    try:
-        yield World(here.recv(), given, here)
-    finally:
-        here.send("stop")
-        process.join(10)
-
-
-def _serve(pipe: Connection, given: Sequence[Talk], scale: float) -> None:
-    async def serve() -> None:
-        services = Services(given, latencies(scale))
-        async with MisbehavingServer() as server:
-            services.answer(server)
-            pipe.send(server.port)
-            while await asyncio.to_thread(pipe.recv) != "stop":
-                pipe.send(services.asked)
-                services.asked = []
-
-    asyncio.run(serve())
+def _said(video: AnnotatedVideo) -> str:
+    """Return the words without "[Music]", and without ends of sentences within claims."""
+    text = re.sub(r"\[.*?\]|[.!?…“”\"]", "", video.transcript.text[:_TRANSCRIPT_CHARACTERS])
+    return " ".join(text.split())

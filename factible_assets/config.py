@@ -233,6 +233,13 @@ class EvidenceConfig(StageConfig):
             "other pages. Unset: read every selected page."
         ),
     )
+    leave_slowest: bool = Field(
+        default=False,
+        description=(
+            "Do not wait for the slowest page of a claim if it cannot change the verdict's stance, "
+            "whatever it says."
+        ),
+    )
     together: bool = Field(
         default=False,
         description=(

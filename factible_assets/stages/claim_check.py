@@ -316,17 +316,33 @@ class ClaimCheck:
                 row = await self._read(candidate, arrivals, by)
             rows[candidate.hit.canonical_url] = reviews.with_overrulings(row, self.corrections)
             observer.stage_progressed("evidence", self.claim, next(done), len(chosen))
-            if enough and verdict.agreeing_origins(rows.values(), self.stories) >= enough:
+            missing = [each for each in chosen if each.hit.canonical_url not in rows]
+            if self._is_settled(tuple(rows.values()), missing):
                 for task in {*tasks} - {asyncio.current_task()}:
                     task.cancel()
 
         async with asyncio.TaskGroup() as group:
             tasks.extend(group.create_task(read(candidate)) for candidate in chosen)
-        reason = f"{enough} independent, reliable sources had already agreed."
+        reason = "It was the slowest page, and whatever it says, the stance would stay."
+        if enough and verdict.agreeing_origins(rows.values(), self.stories) >= enough:
+            reason = f"{enough} independent, reliable sources had already agreed."
         return tuple(
             rows.get(candidate.hit.canonical_url)
             or evidence_row(self.claim, candidate, status="skipped", reason=reason)
             for candidate in chosen
+        )
+
+    def _is_settled(self, rows: Sequence[records.Evidence], missing: Sequence[FoundPage]) -> bool:
+        """Tell whether the pages so far are enough, by the run's options."""
+        config = self.config.evidence
+        enough = config.enough_origins
+        if enough and verdict.agreeing_origins(rows, self.stories) >= enough:
+            return True
+        if not config.leave_slowest or len(missing) != 1:
+            return False
+        ratings = [each.rating.rating for each in missing]
+        return verdict.is_settled(
+            rows, ratings, self.stories, self.config.verdicts, basis=self.basis
         )
 
     async def _read(

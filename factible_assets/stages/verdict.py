@@ -261,6 +261,27 @@ def settled_vote(
     return None if stance == "mixed" and not always_mixed else (votes[0], votes[-1])
 
 
+def is_settled(
+    rows: Iterable[records.Evidence],
+    missing: Iterable[records.Rating],
+    stories: StoryIndex,
+    config: VerdictsConfig,
+    *,
+    basis: records.Basis,
+) -> bool:
+    """Tell whether the stance stands, whatever pages of the `missing` ratings say."""
+    rows = tuple(rows)
+    ratings = [*missing, *(row.rating for row in rows if _is_unread(row))]
+    counted = tally((row for row in bundle(rows) if not row.page_due), stories)
+    least = [_at_least_unknown(each) for each in ratings]
+    return settled_vote(counted, least, config, basis) is not None
+
+
+def _at_least_unknown(rating: records.Rating) -> records.Rating:
+    """Return the rating that a missing source may turn out to have: it may redirect elsewhere."""
+    return "unknown" if rating in {"low", "very_low"} else rating
+
+
 # --- The verdict --------------------------------------------------------------------------------
 
 
@@ -320,7 +341,7 @@ def form_opinion(
     is_mostly_declined = len(declined) > read
     unheard = [*unread, *(declined if is_mostly_declined else ())]
     missing: list[records.Rating] = ["high"] * unfound
-    missing += ["unknown" if row.rating in {"low", "very_low"} else row.rating for row in unheard]
+    missing += [_at_least_unknown(row.rating) for row in unheard]
     # Could they change the vote?
     counted = tally((row for row in rows if not row.page_due), stories)
     settled = settled_vote(counted, missing, config, basis)

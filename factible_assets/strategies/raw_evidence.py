@@ -46,7 +46,7 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
         search = search.model_copy(update={"max_results": excerpts.DOCUMENTS_PER_QUESTION})
     if not (search.exclude_classes or search.exclude_file_types):
         search = search.model_copy(update=_LEFT_OUT)
-    whole = limited.evidence.model_copy(update={"enough_origins": None})
+    whole = limited.evidence.model_copy(update={"enough_origins": None, "leave_slowest": False})
     return limited.model_copy(update={"queries": queries, "search": search, "evidence": whole})
 
 

@@ -554,6 +554,26 @@ async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
     assert result.verdicts[0].status == "complete"
 
 
+async def test_the_slowest_page_is_left_unread_if_it_cannot_change_the_stance() -> None:
+    world, claims = furnished_world(claims=1)
+    world.delays = {"fetch https://site022.example/page": math.inf}
+    config = FactCheckConfig(search=CONFIG.search, evidence=EvidenceConfig(leave_slowest=True))
+    result = await check(world, claims, config)
+    (left,) = [row for row in result.evidence if row.reason and "slowest" in row.reason]
+    assert left.canonical_url == "https://site022.example/page"
+    assert left.status == "skipped"
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.stance) == ("complete", "supports")
+
+
+async def test_the_slowest_page_is_awaited_if_it_could_change_the_stance() -> None:
+    world, claims = furnished_world(claims=1, queries=1, results=2)
+    world.delays = {"fetch https://site001.example/page": 0.02}
+    config = FactCheckConfig(evidence=EvidenceConfig(leave_slowest=True))
+    result = await check(world, claims, config)
+    assert {row.status for row in result.evidence} == {"ok"}
+
+
 async def test_no_more_pages_are_fetched_at_once_than_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
