@@ -223,9 +223,9 @@ def table(done: Sequence[Checked]) -> Iterator[str]:
     yield f"| {' | '.join((*names, 'ideal s', 'ratio', 'asked', 'left out', 'CPU s'))} |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     yield from (each.row() for each in done)
-    names = ("claim", "first", "first_ideal", "last", "ideal", "operations", "unread", "cpu")
+    figures = ("claim", "first", "first_ideal", "last", "ideal", "operations", "unread", "cpu")
     claim, first, first_ideal, last, ideal, asked, unread, cpu = (
-        statistics.mean(getattr(each, name) for each in done) for name in names
+        statistics.mean(getattr(each, name) for each in done) for name in figures
     )
     yield (
         f"| mean | {claim:.1f} | {first:.1f} | {first_ideal:.1f} | {last:.1f} | {ideal:.1f} | "
