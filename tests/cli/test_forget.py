@@ -83,7 +83,7 @@ def test_a_dry_run_counts_and_removes_nothing(
     before = holding(home, videos[0])
     told = factible("forget", videos[0])
     assert told.exit_code == 0, told.stderr
-    assert "rows of verdicts" in told.stdout
+    assert "rows of verdict_history" in told.stdout
     assert "Nothing was removed" in told.stderr
     assert len(Warehouse(home / "warehouse.duckdb").read_current(Verdict, videos[0])) == 2
     assert holding(home, videos[0]) == before
