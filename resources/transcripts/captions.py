@@ -19,16 +19,15 @@ from resources.transcripts import base
 from resources.transcripts.tracks import Caption, captions_of, timed_text
 
 ARROW: Final = "-->"
-_TIME = re.compile(r"(-?)(?:(?:(\d{1,4}):)?(\d{1,3}):)?(\d{1,3})(?:[.,](\d{1,9}))?")
+_TIME = re.compile(r"(-?)(?:(?:(\d{1,4}):)?(\d{1,3}):)?(\d{1,3})(?:[.,](\d{0,9}))?:?")
 _FULL = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
 _TIMING = re.compile(rf"^[ \t]*({_FULL})[ \t]*-->[ \t]*({_FULL})(?=\s|$)")
 _TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
-_CLOCK = r"(-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?)"
-_TWO_TIMES = re.compile(rf"{_CLOCK}(?:[^\w\n]{{1,8}}|\s?--&gt;\s?){_CLOCK}")
-"""A timing line with a damaged arrow."""
-_SBV_TIMES = re.compile(
-    r"^(\d{1,3}:\d\d:\d\d\.\d{2,3}),(\d{1,3}:\d\d:\d\d\.\d{2,3})[ \t]*$", re.MULTILINE
+_CLOCK = r"-?(?:\d{1,4} ?: ?)?\d{1,3} ?: ?\d{1,3}(?:[:.,] ?\d{1,9})"
+_TWO_TIMES = re.compile(
+    rf"^[ \t]*({_CLOCK})(?:[ \t]*-+ ?(?:>|&gt;)[ \t]*|,|[ \t]+)({_CLOCK})(?=\s|\Z)", re.MULTILINE
 )
+"""The times of SBV, or of SRT with a damaged arrow or spaces in its times."""
 REMEDY: Final = "Write them as 00:01:02.500 --> 00:01:05.000."
 NO_TIMES: Final = (
     "The file should hold captions, but no line has times. "
@@ -46,13 +45,16 @@ _METADATA = re.compile(
 _SETTINGS = re.compile(r"(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*\s*")
 _MINUTE = 60
 _MAX_TIMING_LINE = 400
+_LONGEST_LINE = 10_000
 _FRAME_RATE = 25.0
 """The rate of European television, for MicroDVD files without their own."""
 
 
 def with_arrows(text: str) -> str:
-    """Replace the commas of SBV's timing lines by arrows."""
-    return text if ARROW in text else _SBV_TIMES.sub(rf"\1 {ARROW} \2", text)
+    """Write timing lines as SRT does."""
+    return _TWO_TIMES.sub(
+        lambda times: f" {ARROW} ".join(each.replace(" ", "") for each in times.groups()), text
+    )
 
 
 def has_arrows(text: str) -> bool:
@@ -61,6 +63,7 @@ def has_arrows(text: str) -> bool:
 
 def read_webvtt(text: str) -> base.TimedText:
     """Read WebVTT, including joined HLS segments. PlacedError if it has words but no times."""
+    text = with_arrows(text)
     headers = list(_HEADER.finditer(text))
     captions = read_arrows(text, headers=headers)
     if not captions and _METADATA.sub("", _HEADER.sub("", f"{text}\n")).strip():
@@ -142,8 +145,7 @@ def read_arrows(text: str, headers: Sequence[re.Match[str]] = ()) -> list[Captio
         start = round(timing.start + shifts[timing.segment], 3)
         end = round(max(timing.start, timing.end) + shifts[timing.segment], 3)
         captions += captions_of(raw, start, end)
-    # HLS segments repeat the captions at their borders.
-    return list(dict.fromkeys(captions)) if len(headers) > 1 else captions
+    return captions
 
 
 def _times_of(line: str, index: int) -> tuple[float, float] | None:
@@ -156,10 +158,6 @@ def _times_of(line: str, index: int) -> tuple[float, float] | None:
             problem = f"The times in {line.strip()[:80]!r} cannot be read."
             raise PlacedError(index + 1, f"{problem} {REMEDY}")
         return begins, ends
-    pair = _TWO_TIMES.fullmatch(line.strip()[:_MAX_TIMING_LINE])
-    if pair is not None and None not in map(seconds_of, pair.groups()):
-        problem = f"{line.strip()!r} has two times and no arrow between them."
-        raise PlacedError(index + 1, f"{problem} {REMEDY}")
     return None
 
 
@@ -229,6 +227,9 @@ def read_by_library(text: str, form: str) -> base.TimedText:
     """Read a text by pysubs2. PlacedError if it is damaged or has no words."""
     import pysubs2  # noqa: PLC0415 - for formats that few files have
 
+    longest = max(map(len, text.split("\n")))
+    if longest > _LONGEST_LINE:  # the library takes quadratic time
+        raise PlacedError(None, f"A line has {longest:,} characters, so it is no caption.")
     options = {"fps": _FRAME_RATE} if form == "microdvd" and not _names_rate(text) else {}
     if form == "ass" and "[V4 Styles]" in text:
         form = "ssa"

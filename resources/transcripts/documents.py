@@ -55,7 +55,7 @@ _LANGUAGE = re.compile(r"(?:detected)?lang(?:uage)?(?:code)?")
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _RECOGNISED = re.compile(r"(?:acasr)?conf(?:idence)?|avglogprob|nospeechprob|toffsetms")
 _OF_WORDS = re.compile(r"word|items|elements|tokens")
-_EVEN_RATE = 0.5
+_EVEN_RATE = 0.05
 """Characters a second. People speak 5 to 30; misread milliseconds give less than a thirtieth."""
 _FEW_WORDS, _MANY, _LONG_SECONDS, _COVERS = 2.2, 20, 20.0, 0.6
 _WORDS_IN_CUE, _PAUSE_SECONDS = 40, 2.0
@@ -258,8 +258,7 @@ def _scaled(entries: list[_Entry]) -> list[_Entry]:
     lasting = sum(max(0.0, (each.end or 0.0) - (each.start or 0.0)) for each in unnamed)
     if not lasting and len(unnamed) > 1:
         lasting, spoken = starts[-1] - starts[0], spoken - len(unnamed[-1].text)
-    even = _EVEN_RATE if all(map(float.is_integer, map(float, starts))) else _EVEN_RATE / 10
-    unit = 1e-3 if lasting and spoken / lasting < even else 1.0
+    unit = 1e-3 if lasting and spoken / lasting < _EVEN_RATE else 1.0
     for each in entries:
         size = 1.0 if each.known else unit
         each.start = max(0.0, round((each.start or 0.0) * size, 3))

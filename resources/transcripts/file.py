@@ -20,6 +20,7 @@ _HTML = re.compile(r"\s*<(?:!doctype\s+html|html|cite|time|p|div|article|section
 _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-9]+")
 _FRONT_MATTER = re.compile(r"\A---\n(?:(?!---\n).*\n){1,200}?---\n")
 _MARKDOWN = re.compile(r"\*\*|__|\\(?=[\[\]()*_#.:-])")
+_EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
 _CLOCK = re.compile(r"\d\d?:\d\d:\d\d|^\W{0,3}\d\d?:\d\d", re.MULTILINE)
 _MIN_SPOKEN_SHARE = 0.3
@@ -71,7 +72,13 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
         raise PlacedError(None, f"This is no text: {error}. Give {base.FORMATS}.") from error
     if not text.strip():
         raise PlacedError(None, "The file is empty. Give a file with words in it.")
-    start, extension = text.lstrip(), extension.lower()
+    transcript = _parse(text, extension.lower())
+    _check_words(transcript.plain_text or " ".join(cue.text for cue in transcript.cues))
+    return transcript
+
+
+def _parse(text: str, extension: str) -> base.TimedText:
+    start = text.lstrip()
     if start.startswith("WEBVTT"):
         return captions.read_webvtt(start if text.startswith(start) else text)
     if start[0] in "[{" and (document := documents.load_json(text, extension)) is not None:
@@ -99,12 +106,12 @@ def _read_lines(text: str, extension: str) -> base.TimedText:
         return timed_text(captions.read_arrows(text))
     if (table := documents.read_table(text)) is not None:
         return table
-    if (timed := read_timed_lines(_MARKDOWN.sub("", text))) is not None:
-        _check_words("\n".join(line for caption in timed[0] for line in caption.lines))
+    plain = _MARKDOWN.sub("", text)
+    if (timed := read_timed_lines(_EMPHASIS.sub("", plain) if "**" in text else plain)) is not None:
         return replace(timed_text(timed[0]), title=timed[1])
     if extension in _CAPTION_SUFFIXES:
         raise PlacedError(None, captions.NO_TIMES)
-    _check_words(text)
+    _check_layout(text)
     return _prose(text)
 
 
@@ -113,7 +120,7 @@ def _prose(text: str) -> base.TimedText:
     words = INVISIBLE.sub("", text).strip()
     if not words:
         raise PlacedError(None, "The file has no words. Give one that has.")
-    parts = re.split(r"\n\s*\n|\n(?=.{0,60}:)", _MARKDOWN.sub("", words))
+    parts = re.split(r"\n\s*\n|\n(?=.{0,60}[:\uff1a])", _MARKDOWN.sub("", words))
     paragraphs = [" ".join(part.split()) for part in parts]
     spoken = with_speakers([Caption((part,), None) for part in paragraphs if part])
     if not any(each.speaker for each in spoken):
@@ -122,18 +129,21 @@ def _prose(text: str) -> base.TimedText:
 
 
 def _check_words(text: str) -> None:
-    """Refuse a text that is no speech: codes, numbers, tables, or times in an unknown format."""
+    """Refuse codes and numbers, such as the addresses of pictures."""
     tokens = text.split()
     spoken = sum(any(map(str.isalpha, each)) and not any(map(str.isdigit, each)) for each in tokens)
     longest = max(map(len, tokens), default=0)
-    clocks = len(_CLOCK.findall(text))
     if tokens and spoken < _MIN_SPOKEN_SHARE * len(tokens) and len(tokens) > _FEW_CLOCKS:
         raise base.unknown_format("This holds codes or numbers, not speech")
     if longest > _LONGEST_WORD and text.isascii() and len(tokens) < longest:
         raise base.unknown_format("This holds codes, not speech")
-    lines = text.strip().splitlines()
+
+
+def _check_layout(text: str) -> None:
+    """Refuse a table, or times in an unknown format."""
+    lines, clocks = text.strip().splitlines(), len(_CLOCK.findall(text))
     marks = {mark: {line.count(mark) for line in lines} for mark in ";\t|"}
     if len(lines) > _PAIR and any(len(found) == 1 and max(found) > 1 for found in marks.values()):
         raise base.unknown_format("This is a table, and its first line names no start and text")
-    if clocks > max(_FEW_CLOCKS, _MAX_CLOCK_SHARE * len(text.splitlines())):
+    if clocks > max(_FEW_CLOCKS, _MAX_CLOCK_SHARE * len(lines)):
         raise base.unknown_format(f"This has {clocks:,} times in an unknown format")

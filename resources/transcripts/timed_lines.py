@@ -22,13 +22,15 @@ _EDGE = r"[\s*_`#>|~@•·-]*"
 _BEGINS = re.compile(rf"{_EDGE}[\[({{<]?{_RANGE}(?P<close>[\])}}>]?){_EDGE}[:–—,;]?\s*")
 _ENDS = re.compile(rf"[\s|@,–—-]*[*_`]*[\[({{<]?{_RANGE}(?P<close>[\])}}>]?)[\s*_`:]*$")
 _INSIDE = re.compile(rf"(?P<name>[^\W\d][^\n\[\]():]{{0,39}}?)[\s:]*[\[(]{_RANGE}[\])]:?\s+(?=\S)")
+_IN_ANGLES = re.compile(r"<([^<>]{1,40})>\s+(?=\S)")
 _TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]$")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
 _COUNTED = re.compile(r"[^\W\d_]+ (\d{1,3}): \S")
 _SPOKEN = re.compile(r"\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{1,3}\s)+\d+\s?[^\W\d_]+\.?){0,2}")
+_SPOKEN_END = re.compile(rf"(?<!\d){_SPOKEN.pattern}$")
 _TERMINAL: Final = (".", "!", "?", "…", "。", ",", ";")
 _BARE_SHARE, _STRONG_SHARE, _SORTED_SHARE, _LABEL_SHARE = 1 / 3, 1 / 25, 0.95, 0.8
-_NAME_WORDS, _NAME_LENGTH, _LONGEST_LINE_END = 5, 40, 80
+_FEW_TIMES, _MANY_TIMES, _NAME_WORDS, _NAME_LENGTH, _LONGEST_LINE_END = 2, 5, 5, 40, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class _Line:
     end: float | None = None
     strong: bool = False
     at_end: bool = False
+    after_blank: bool = False
 
 
 def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
@@ -48,18 +51,20 @@ def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
     None for prose and anything else.
     """
     lines, title = list[_Line](), None
-    for raw in filter(None, map(str.strip, text.split("\n"))):
+    after_blank = False
+    for raw in map(str.strip, text.split("\n")):
         tag = _TAG_LINE.match(raw)
-        if tag is None:
-            lines += _lines_of(raw)
-        elif tag["key"] == "ti":
+        if tag is None and raw:
+            lines += (replace(line, after_blank=after_blank) for line in _lines_of(raw))
+        elif tag is not None and tag["key"] == "ti":
             title = tag["value"].strip()
+        after_blank = not raw
+    lines = _without_early_time(lines)
     timed = [line for line in lines if line.at is not None]
     if not _is_timed(lines, timed):
         return None
-    labelled = _without_spoken_times(lines)
-    named = _with_names(labelled)
-    return list(_captions(named)), title or _title(lines)
+    named = _with_names(_without_spoken_times(lines))
+    return list(_captions(_without_frame(named))), title or _title(lines)
 
 
 def _lines_of(raw: str) -> Iterator[_Line]:
@@ -76,6 +81,9 @@ def _lines_of(raw: str) -> Iterator[_Line]:
         times.append((at, end or None, strong))
         rest = rest[match.end() :]
     if times:
+        named = _IN_ANGLES.match(rest)
+        if named and _is_name(named[1]):
+            rest = f"{named[1]}: {rest[named.end() :]}"
         for at, end, strong in times:
             yield _Line(rest, at, end, strong)
         return
@@ -114,6 +122,13 @@ def _is_name(words: str) -> bool:
     )
 
 
+def _without_early_time(lines: list[_Line]) -> list[_Line]:
+    """Remove the lines up to a first time that is later than the second, such as a length."""
+    timed = [(at, line.at) for at, line in enumerate(lines) if line.at is not None]
+    is_early = len(timed) >= _MANY_TIMES and (timed[0][1] or 0.0) > (timed[1][1] or 0.0)
+    return lines[timed[0][0] + 1 :] if is_early else lines
+
+
 def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
     starts = [line.at or 0.0 for line in timed]
     rising = sum(after >= before for before, after in pairwise(starts))
@@ -136,22 +151,32 @@ def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
 def _without_spoken_times(lines: Sequence[_Line]) -> list[_Line]:
     """Remove times repeated in words, if nearly every time of the text has such a repetition."""
     found: dict[int, str] = {}
-    last: float | None = None
+    last, heading, has_words = -1.0, "", False
     for index, line in enumerate(lines):
-        after_time = index > 0 and lines[index - 1].at is not None and not lines[index - 1].words
-        last = line.at if line.at is not None else last
-        if last is not None and (line.at is not None or after_time):
-            match = _SPOKEN.match(line.words)
-            if match and _numbers(match[0]) == _parts_of(last):
-                found[index] = line.words[match.end() :].strip()
+        if line.at is not None:
+            last, has_words = line.at, False
+            heading = lines[index - 1].words if index else ""
+        rest = None if has_words else _without_time(line.words, last)
+        if rest is not None:
+            found[index] = rest = "" if rest == heading else rest
+        has_words = bool(line.words if rest is None else rest)
     times = sum(line.at is not None for line in lines)
     if len(found) < _LABEL_SHARE * times:
         return list(lines)
     return [
-        replace(each, words=found.get(at, each.words))
+        replace(each, words=words, at_end=each.at_end and words == each.words)
         for at, each in enumerate(lines)
-        if found.get(at, "words") or each.at is not None
+        if (words := found.get(at, each.words)) or each.at is not None
     ]
+
+
+def _without_time(words: str, at: float) -> str | None:
+    """Remove a time in words at either end of a line; None if it has not exactly this one."""
+    start = max(0, len(words) - _LONGEST_LINE_END)
+    for match in (_SPOKEN.match(words), _SPOKEN_END.search(words, start)):
+        if match and _numbers(match[0]) == _parts_of(at):
+            return f"{words[: match.start()]}{words[match.end() :]}".strip()
+    return None
 
 
 def _numbers(words: str) -> list[int]:
@@ -194,6 +219,34 @@ def _with_names(lines: Sequence[_Line]) -> list[tuple[str | None, _Line]]:
     return named
 
 
+def _without_frame(lines: Sequence[tuple[str | None, _Line]]) -> list[tuple[str | None, _Line]]:
+    """Remove headings, and text around the cues.
+
+    Nobody speaks before the time 0:00. After the last cue, a further paragraph is no words of it if
+    no other cue has two, and a further line is none if every other cue has only one.
+    """
+    counted = _counted(lines)
+    kept = [
+        (name, line)
+        for name, line in lines
+        if line.at is not None
+        or not (line.words in counted or line.words == "" or _HEADING.match(line.words))
+    ]
+    timed = [at for at, (_, line) in enumerate(kept) if line.at is not None]
+    first, last = timed[0] if kept[timed[0]][1].at == 0 else 0, timed[-1]
+    inside = [
+        at
+        for at in range(timed[0] + 1, len(kept))
+        if kept[at][1].at is None and kept[at - 1][1].words
+    ]
+    paragraphs = [at for at in inside if kept[at][1].after_blank]
+    for at in (*paragraphs[:1], *inside[:1]):
+        is_last = at > last + kept[last][1].at_end
+        if is_last and len(timed) >= (_FEW_TIMES if at in paragraphs else _MANY_TIMES):
+            return kept[first:at]
+    return kept[first:]
+
+
 def _title(lines: Sequence[_Line]) -> str | None:
     heading = _HEADING.match(lines[0].words) if lines[0].at is None else None
     return heading[1].strip() if heading else None
@@ -202,7 +255,6 @@ def _title(lines: Sequence[_Line]) -> str | None:
 def _captions(lines: Sequence[tuple[str | None, _Line]]) -> Iterator[Caption]:
     starts = sorted({line.at for _, line in lines if line.at is not None})
     following = dict(pairwise(starts))
-    counted = _counted(lines)
     words: list[str] = []
     at: float | None = None
     end: float | None = None
@@ -218,9 +270,8 @@ def _captions(lines: Sequence[tuple[str | None, _Line]]) -> Iterator[Caption]:
 
     for name, line in lines:
         if line.at is None:
-            is_heading = line.words in counted or _HEADING.match(line.words)
             # Before the first time, a line that does not end like a sentence is a title.
-            if not is_heading and (at is not None or line.words.endswith(_TERMINAL)):
+            if at is not None or line.words.endswith(_TERMINAL):
                 words.append(line.words)
             continue
         if line.at_end and not name:

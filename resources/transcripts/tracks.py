@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Final, TypeVar
 
 from resources.lines import PlacedError
@@ -46,8 +47,11 @@ class Caption:
 
 # --- The text of one caption --------------------------------------------------------------------
 
-INVISIBLE: Final = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b\u2060\ud800-\udfff\ufeff]")
-"""Control and zero-width characters, and lone surrogates, which no file can hold."""
+INVISIBLE: Final = re.compile(
+    "[\u0000-\u0008\u000e-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069"
+    "\ud800-\udfff\ufeff]"
+)
+"""Control and zero-width characters, marks of direction, and surrogates, which no file can hold."""
 _TAG = re.compile(
     r"</?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p)(?:\.[^\s<>]*)?"
     r"|(?:font|span)(?:\s+[\w-]+\s*=[^<>]*)?)\s?/?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
@@ -94,7 +98,7 @@ _CREDIT = re.compile(
     r"|^\W*(?:(?:closed )?caption|subtitle|transcript|transcrib|translat)\w*\b.{0,60}\bby\b",
     re.IGNORECASE,
 )
-_CREDIT_WORDS = 14
+_CREDIT_WORDS, _SLOW = 14, 5
 
 
 def folded(word: str) -> str:
@@ -175,19 +179,34 @@ def _without_repetition(caption: Caption) -> Caption:
 
 
 def _without_credits(captions: Sequence[Caption]) -> Sequence[Caption]:
-    """Remove credits at either end: short texts with an address, or with "by"."""
-    is_credit = [
-        len(text.split()) <= _CREDIT_WORDS and _CREDIT.search(text) is not None
-        for text in (" ".join(caption.lines) for caption in captions)
-    ]
-    first = next((at for at, each in enumerate(is_credit) if not each), 0)
-    last = next((at for at, each in enumerate(reversed(is_credit)) if not each), 0)
-    return captions[first : len(captions) - last]
+    """Remove credits at either end: short texts with an address, or with "by".
+
+    Beyond a credit, texts that stay much longer than their words take are credits too. Speech
+    recognisers invent them for silence.
+    """
+    texts = [" ".join(caption.lines) for caption in captions]
+    is_credit = [len(t.split()) <= _CREDIT_WORDS and bool(_CREDIT.search(t)) for t in texts]
+    if not any(is_credit) or all(is_credit):
+        return captions
+    paces = [(c.end - (c.start or 0.0)) / len(t) for c, t in zip(captions, texts, strict=True)]
+    usual = median(paces)
+    slow = [pace > _SLOW * usual > 0 for pace in paces]
+
+    def leading(ordered: Iterable[tuple[bool, bool]]) -> int:
+        count = 0
+        for at, (credited, slowly) in enumerate(ordered, 1):
+            if not (credited or slowly):
+                break
+            count = at if credited else count
+        return count
+
+    both = list(zip(is_credit, slow, strict=True))
+    return captions[leading(both) : len(captions) - leading(reversed(both))]
 
 
 # --- Speakers -----------------------------------------------------------------------------------
 
-_NAME = r"[^\W\d_a-z][\w.'’&#/-]*"
+_NAME = r"(?:[^\W\d_a-z]|[a-z](?=[A-Z]))[\w.'’&#/-]*"
 _LABEL = re.compile(
     r"(?P<turn>>{2,}\s*|[-–]\s+)?(?P<open>[\[(])?"
     rf"(?P<name>{_NAME}(?:,?\s(?:[^\W\d]{{1,3}}\s){{0,2}}(?:{_NAME}|\#?\d{{1,3}})){{0,4}})"
@@ -218,8 +237,8 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
     until the next one.
     """
     lines = [line for caption in captions for line in caption.lines]
-    speakers = _speakers_of(lines)
     timed = any(caption.start is not None for caption in captions)
+    speakers = _speakers_of(lines, timed=timed)
     divided: list[Caption] = []
     current: str | None = None
     for caption in captions:
@@ -233,19 +252,21 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
     return divided
 
 
-def _speakers_of(lines: Sequence[str]) -> set[str]:
+def _speakers_of(lines: Sequence[str], *, timed: bool) -> set[str]:
     """Return the labels that name a speaker.
 
-    Such a label follows ">>", is in capitals, recurs, or a third of all lines have one. A label of
-    words that the text also has in small letters must recur.
+    Such a label follows ">>", is in capitals, recurs, or a third of all lines have one and some
+    recur. Captions may all have one that does not recur. A label of words that the text also has in
+    small letters must recur.
     """
     found = [match for line in lines if (match := _label(line))]
     counts = Counter(match["name"] for match in found)
     text = " ".join(lines)
-    everyday = {folded(word) for word in text.split() if word[:1].islower()} if found else set()
+    everyday = {folded(word) for word in text.split() if word.islower()} if found else set()
     marked = {match["name"] for match in found if (match["turn"] or "").startswith(">")}
     small = sum(map(str.islower, text)) > sum(map(str.isupper, text))
     often = len(found) >= max(_FEW_LABELS, _LABELLED_SHARE * len(lines))
+    often = often and (len(counts) < len(found) or (timed and len(found) == len(lines)))
     speakers = set()
     for name, count in counts.items():
         words = [folded(word) for word in name.split()]
@@ -296,7 +317,14 @@ def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Ca
 
 # --- The whole ----------------------------------------------------------------------------------
 
-_SOUND = re.compile(r"\[[^\[\]]{0,80}\]|\([^()]{0,80}\)|[♪♫*#]+")
+_SOUND = re.compile(
+    r"\[[^\[\]]{0,80}\]|\([^()]{0,79}[^().!?]\)|\*[^*]{1,80}\*|([♪♫#])[^♪♫#]{1,80}\1"
+)
+"""A noise, or words sung, in the marks of captions. A sentence in round brackets is spoken."""
+
+
+def _is_sound(text: str) -> bool:
+    return not any(map(str.isalnum, _SOUND.sub("", text)))
 
 
 def timed_text(captions: Iterable[Caption]) -> base.TimedText:
@@ -308,8 +336,9 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
     if len(ordered) > MAX_CUES:
         much = f"{len(ordered):,} captions, and a transcript at most {MAX_CUES:,}"
         raise PlacedError(None, f"The file has {much}. Divide it.")
+    # Layers of SubStation and the borders of HLS segments repeat captions.
     timed = any(each.start is not None for each in ordered)
-    once = undo_rolling(ordered) if timed else ordered
+    once = undo_rolling(list(dict.fromkeys(ordered))) if timed else ordered
     spoken = with_speakers([each for each in once if each.lines])
     spoken = [_without_repetition(each) for each in spoken if each.lines]
     spoken = without_repetitions(
@@ -320,9 +349,12 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
     for caption in _without_credits(spoken):
         start, end = caption.start, caption.end
         changes = caption.new_turn or (caption.speaker != speaker and bool(cues))
+        text = " ".join(caption.lines)
+        if "[" not in text and any(map(str.isalnum, text)) and _is_sound(text):
+            text = f"[{text.strip('()*#♪♫ ')}]"
         cues.append(
             base.Cue(
-                " ".join(caption.lines),
+                text,
                 start,
                 # Whole milliseconds, against rounding errors of the difference.
                 0.0 if start is None else max(0.0, round(end - start, 3)),
@@ -336,7 +368,7 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
             "No caption of the file has words. Give one in which someone speaks."
         )
     sounds = dict.fromkeys(cue.text for cue in cues)
-    if not any(map(str.isalnum, _SOUND.sub("", "".join(sounds)))):
+    if all(map(_is_sound, sounds)):
         heard = ", ".join(sounds)[:120]
         raise NothingSaidError(f"Nothing is said in it: its captions hold only {heard}.")
     return base.TimedText(cues=tuple(cues))

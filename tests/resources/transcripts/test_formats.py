@@ -107,6 +107,14 @@ def test_a_time_in_words_is_recognised_by_its_numbers_in_any_language() -> None:
     assert said(spoken) == [(3.0, "3 wise men came."), (9.0, "7 years later they left.")]
 
 
+def test_a_name_with_its_time_in_words_and_in_digits_is_one_label() -> None:
+    turns = [("Ann", 3, WALL), ("Tom", 9, BATS), ("Ann", 14, "Yes.")]
+    text = "\n".join(
+        f"{who}\n0 min {n} s0:{n:02}\n{who} 0 min {n} s\n{words}\n" for who, n, words in turns
+    )
+    assert speakers(text) == [(n, who, words) for who, n, words in turns]
+
+
 def test_a_line_of_lyrics_comes_at_each_of_its_times() -> None:
     lyrics = "[00:01.00]First.\n[00:03.00][00:09.00]Refrain.\n[00:05.00]Second.\n"
     assert [at for at, _ in said(lyrics)] == [1.0, 3.0, 5.0, 9.0]
@@ -275,6 +283,59 @@ def test_who_made_the_captions_is_not_said() -> None:
     assert said(cues) == [(0, WALL)]
 
 
+def test_a_text_that_stays_too_long_beyond_a_credit_is_a_credit() -> None:
+    texts = [WALL, BATS, "So it is.", "Subtitles: site.org", "Sous-titrage ST 1"]
+    cues = [
+        {"start": at, "end": at + 2 if at < 6 else at + 20, "text": each}
+        for at, each in zip((0, 2, 4, 6, 26), texts, strict=True)
+    ]
+    assert said(cues) == [(0, WALL), (2, BATS), (4, "So it is.")]
+
+
+def test_layers_that_repeat_a_caption_say_it_once() -> None:
+    events = [f"Dialogue: {layer},0:00:03.00,0:00:08.00,Default,,0,0,0,,{WALL}" for layer in (0, 1)]
+    assert said("[Events]\n" + "\n".join(events)) == [(3.0, WALL)]
+
+
+@pytest.mark.parametrize("sound", ["(ein Hund bellt)", "*soft piano*", "♪ la la ♪", "# la la #"])
+def test_a_caption_of_a_sound_stands_in_square_brackets(sound: str) -> None:
+    cues = [{"start": n, "end": n + 3, "text": each} for n, each in enumerate([WALL, sound])]
+    assert said(cues)[1][1] == f"[{sound.strip('()*♪# ')}]"
+
+
+def test_a_sentence_in_round_brackets_is_spoken() -> None:
+    assert said([{"start": 0, "end": 3, "text": f"({WALL})"}]) == [(0, f"({WALL})")]
+
+
+PANEL = "".join(f"0:0{n}\nwords {'abcdefg'[n]} are said\n" for n in range(7))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{PANEL}English\nAll\nFor you\n",
+        f"A recorder printed this.\n{PANEL}",
+        f"{PANEL}\nPrinted by a recorder.\n",
+        f"Tuesday • 21:40\n\nWORDS\nsay, word\n\n{PANEL}",
+    ],
+)
+def test_text_around_the_cues_is_not_said(text: str) -> None:
+    assert said(text) == said(PANEL)
+
+
+def test_a_second_line_of_the_last_cue_is_said_if_others_have_two() -> None:
+    text = "".join(f"0:0{n}\nthe words {'abcdefg'[n]}\nare said\n" for n in range(7))
+    assert [words.count("are said") for _, words in said(text)] == [1] * 7
+
+
+def test_pictures_of_a_player_are_no_transcript() -> None:
+    frames = "".join(
+        f"00:0{n}.000 --> 00:0{n + 1}.000\nsprite-{n}.jpg#xywh={n},0,9,9\n\n" for n in range(9)
+    )
+    with pytest.raises(PlacedError, match="codes or numbers"):
+        parse(f"WEBVTT\n\n{frames}")
+
+
 # --- Speakers -----------------------------------------------------------------------------------
 
 
@@ -289,6 +350,8 @@ def test_who_made_the_captions_is_not_said() -> None:
         f"Ann (00:03):\n{WALL}\n\nTom (00:09):\n{BATS}\n",
         f"@0:03 - Ann (Acme)\n{WALL}\n\n@0:09 - Tom\n{BATS}\n",
         f"**Ann** *00:03*\n{WALL}\n\n**Tom** *00:09*\n{BATS}\n",
+        f"**Ann** *[00:03]*: {WALL}\n\n**Tom** *[00:09]*: {BATS}\n",
+        f"[00:00:03] <Ann> {WALL}\n[00:00:09] <Tom> {BATS}\n",
         f"Ann: [00:00:03] {WALL}\n\nTom: [00:00:09] {BATS}\n",
         f"[00:00:03] Ann: {WALL}\n[00:00:09] Tom: {BATS}\n",
         f"<cite>Ann:</cite><time>0:03</time><p>{WALL}</p><cite>Tom:</cite><time>0:09</time><p>{BATS}</p>",
@@ -322,6 +385,15 @@ def test_a_text_without_times_has_speakers_too() -> None:
     ]  # fmt: skip
 
 
+def test_labels_of_other_scripts_and_of_devices_are_speakers() -> None:
+    assert speakers("主持人：欢迎大家。\n李师傅：谢谢。\n主持人：好。")[1] == (
+        None,
+        "李师傅",
+        "谢谢。",
+    )
+    assert speakers(f"Ann: {WALL}\niPhone: {BATS}\nAnn: Yes.")[1] == (None, "iPhone", BATS)
+
+
 def test_a_sign_of_another_speaker_divides_a_caption() -> None:
     text = "WEBVTT\n\n00:00.000 --> 00:10.000\n&gt;&gt; ANN: NO WAY. &gt;&gt; YES."
     assert speakers(text) == [(0.0, "ANN", "NO WAY."), (6.364, None, "YES.")]
@@ -340,6 +412,7 @@ def test_a_label_holds_until_the_next() -> None:
         "Myth: Bats are blind.\nFact: All bats see.\n\nMyth: Sugar makes wild.\nFact: It does not.",
         "Here is the thing: bats are not blind.\n\nRemember this: the Moon is far.",
         "Note: this is a text. We note it.",
+        "Remember: three to one.\nStep 2: you wait.\nHere it is.\nSo: that is all.",
     ],
 )
 def test_a_label_that_names_nobody_stays(text: str) -> None:
@@ -381,7 +454,7 @@ def test_music_alone_is_nothing_said() -> None:
         {"start": n, "end": n + 1, "text": text}
         for n, text in enumerate(["[Music]", "♪", "(sighs)"])
     ]
-    with pytest.raises(tracks.NothingSaidError, match=r"only \[Music\], ♪, \(sighs\)"):
+    with pytest.raises(tracks.NothingSaidError, match=r"only \[Music\], ♪, \[sighs\]"):
         parse(cues)
 
 
@@ -435,6 +508,10 @@ LARGE: dict[str, Callable[[int], str]] = {
     "tags": lambda n: "{1}{1}",
     "angles": lambda n: "<v a",
     "prose": lambda n: f"Anna: words {n} are said.\n",
+    "sounds": lambda n: f"{clock(n)} --> {clock(n + 1)}\n(*♪#[{'(' * 40}\n\n",
+    "overrides": lambda n: "{\\" if n else "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,,,0,0,0,,",
+    "arrows": lambda n: "0: 0: ",
+    "spaces": lambda n: " " * 999 + "\n" * (n % 2),
 }
 
 
