@@ -80,8 +80,13 @@ def code_of(failures: Iterable[str]) -> ExitCode:
 
 
 def leave(code: int) -> None:
-    """Exit at once if a run is still executing: DuckDB would abort a slower exit."""
-    if any(thread.name.startswith(RUN_THREAD) for thread in threading.enumerate()):
+    """Exit at once if a run is still executing, or if threads remain after an interruption.
+
+    DuckDB would abort a slower exit, and Python would wait for a model until it has computed.
+    """
+    others = [each for each in threading.enumerate() if each is not threading.main_thread()]
+    runs = any(each.name.startswith(RUN_THREAD) for each in others)
+    if runs or (code == ExitCode.INTERRUPTED and others):
         sys.stdout.flush()
         os._exit(code)
 
