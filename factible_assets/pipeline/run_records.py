@@ -211,6 +211,8 @@ def _renew_newest(instance: dg.DagsterInstance, video_id: str, deleted: list[str
     with events.index_connection() as connection:
         asked = text(_SQL["newest_events"]).bindparams(bindparam("runs", expanding=True))
         rows = connection.execute(asked, {"video": f'%"{video_id}"%', "runs": deleted}).fetchall()
+        # Dagster computes the status of all partitions anew.
+        connection.execute(text(_SQL["no_status_of_partitions"]), {"video": f"%{video_id}%"})
     for (written,) in rows:
         key = dg.AssetKey.from_db_string(written)
         records = instance.fetch_materializations(key, limit=1).records if key else ()

@@ -17,3 +17,6 @@ SELECT asset_key FROM asset_keys WHERE last_materialization LIKE :video OR last_
 
 -- name: no_newest_event
 UPDATE asset_keys SET last_materialization = NULL, last_run_id = NULL WHERE asset_key = :key
+
+-- name: no_status_of_partitions
+UPDATE asset_keys SET cached_status_data = NULL WHERE cached_status_data LIKE :video

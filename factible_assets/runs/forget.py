@@ -118,7 +118,8 @@ def _erased(done: Forgotten, settings: Settings, *, dry_run: bool) -> list[Erasu
         except (WarehouseError, duckdb.Error):
             if _REPLACED not in store.path.name:
                 raise
-            # This is a damaged copy; `still_named_in` will list it.
+            kept = f"{store.path} is damaged or older and may contain the video. Delete it."
+            done.remarks += [kept] if kept not in done.remarks else []
     return found
 
 

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import dagster as dg
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -159,3 +160,14 @@ def test_forget_names_files_that_a_person_added(
     assert done.exit_code == 1
     assert "notes.txt" in done.stderr
     assert holding(home, videos[0]) == ["notes.txt"]
+
+
+def test_forget_names_a_warehouse_of_another_version_that_it_cannot_read(
+    factible: Run, home: Path, videos: tuple[str, str]
+) -> None:
+    older = home / "warehouse.duckdb.replaced-20260101T000000Z"
+    with duckdb.connect(older) as connection:
+        connection.execute("CREATE TABLE old AS SELECT 1 AS one")
+    for answer in (factible("forget", videos[0]), factible("forget", videos[0], "--yes")):
+        told = " ".join(answer.stderr.split())
+        assert f"{older} is damaged or older and may contain the video. Delete it." in told
