@@ -162,8 +162,10 @@ def test_nothing_imports_the_command_line() -> None:
     assert importers == ["factible_assets/__main__.py"]
 
 
-@pytest.mark.parametrize("path", modules(*ROOMS), ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_module_opens_by_saying_what_belongs_in_it(path: Path) -> None:
-    said = ast.get_docstring(tree_of(path))
-    assert said
-    assert len(said) >= 30
+def test_every_module_opens_by_saying_what_belongs_in_it() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in modules(*ROOMS)
+        if len(ast.get_docstring(tree_of(path)) or "") < 30
+    ]
+    assert silent == []
