@@ -53,6 +53,7 @@ from factible_assets.config import EvidenceConfig, FactCheckConfig
 from factible_assets.pipeline.resources import RunContext, open_services
 from factible_assets.records.tables import Claim, Verdict
 from factible_assets.stages.flow import BeginChecks, check_claims, extract_claims
+from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.search import identity_of
 from factible_assets.stages.urls import domain_of
@@ -164,7 +165,7 @@ def ideals(
         for url, search in found.items():
             name = reading(claim, titles[url])
             read = took.get(("evidence_extraction", name))
-            if read is None or (claim, identity_of(url)) in left:
+            if read is None or (normalise_text(claim), identity_of(url)) in left:
                 continue
             age = took.get(("whois", domain_of(url)), 0.0)
             pages.append(search + max(took["page_fetch", url] + read, age))
@@ -198,7 +199,7 @@ async def check(talk: Talk, config: FactCheckConfig, *, whole: bool) -> Checked:
                 used = time.process_time() - used
     said = {verdict.claim_id: claim for claim, verdict in heard.verdicts}
     left = {
-        (said[row.claim_id], row.canonical_url)
+        (normalise_text(said[row.claim_id]), row.canonical_url)
         for row in result.evidence
         if row.status == "skipped" and "slowest" in (row.reason or "")
     }
