@@ -424,9 +424,12 @@ def _decision(
         first, last = sorted((at, nearby.place))
         rated = _rated_nearby(nearby, side, sentences, at)
         return Decision(rated, "rating", first, last) if found.extra <= _MOST_AROUND else None
+    # Words before the claim may report it ("The film claims …"), words within it may turn it
+    # ("Edison failed to invent …").
+    is_opening = found.extra == len(found.around) and found.clause.stems[0] in claim.stems
     is_asserted = (
         nearby.is_understood
-        and (found.extra == 0 or (found.extra == len(found.around) and _is_particular(claim)))
+        and (found.extra == 0 or (is_opening and _is_particular(claim)))
         and _is_in_prose(sentences, at)
         and is_statement(sentence)
         and len(_QUOTED.findall(sentence[: found.start])) % 2 == 0
@@ -496,8 +499,8 @@ def _answer(text: str) -> Stance | None:
 def _is_particular(claim: Terms) -> bool:
     """Whether a claim is about one named thing, or an event of a stated year.
 
-    Further details do not change such a claim. But "Coffee stunts growth in rats" does not say that
-    coffee stunts growth.
+    Further details after it do not change such a claim. But "Coffee stunts growth in rats" does not
+    say that coffee stunts growth.
     """
     if any(each.dimension == "year" for each in claim.quantities):
         return True

@@ -210,6 +210,8 @@ def _is_bare(first: Quantity, second: Quantity) -> bool:
 
 
 def _close(wanted: Quantity, found: Quantity) -> bool:
+    if {wanted.bound, found.bound} == {"at_least", "at_most"}:
+        return False  # "less than 60" does not follow from "more than 60" or "more than 50"
     difference = abs(wanted.value - found.value)
     if wanted.dimension == "year":
         # "After 1956" and "before 2017" allow all later and all earlier years.

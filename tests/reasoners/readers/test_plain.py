@@ -79,6 +79,10 @@ async def test_a_pronoun_stands_for_the_subject_that_the_title_names() -> None:
         (BATS, "Are bats blind? It depends on the species."),
         (BATS, "Bats are nearly blind."),
         (BATS, "Bats are blind, if you believe the song that the children sang on the bus."),
+        ("Neil Armstrong walked on the Moon.",
+         "The film claims Neil Armstrong walked on the Moon. It ran for years."),
+        ("Thomas Edison invented the light bulb.",
+         "Thomas Edison failed to invent the light bulb. Others had."),
         ("Motorola bought Google.", "Motorola was bought by Google."),
         ("Africa is larger than Europe.", "Europe is larger than Africa."),
         ("Africa is smaller than Europe.", "Africa is about three times the extent of Europe."),
@@ -93,7 +97,7 @@ async def test_a_pronoun_stands_for_the_subject_that_the_title_names() -> None:
         ),
         ("Antibiotics kill the viruses that cause colds.", "Colds are caused by viruses."),
     ],
-)
+)  # fmt: skip
 async def test_reports_conditions_and_restrictions_are_unclear(claim: str, page: str) -> None:
     assert await read(claim, page) == PageReading()
 
