@@ -11,7 +11,8 @@ from pathlib import Path
 import yaml
 
 from factible_assets.reasoners.readers.calibration import AnsweredPair, Label
-from factible_assets.reasoners.readers.labels import LabelQuestion
+from factible_assets.reasoners.readers.labels import LabelQuestions
+from factible_assets.reasoners.readers.page_text import page_sentences
 from resources.llm.base import ModelError
 
 _PAIRS = Path(__file__).with_name("pairs")
@@ -67,7 +68,7 @@ def _vitaminc() -> list[LabelledPair]:
 
 
 async def answer_pairs(
-    question: LabelQuestion,
+    questions: LabelQuestions,
     pairs: Sequence[LabelledPair],
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[AnsweredPair]:
@@ -79,10 +80,11 @@ async def answer_pairs(
 
     async def answer(pair: LabelledPair) -> AnsweredPair:
         nonlocal done
-        found = await question.ask(pair.claim, pair.source, title=pair.title)
+        sentences = page_sentences(pair.source)
+        found = await questions.ask(pair.claim, sentences, title=pair.title, calls=[])
         done += 1
         progress(done)
-        return AnsweredPair(pair.label, pair.group, found.chances)
+        return AnsweredPair(pair.label, pair.group, found.answers)
 
     try:
         async with asyncio.TaskGroup() as tasks:
