@@ -29,7 +29,7 @@ from factible_assets.reasoners.readers.calibration import (
 from factible_assets.reasoners.readers.labels import labels_prompt
 from factible_assets.reasoners.readers.pairs import shipped_pairs
 
-EVEN = dict.fromkeys(LABELS, 1 / 3)
+EVEN: Chances = {"true": 1 / 3, "false": 1 / 3, "neither": 1 / 3}
 
 
 def whole(chances: Chances, belief: Chances = EVEN) -> Answers:
@@ -96,7 +96,7 @@ def test_a_fit_needs_every_label() -> None:
 
 @given(st.lists(st.tuples(*[st.floats(0, 1)] * 3), min_size=3, max_size=5))
 def test_judgements_are_probabilities_whatever_a_model_says(said: list[tuple[float, ...]]) -> None:
-    page, belief, *alone = (dict(zip(LABELS, each, strict=True)) for each in said)
+    page, belief, *alone = (dict(zip(map(str, LABELS), each, strict=True)) for each in said)
     judged = UNCALIBRATED.judge(Answers(page, tuple(alone), belief))
     assert 0 <= judged.supports <= 1
     assert 0 <= judged.refutes <= 1
