@@ -432,11 +432,12 @@ def _grouped(rows: Iterable[_Row], by: str = "claim_id") -> dict[Any, list[_Row]
 
 
 def in_order(evidence: Iterable[records.Evidence]) -> list[records.Evidence]:
-    """Sort evidence, the most reliable first."""
+    """Sort evidence: published fact checks first, then the most reliable."""
 
     def place(row: records.Evidence) -> tuple[Any, ...]:
         rank = _RATING_ORDER.index(row.rating)
-        return rank, -row.rating_score, row.title, row.canonical_url
+        is_check = row.source_class == "fact_checker"
+        return not is_check, rank, -row.rating_score, row.title, row.canonical_url
 
     return sorted(evidence, key=place)
 

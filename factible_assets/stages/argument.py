@@ -80,8 +80,8 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
     """Return the argument for an outcome of the vote; empty if the outcome is no stance.
 
     `evidence` are the rows of one claim, the most reliable first. Each side's source is the one
-    with the most weight in the vote times relevance; a quote beats a paraphrase, and of equal
-    sources a statement beats a question.
+    with the most weight in the vote times relevance; a quote beats a paraphrase, a published fact
+    check any other source, and of equal sources a statement beats a question.
     """
     told = by_stance(row for row in evidence if row.status == "ok")
     sides = {side: told[side] for side in _ORDER.get(outcome, ()) if told[side]}
@@ -94,12 +94,13 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         # Sources that settle nothing matter only if no other source speaks.
         heard.remove("unclear")
 
-    def loudness(each: Evidence) -> tuple[bool, float, bool, float]:
+    def loudness(each: Evidence) -> tuple[bool, bool, float, bool, float]:
         asks = (each.quote or "").rstrip().endswith("?")
         relevance = each.relevance or 0.0
         # An unclear source has no weight, so the most relevant one counts.
         weighs = 1 if each.stance == "unclear" else weight(each)
-        return each.quote is not None, weighs * relevance, not asks, relevance
+        is_check = each.source_class == "fact_checker"
+        return each.quote is not None, is_check, weighs * relevance, not asks, relevance
 
     key_sources = []
     for side in heard:

@@ -96,6 +96,12 @@ def test_among_equal_weights_the_most_relevant_source_speaks() -> None:
     assert sentences("supports", remote, low)[0] == "remote.example bears the claim out"
 
 
+def test_a_published_fact_check_speaks_first() -> None:
+    strong = row("strong.example", "refutes", rating="high", relevance=0.9)
+    check = row("checkers.example", "refutes", rating="medium", source_class="fact_checker")
+    assert sentences("refutes", strong, check)[0] == "checkers.example contradicts the claim"
+
+
 def test_a_source_read_by_its_snippet_says_so() -> None:
     voice = argue("supports", [row("a.example", "supports", via="snippet")]).key_sources[0]
     assert voice.sentence(quoted=False).startswith("a.example (high reliability")
