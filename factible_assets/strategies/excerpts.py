@@ -184,6 +184,7 @@ _JUDGEMENT = re.compile(
     r"(?:the|this|that) (?:claim|statement|assertion)\b",
     re.IGNORECASE,
 )
+_THE_CLAIM = re.compile(r"\b(?:the|this|that) claim\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"\u201c])\b[A-Z][\w'\u2019-]*[a-z]\w*|\b[A-Z]{2,}\b")
 _LETTERS = re.compile(r"\w+")
 
@@ -213,14 +214,19 @@ def unfounded(sentence: str, passage: str) -> list[str]:
 def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
     """Return a summary without sentences that judge the claim or invent something.
 
-    The second value lists the inventions. None: the passage is not relevant.
+    A sentence on "the claim" judges it, unless the document itself speaks of a claim. The second
+    value lists the inventions. None: the passage is not relevant.
     """
     if not summary.strip() or _NOT_RELEVANT.search(summary):
         return None
     kept, wrong = list[str](), list[str]()
+    knows_a_claim = _THE_CLAIM.search(passage) is not None
     for each in page_sentences(summary):
         found = unfounded(each.text, passage)
         wrong += found
-        if not found and _JUDGEMENT.search(each.text) is None:
+        judges = _JUDGEMENT.search(each.text) or (
+            not knows_a_claim and _THE_CLAIM.search(each.text)
+        )
+        if not found and not judges:
             kept.append(each.text.strip())
     return " ".join(kept), wrong

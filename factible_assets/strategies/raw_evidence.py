@@ -109,6 +109,9 @@ async def _decomposed(
     )
     note.got = "\n".join(passages.questions)
     note.record_queries(queries)
+    if not passages.questions and note.status == "ok":
+        note.status = "no_evidence"
+        note.reason = "The model asked no usable question, so the claim's own words are searched."
     return queries
 
 

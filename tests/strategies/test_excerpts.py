@@ -146,6 +146,12 @@ def test_a_summary_that_judges_the_claim_loses_its_judgement() -> None:
         "Admissions rose after the ban. Therefore the claim is supported by the paper.", PASSAGE
     )
     assert found == ("Admissions rose after the ban.", [])
+    # A small model called a denial consistent with the claim.
+    agreed = "Admissions rose after the ban. This is consistent with the claim that all went well."
+    assert check_summary(agreed, PASSAGE) == ("Admissions rose after the ban.", [])
+    reported = f"{PASSAGE} Officials reject the claim."
+    found = check_summary("Officials reject the claim.", reported)
+    assert found == ("Officials reject the claim.", [])
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,15 @@ async def test_each_distinct_question_is_searched_before_the_day_of_the_claim() 
     assert set(world.before) == {date(2016, 10, 10)}
 
 
+async def test_without_a_usable_question_the_step_says_what_is_searched() -> None:
+    about_the_claim = ["Is the claim about the ban?"]
+    answers = told(QuestionsAnswer={"questions": about_the_claim})
+    result, _ = await checked(world_with(2), answers)
+    (step,) = [each for each in result.steps if each.step == "decompose"]
+    assert (step.status, step.got) == ("no_evidence", "")
+    assert "no usable question" in (step.reason or "")
+
+
 async def test_a_question_has_ten_documents_unless_the_run_sets_a_number() -> None:
     many = told(QuestionsAnswer={"questions": QUESTIONS[:1]})
     result, _ = await checked(world_with(12), many, max_results=3)
