@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any
 import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner
-from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
+from factible_assets.stages.claims import build_claims
+from factible_assets.stages.ports import ClaimDrafts, ReasonerOutageError, ReasonerRefusalError
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
 from resources.llm.limits import Budget, Ceiling
 from tests.reasoners.llm.scripted import staged, take_apart
 from tests.reasoners.material import CLAIM, DENIAL, DENIAL_AT, PAGE, QUERY, VIDEO, transcript
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
+from tests.resources.llm.test_streaming import slices, streamed
 from tests.servers import MisbehavingServer, respond
 
 READING: Mapping[str, Any] = {
@@ -124,3 +127,44 @@ async def test_a_long_transcript_is_read_in_smaller_windows_by_a_small_model(
         )
     assert [claim.text for claim in judged.value.claims] == ["Honey keeps for 3,000 years."]
     assert len(bodies(server)) > 2
+
+
+SAID = "Honey keeps for three thousand years. Bees dance to show the way to flowers."
+
+
+def stated(source: str, *searches: str) -> dict[str, Any]:
+    return {
+        "source": source, "text": f"{source}.", "context": None, "category": "food",
+        "kind": "fact", "bears_on_thesis": True, "tier": "pillar", "importance": 0.9,
+        "confidence": 0.9, "searches": list(searches),
+    }  # fmt: skip
+
+
+async def test_claims_of_a_broken_stream_are_announced_and_nothing_is_asked_for_them_twice(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    honey = stated("Honey keeps for three thousand years", "how long honey keeps", "honey spoils")
+    bees = stated("Bees dance to show the way to flowers", "why bees dance", "bees do not dance")
+    text = json.dumps({"thesis": "T", "thesis_is_about_expertise": False, "claims": [honey, bees]})
+    half = text[: text.index("Bees")]
+    server.on(
+        CHAT["openai"],
+        streamed("openai", slices(half, 20), ends=False),
+        streamed("openai", slices(text, 20)),
+    )
+    announced: list[list[str]] = []
+
+    def hear(drafts: ClaimDrafts) -> None:
+        announced.append([each.text for each in drafts.claims])
+
+    async with bound(server) as client, DiskCache(tmp_path) as cache:
+        llm = LlmReasoner(staged(CachingModel(client, cache)))
+        found = await llm.extract_claims(VIDEO, transcript(SAID), (), max_claims=2, found=hear)
+        first, _ = build_claims(found.value, transcript(SAID), (), None, basis="llm")
+        queries = await llm.write_queries(VIDEO, first, max_queries=3)
+    assert announced[0] == [honey["text"]]
+    assert [each.text for each in found.value.claims] == [honey["text"], bees["text"]]
+    assert [call.outcome for call in found.calls] == ["infra_error", "ok"]
+    assert "how long honey keeps" in [each.text for each in queries.value]
+    assert queries.calls == ()
+    assert len(bodies(server)) == 2
