@@ -1,8 +1,8 @@
 """Measures how well a small model reads pages by label probabilities.
 
 Run: `FACTIBLE_HOME=... python -m benchmarks.labels`, with a reader in that folder (`factible models
-pull reader`). A first run asks about 400 questions of one second each on two quiet cores; later
-runs use that folder's cache. It also fits `stages.origins.SHARED_ERRORS`. The calibration
+pull reader`). A first run asks about 900 questions of up to a second each on two quiet cores;
+later runs use that folder's cache. It also fits `stages.origins.SHARED_ERRORS`. The calibration
 (`factible models calibrate`) sees none of these sets but VitaminC, with other pairs than here.
 """
 
