@@ -543,7 +543,7 @@ def choose_page(
             viewer,
             video=files[0].rows.video if files else None,
             files=sorted(files, key=lambda file: file.claim.rank),
-            ticked=_TICKED,
+            ticked=_TICKED if run else len(files),
             run=run,
             strategies=_strategies(state.settings),
             path=f"{pages.video_path(video_id)}/claims",
