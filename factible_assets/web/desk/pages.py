@@ -151,6 +151,12 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     )
 
 
+def is_superseded(report: ReportView) -> bool:
+    """Tell whether a reviewer reworded, split or dropped the one claim of a report since."""
+    force, own = reviews.claims_in_force(report.data.reviews), report.claims[0].claim.claim_id
+    return own in force.gone or force.names.get(own, own) != own
+
+
 def video_page(viewer: Viewer, report: ReportView) -> Page:
     """Return the report of a video, with links to review its claims."""
     return document(

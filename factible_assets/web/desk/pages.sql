@@ -14,7 +14,9 @@ WITH acts AS (
         -- Not arg_max, which passes over the NULL of what was taken back.
         last(value ORDER BY acted_at, position) FILTER (action = 'assign') AS assigned_to,
         last(value ORDER BY acted_at, position) FILTER (action = 'sign' AND moved.now IS NULL) AS ruling,
-        last(value ORDER BY acted_at, position) FILTER (action = 'assess' AND moved.now IS NULL) AS assessment
+        last(value ORDER BY acted_at, position) FILTER (action = 'assess' AND moved.now IS NULL) AS assessment,
+        last(action ORDER BY acted_at, position)
+            FILTER (action IN ('drop_claim', 'split_claim', 'restore_claim', 'add_claim')) AS changed
     FROM review_actions AS acts
     LEFT JOIN (SELECT unnest($former) AS former, unnest($now) AS now) AS moved
         ON moved.former = acts.claim_id
@@ -69,6 +71,7 @@ LEFT JOIN turned ON turned.video_id = claims.video_id AND turned.claim_id = clai
 WHERE ($corpus IS NULL OR videos.corpus = $corpus)
     AND ($channel IS NULL OR videos.channel = $channel)
     AND ($video IS NULL OR claims.video_id = $video)
+    AND coalesce(acts.changed NOT IN ('drop_claim', 'split_claim'), true)
 
 -- name: queue
 -- The page of the queue with a claim, or a page by its number if the claim is not in the queue.

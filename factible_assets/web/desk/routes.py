@@ -616,6 +616,8 @@ def claim_page(
     """
     try:
         report = _claim_report(state, video_id, claim_id)
+        if pages.is_superseded(report):
+            raise HTTPException(404, "The next check reads this claim in other words.")
     except HTTPException as error:
         # Reviewers may have dropped or split it, or its first check is still to come.
         try:

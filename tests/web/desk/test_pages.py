@@ -637,6 +637,24 @@ def test_a_claim_is_edited_or_split_where_it_stands(
     assert kinds(home) == ["reword_claim", "split_claim"]
 
 
+def test_a_changed_claim_waits_for_its_check_and_a_dropped_one_leaves_the_queue(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    send(client, f"{CLAIM_PATH}/acts", act="edit_claim", text="Honey keeps.")
+    page = Page(client.get(CLAIM_PATH).text)
+    assert "not checked yet" in page.text("//h1")
+    assert "Honey keeps." in page.text("//main")
+    assert page.all("//button[text()='Check it']")
+    dropped = f"/desk/videos/{VIDEO_ID}/claims/{samples.claim(1).claim_id}"
+    answer = send(client, f"{dropped}/acts", act="drop_claim", reason="Trivial.")
+    assert answer.status_code == 303
+    listed = Page(client.get("/desk/queue?tab=all").text).all("//ol[@class='listed']//a/@href")
+    assert len(listed) == 4
+    assert not any(str(link).startswith(dropped) for link in listed)
+    assert "not checked any more" in Page(client.get(dropped).text).text("//h1")
+
+
 def test_claims_are_chosen_before_they_are_checked(
     serve: Serve, home: Path, script: Script, published: str
 ) -> None:
