@@ -85,7 +85,7 @@ class Conversation:
         """Build the request for a section of the prompt; see `StageModel.request`."""
         places, month = self.prompt.places(section), prompts.this_month()
         usual: dict[str, Piece | Sequence[Piece]] = {
-            "video": ("The video:\n", video_data(self.video)),
+            "video": ("The video:\n", video_data(self.video, self.claim)),
             "claim": claim_pieces(self.claim, self.video) if self.claim else "",
             "month": month,
             "year": month[-4:],  # cached longer than the month: for pages, the most frequent prompt

@@ -342,9 +342,14 @@ def in_language(video: Video, wish: str | None) -> str:
     return f"the claim's language ({tag})" if _LANGUAGE.fullmatch(tag) else "the claim's language"
 
 
-def video_data(video: Video) -> Data:
+def video_data(video: Video, claim: Claim | None = None) -> Data:
+    """Return what is known of a video, without a title that only repeats the claim.
+
+    The entries of a list of claims have such titles, which models take for evidence.
+    """
+    repeats = claim is not None and claim.text.startswith(video.title.rstrip(" .…"))
     known = (
-        ("Title", video.title),
+        ("Title", None if repeats else video.title),
         ("Channel", video.channel),
         ("Published", video.published_on and video.published_on.isoformat()),
         ("Language", video.language),

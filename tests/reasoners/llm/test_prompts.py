@@ -5,8 +5,15 @@ from pathlib import Path
 import pytest
 
 from factible_assets.reasoners.llm import prompts
-from factible_assets.reasoners.llm.prompts import PROMPTS, Data, check_prompts, load_prompt
+from factible_assets.reasoners.llm.prompts import (
+    PROMPTS,
+    Data,
+    check_prompts,
+    load_prompt,
+    video_data,
+)
 from tests.reasoners.llm.scripted import take_apart
+from tests.reasoners.material import CLAIM, VIDEO
 
 NAMES = (
     "claims",
@@ -63,8 +70,8 @@ PUBLISHED = {
     "veracity": "veracity-2-",
     "three_way": "three_way-2-",
     "condense": "condense-2-",
-    "plan": "plan-1-",
-    "reasoning": "reasoning-2-",
+    "plan": "plan-2-",
+    "reasoning": "reasoning-3-",
 }
 
 
@@ -135,3 +142,10 @@ def test_prompt_files_of_ones_own_need_the_sections_and_places_of_the_projects(
     other.rename(tmp_path / "riddles.md")
     with pytest.raises(ValueError, match="replaces no prompt"):
         check_prompts(tmp_path)
+
+
+def test_a_title_that_repeats_the_claim_is_not_shown_as_if_it_were_a_source() -> None:
+    title = CLAIM.text.removesuffix(".")[:20]
+    listed = VIDEO.model_copy(update={"title": f"{title}…"})
+    assert "Title" not in video_data(listed, CLAIM).text
+    assert f"Title: {VIDEO.title}" in video_data(VIDEO, CLAIM).text
