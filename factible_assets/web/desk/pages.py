@@ -151,6 +151,15 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     )
 
 
+def next_address(queue: Row, video_id: str, claim_id: str) -> str | None:
+    """Return the address of the claim after another one in a queue, or of the first one."""
+    here = (video_id, claim_id)
+    rows = [row for row in queue["rows"] if (row["video_id"], row["claim_id"]) == here]
+    after = rows[0]["next"] if rows else next(iter(queue["rows"]), None)
+    query: QueueQuery = queue["query"]
+    return query.address(claim_path(after["video_id"], after["claim_id"])) if after else None
+
+
 def is_superseded(report: ReportView) -> bool:
     """Tell whether a reviewer reworded, split or dropped the one claim of a report since."""
     force, own = reviews.claims_in_force(report.data.reviews), report.claims[0].claim.claim_id
@@ -217,7 +226,7 @@ def work_page(viewer: Viewer, report: ReportView, queue: Row, **values: Any) -> 
         "due": _why_check(view, acts, data),
         "place": f"{place['place'] if place else '–'} of {queue['total']:,}, {TABS[query.tab]}",
         "previous": step(place["previous"]) if place else None,
-        "next": step(place["next"] if place else next(iter(queue["rows"]), None)),
+        "next": next_address(queue, claim.video_id, claim.claim_id),
     }
     return document(
         _ENGINE,

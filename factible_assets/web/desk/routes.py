@@ -629,6 +629,8 @@ def claim_page(
             return _redirect(f"{path}?{request.url.query}".rstrip("?"))
         values = {"text": file.claim.text, "gone": file.gone, "path": path}
         values |= {"video": pages.video_path(video_id), "seen": pages.current_version(file)}
+        queue = _queue(state, viewer, request.query_params, (video_id, claim_id))
+        values["next"] = pages.next_address(queue, video_id, claim_id)
         return page_response(pages.page("gone", viewer, **values))
     claim = report.claims[0].claim
     with state.results.opened() as now:
