@@ -629,8 +629,10 @@ def claim_page(
             return _redirect(f"{path}?{request.url.query}".rstrip("?"))
         values = {"text": file.claim.text, "gone": file.gone, "path": path}
         values |= {"video": pages.video_path(video_id), "seen": pages.current_version(file)}
-        queue = _queue(state, viewer, request.query_params, (video_id, claim_id))
-        values["next"] = pages.next_address(queue, video_id, claim_id)
+        # Until its check, the queue has a reworded claim under its former id.
+        listed = next((act.claim_id for act in file.actions), claim_id)
+        queue = _queue(state, viewer, request.query_params, (video_id, listed))
+        values["next"] = pages.next_address(queue, video_id, listed)
         return page_response(pages.page("gone", viewer, **values))
     claim = report.claims[0].claim
     with state.results.opened() as now:

@@ -646,7 +646,8 @@ def test_a_changed_claim_waits_for_its_check_and_a_dropped_one_leaves_the_queue(
     assert "not checked yet" in page.text("//h1")
     assert "Honey keeps." in page.text("//main")
     assert page.all("//button[text()='Check it']")
-    assert page.all("//main//a[@rel='next']"), "the queue goes on"
+    (on,) = page.all("//main//a[@rel='next']/@href")
+    assert Page(client.get(str(on)).text).all("//section[@class='sign']"), "the queue goes on"
     dropped = f"/desk/videos/{VIDEO_ID}/claims/{samples.claim(1).claim_id}"
     answer = send(client, f"{dropped}/acts", act="drop_claim", reason="Trivial.")
     assert answer.status_code == 303
