@@ -25,6 +25,11 @@ gc.disable()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# pytest loads readline, which leaves the size of a terminal to the workers. Tables that no terminal
+# shows would be cut to it.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
+
 # The duration of an example depends on the machine. The quick profile draws the same examples each
 # time, so nobody's first run meets a rare one; the long profile looks for new ones.
 for name, examples in {"quick": 25, "long": 500}.items():

@@ -46,10 +46,10 @@ def store_published(home: Path) -> Warehouse:
     """Put a warehouse with the sample video, and its copy for readers, into a data folder."""
     home.mkdir(parents=True, exist_ok=True)
     published = _published_template()
-    shutil.copy(published, home / published.name)
-    return Warehouse(
-        shutil.copyfile(published.with_name("warehouse.duckdb"), home / "warehouse.duckdb")
-    )
+    live = shutil.copyfile(published.with_name("warehouse.duckdb"), home / "warehouse.duckdb")
+    # The copy for readers is the newer file, as after a check.
+    shutil.copyfile(published, home / published.name)
+    return Warehouse(live)
 
 
 def store_failed_recheck(warehouse: Warehouse) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def case() -> AsyncIterator[Case]:
     async with AsyncExitStack() as stack:
-        yield await prepare(stack, max_claims=6)
+        yield await prepare(stack, max_claims=12)
 
 
 async def test_faults_change_no_verdict(case: Case) -> None:

@@ -105,7 +105,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     assert all(reason.startswith("Blocked by a reviewer: health desk") for reason in skipped)
 
     # The other claim is the same, row by row, and its verdict has not changed.
-    for table in ("queries", "search_hits", "searches", "evidence", "verdicts"):
+    for table in ("queries", "search_hits", "searches", "evidence", "verdict_history"):
         before = rows(store, table, other, first["run_id"])
         assert before
         assert rows(store, table, other, done["run_id"]) == before
@@ -168,7 +168,7 @@ def test_a_reworded_claim_is_checked_alone_and_survives_a_new_extraction(
     mine = done["claim_id"]
     assert (done["claim"], mine != old) == (words, True)
     assert done["verdict"]["stance"] == "supports"
-    for table in ("queries", "search_hits", "searches", "evidence", "verdicts"):
+    for table in ("queries", "search_hits", "searches", "evidence", "verdict_history"):
         before = rows(store, table, other, first["run_id"])
         assert rows(store, table, other, done["run_id"]) == before
         assert rows(store, table, mine, done["run_id"])

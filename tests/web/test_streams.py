@@ -123,7 +123,7 @@ def test_the_docs_show_every_address_and_a_working_client(
         for method in operations:
             assert f"<code>{method.upper()} {path}</code>" in page.text
     example = tmp_path / "client.py"
-    example.write_text(html.unescape(page.text.split("<pre><code>")[1].split("</code></pre>")[0]))
+    example.write_text(html.unescape(page.text.partition("<pre")[2].partition("<code>")[2].partition("</code>")[0]))
     address = str(client.base_url).rstrip("/")
     command = [sys.executable, str(example), address, VIDEO]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
@@ -182,7 +182,7 @@ async def test_a_joined_run_ends_if_its_video_cannot_be_listed(tmp_path: Path) -
     with pytest.raises(OSError, match="No space left"):
         await first
     said = [event.message async for _, event in second.follow()]
-    assert said == ["The video could not be listed. Start its check again."]
+    assert said == ["The check could not be prepared. Start it again."]
     assert second.info.status == "failure"
 
 

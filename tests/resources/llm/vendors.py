@@ -25,6 +25,8 @@ _PARAMETERS = {
     "max_completion_tokens",
     "reasoning_effort",
     "response_format",
+    "stream",
+    "stream_options",
 }
 _KEYWORDS = {
     "type",
