@@ -11,8 +11,8 @@ from factible_assets.pipeline import sensors
 from factible_assets.pipeline.assets.claim_checks import claim_checks
 from factible_assets.pipeline.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.pipeline.assets.evaluation import NAME as EVALUATION
+from factible_assets.pipeline.assets.external import external_assets
 from factible_assets.pipeline.assets.media import media
-from factible_assets.pipeline.assets.sources import sources
 from factible_assets.pipeline.assets.transcripts import transcripts
 from factible_assets.pipeline.launchpad import console
 from factible_assets.pipeline.liveness import locking_executor
@@ -81,7 +81,13 @@ def build_defs(
         ),
     )
     return dg.Definitions(
-        assets=[*sources, transcripts, checks, media, evaluation_asset(settings.corpus_folders)],
+        assets=[
+            *external_assets,
+            transcripts,
+            checks,
+            media,
+            evaluation_asset(settings.corpus_folders),
+        ],
         asset_checks=[sensors.corpora_are_readable],
         jobs=[
             sensors.add_video,

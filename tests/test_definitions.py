@@ -11,14 +11,14 @@ from dagster._core.test_utils import environ
 from factible_assets import config
 from factible_assets.definitions import build_defs
 from factible_assets.errors import FactibleError
-from factible_assets.pipeline.assets.sources import sources
+from factible_assets.pipeline.assets.external import external_assets
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
 from factible_assets.pipeline.resources import CorporaResource
 from factible_assets.pipeline.sensors import corpus_sensor
 from factible_assets.records.tables import ASSET_RECORDS, METHOD
 from factible_assets.settings import Settings
 
-SOURCES = {each.key.to_user_string() for each in sources}
+SOURCES = {each.key.to_user_string() for each in external_assets}
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from factible_assets.corpora.reading import CorporaReading
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.exchange import ImportFormat
 from factible_assets.pipeline.assets.common import final_failure, launcher_of
+from factible_assets.pipeline.assets.external import PUBLISHED_COPY
 from factible_assets.pipeline.assets.transcripts import DUE_TAG
 from factible_assets.pipeline.launchpad import run_config_for, validated_schema
 from factible_assets.pipeline.liveness import end_dead_runs
@@ -448,4 +449,7 @@ def publish_sensor(context: dg.RunStatusSensorContext, services: FactCheckServic
     settings = services.settings()
     if settings.warehouse.exists():
         Warehouse(settings.warehouse).publish(settings.published)
+        metadata = {"copy": str(settings.published)}
+        event = dg.AssetMaterialization(PUBLISHED_COPY, metadata=metadata)
+        context.instance.report_runless_asset_event(event)
         context.log.info("Published %s", settings.published)

@@ -100,7 +100,8 @@ def test_an_interrupted_check_is_canceled_and_the_same_command_resumes_it(tmp_pa
         assert statuses(world.home) == ["CANCELED"]
         # The warehouse has the complete sets and no others.
         assert counted(world, "current_claims") == 2
-        assert [counted(world, name) for name in ("queries", "evidence", "verdict_history")] == [0, 0, 0]
+        for name in ("queries", "evidence", "verdict_history"):
+            assert counted(world, name) == 0, name
 
         asked_before = len(world.server.asked)
         world.server.on(CHAT, answer_chat)

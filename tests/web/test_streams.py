@@ -123,7 +123,8 @@ def test_the_docs_show_every_address_and_a_working_client(
         for method in operations:
             assert f"<code>{method.upper()} {path}</code>" in page.text
     example = tmp_path / "client.py"
-    example.write_text(html.unescape(page.text.partition("<pre")[2].partition("<code>")[2].partition("</code>")[0]))
+    shown = page.text.partition("<pre")[2].partition("<code>")[2].partition("</code>")[0]
+    example.write_text(html.unescape(shown))
     address = str(client.base_url).rstrip("/")
     command = [sys.executable, str(example), address, VIDEO]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:

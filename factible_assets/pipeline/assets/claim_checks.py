@@ -24,6 +24,7 @@ from factible_assets.pipeline import resources
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.assets.claims import CODE_VERSION as CLAIMS_VERSION
 from factible_assets.pipeline.assets.claims import Extraction, claims_results, failed_extraction
+from factible_assets.pipeline.assets.external import REPORT
 from factible_assets.pipeline.checks.integrity import check_integrity, integrity_specs
 from factible_assets.pipeline.checks.readings import CONTRADICTIONS, check_contradictions
 from factible_assets.pipeline.checks.verdict_changes import (
@@ -240,6 +241,8 @@ async def _results(
     published = {}
     if changes is not None:
         published = await asyncio.to_thread(reports.publish, store, video_id, context.log)
+    if "index of reports" in published:
+        context.log_event(dg.AssetMaterialization(REPORT, partition=video_id, metadata=published))
     shown = metadata_of(video, claims, result)
     shown["verdicts"] = {**published, **shown["verdicts"]}
     for stage, check, one in zip(selected, checks, written, strict=True):

@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from factible_assets.pipeline.resources import FactCheckServices
+from factible_assets.pipeline.sensors import publish_sensor
 from factible_assets.records.tables import METHOD, Claim, Evidence, PageText, Transcript, Verdict
 from factible_assets.stages.ports import Services
 from resources.search.base import SearchAnswer, SearchRequest
@@ -90,7 +91,28 @@ def data_versions(result: dg.ExecuteInProcessResult) -> dict[dg.AssetKey, str]:
     return {
         event.asset_key: event.materialization.tags["dagster/data_version"]  # type: ignore[index,misc]
         for event in result.get_asset_materialization_events()
+        if event.asset_key != dg.AssetKey("report")
     }
+
+
+def test_the_report_is_an_asset_of_the_checked_video(checked: Checked) -> None:
+    (event,) = (
+        each.materialization
+        for each in checked.first.get_asset_materialization_events()
+        if each.asset_key == dg.AssetKey("report")
+    )
+    assert event.partition == DEMO_VIDEO
+    assert "index of reports" in event.metadata
+
+
+def test_the_published_copy_is_an_asset(checked: Checked) -> None:
+    run = checked.first.dagster_run
+    ended = [each for each in checked.first.all_events if each.is_job_event][-1]
+    context = dg.build_run_status_sensor_context("publish_sensor", ended, checked.instance, run)
+    publish_sensor(context, services=FactCheckServices(home=str(checked.settings.home)))
+    event = checked.instance.get_latest_materialization_event(dg.AssetKey("published_copy"))
+    assert event is not None
+    assert checked.settings.published.exists()
 
 
 def test_any_one_asset_alone_reads_its_inputs_and_makes_the_same_rows(checked: Checked) -> None:
