@@ -71,6 +71,10 @@ def build_defs(
                 else spec
             )
         )
+    assets = [transcripts, checks, media, evaluation_asset(settings.corpus_folders)]
+    with warnings.catch_warnings():  # links to the source are a beta too
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        linked = dg.with_source_code_references(assets)
     fact_check = dg.define_asset_job(
         FACT_CHECK_JOB,
         selection=dg.AssetSelection.assets(*METHOD)
@@ -81,13 +85,7 @@ def build_defs(
         ),
     )
     return dg.Definitions(
-        assets=[
-            *external_assets,
-            transcripts,
-            checks,
-            media,
-            evaluation_asset(settings.corpus_folders),
-        ],
+        assets=[*external_assets, *linked],
         asset_checks=[sensors.corpora_are_readable],
         jobs=[
             sensors.add_video,

@@ -176,7 +176,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 "from factible_assets.pipeline.assets.topics import topics\n",
                 before="from factible_assets.pipeline.assets.transcripts import",
             ),
-            Put("topics, ", before="evaluation_asset(settings.corpus_folders),"),
+            Put("topics, ", before="evaluation_asset(settings.corpus_folders)]"),
         ),
     },
     "A check.": {
