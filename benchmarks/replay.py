@@ -31,7 +31,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextvars import Context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,7 +97,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         future.add_done_callback(self._idle)
         return future
 
-    def _idle(self, _: object, *, context: Context | None = None) -> None:
+    def _idle(self, _: object) -> None:
         self._virtual.busy -= 1
 
 

@@ -7,7 +7,7 @@ the plain reader of pages.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -96,5 +96,4 @@ def _differs(one: Quantity, other: Quantity) -> bool:
 
 def _names(text: str, without: str) -> set[str]:
     """Return the capitalised words of a text, past its first, that another text lacks."""
-    known: Sequence[str] = _WORD.findall(without.casefold())
-    return {name.casefold() for name in _NAME.findall(text)} - {*known}
+    return {name.casefold() for name in _NAME.findall(text)} - {*_WORD.findall(without.casefold())}

@@ -298,14 +298,16 @@ class ClaimCheck:
     async def _read_all(
         self, chosen: Sequence[FoundPage], by: ReadPage
     ) -> tuple[records.Evidence, ...]:
-        enough = self.config.evidence.enough_origins
         done, observer = count(1), self.services.observer
+        reason: str | None = None
         rows: dict[str, records.Evidence] = {}
         tasks: list[asyncio.Task[None]] = []
         # A check that stops at enough sources does not wait for further pages.
+        enough = self.config.evidence.enough_origins
         arrivals = ports.Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: FoundPage) -> None:
+            nonlocal reason
             try:
                 self.trace.refuse_beyond_budget()
             except ports.BudgetSpentError as spent:
@@ -317,33 +319,33 @@ class ClaimCheck:
             rows[candidate.hit.canonical_url] = reviews.with_overrulings(row, self.corrections)
             observer.stage_progressed("evidence", self.claim, next(done), len(chosen))
             missing = [each for each in chosen if each.hit.canonical_url not in rows]
-            if self._is_settled(tuple(rows.values()), missing):
+            reason = reason or self._why_enough(tuple(rows.values()), missing)
+            if reason is not None:
                 for task in {*tasks} - {asyncio.current_task()}:
                     task.cancel()
 
         async with asyncio.TaskGroup() as group:
             tasks.extend(group.create_task(read(candidate)) for candidate in chosen)
-        reason = "It was the slowest page, and whatever it says, the stance would stay."
-        if enough and verdict.agreeing_origins(rows.values(), self.stories) >= enough:
-            reason = f"{enough} independent, reliable sources had already agreed."
         return tuple(
             rows.get(candidate.hit.canonical_url)
             or evidence_row(self.claim, candidate, status="skipped", reason=reason)
             for candidate in chosen
         )
 
-    def _is_settled(self, rows: Sequence[records.Evidence], missing: Sequence[FoundPage]) -> bool:
-        """Tell whether the pages so far are enough, by the run's options."""
-        config = self.config.evidence
-        enough = config.enough_origins
+    def _why_enough(
+        self, rows: Sequence[records.Evidence], missing: Sequence[FoundPage]
+    ) -> str | None:
+        """Say why the pages so far are enough, by the run's options; None if they are not."""
+        enough = self.config.evidence.enough_origins
         if enough and verdict.agreeing_origins(rows, self.stories) >= enough:
-            return True
-        if not config.leave_slowest or len(missing) != 1:
-            return False
+            return f"{enough} independent, reliable sources had already agreed."
+        if not self.config.evidence.leave_slowest or len(missing) != 1:
+            return None
         ratings = [each.rating.rating for each in missing]
-        return verdict.is_settled(
-            rows, ratings, self.stories, self.config.verdicts, basis=self.basis
-        )
+        config = self.config.verdicts
+        if verdict.is_settled(rows, ratings, self.stories, config, basis=self.basis):
+            return "It was the slowest page, and whatever it says, the stance would stay."
+        return None
 
     async def _read(
         self, candidate: FoundPage, arrivals: ports.Arrivals | None, by: ReadPage

@@ -23,7 +23,12 @@ from factible_assets.evaluation.charts import bars, counted
 from factible_assets.pipeline import resources
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.assets.claims import CODE_VERSION as CLAIMS_VERSION
-from factible_assets.pipeline.assets.claims import Extraction, claims_results, failed_extraction
+from factible_assets.pipeline.assets.claims import (
+    Extraction,
+    claims_results,
+    failed_extraction,
+    record_said_before,
+)
 from factible_assets.pipeline.assets.external import REPORT
 from factible_assets.pipeline.checks.integrity import check_integrity, integrity_specs
 from factible_assets.pipeline.checks.readings import CONTRADICTIONS, check_contradictions
@@ -167,22 +172,21 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     order = _prepare(context, store, corpora, options, strategy)
     common.tag_run(context, order.known.video)
     extracted: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
-    working = asyncio.create_task(
-        _find_and_check(
-            order, services.open(**_opening(order, context, observer)), strategy, extracted
-        )
-    )
-    claims, scope = order.claims, order.scope
+    opening = _opening(order, context, services, observer)
+    working = asyncio.create_task(_find_and_check(order, opening, strategy, extracted))
     try:
         if order.search is not None:
             waiting: set[asyncio.Future[Any]] = {working, extracted}
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if extracted.done():
                 found = extracted.result()
-                claims = found.claims
-                scope = scope if options.only_claims else Scope(claims)
+                scope = order.scope if options.only_claims else Scope(found.claims)
+                order = order._replace(claims=found.claims, scope=scope)
+                said_before = await asyncio.to_thread(
+                    record_said_before, store, context.partition_key, found.claims
+                )
                 # Dagster writes the claims while the checks wait.
-                for each in claims_results(context, store, order.known, found):
+                for each in claims_results(context, store, order.known, found, said_before):
                     yield each
         result = await working
     except ReasonerError as failure:
@@ -191,7 +195,6 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
     if order.selected:
-        order = order._replace(claims=claims, scope=scope)
         async for one in _results(context, store, order, result, settings, reports):
             yield one
 
@@ -323,9 +326,12 @@ def _prepare(
 
 
 def _opening(
-    order: _Order, context: dg.AssetExecutionContext, observer: Observer
-) -> dict[str, Any]:
-    """Return how to open the services of a run."""
+    order: _Order,
+    context: dg.AssetExecutionContext,
+    services: resources.FactCheckServices,
+    observer: Observer,
+) -> AbstractAsyncContextManager[Services]:
+    """Return a block with the services that a run needs."""
     options, search = order.options, order.search
     reasoners: Reasoners = options
     web = options.search.web
@@ -335,15 +341,15 @@ def _opening(
         reasoners = Reasoners(reasoner=maker if search.given is None else "embedded")
         # Claims need no web, and the archive opens no connection.
         web = "archive"
-    return {
-        "observer": LogObserver(context.log, observer),
-        "run": resources.RunContext(context.run.run_id, context.partition_key, context.log),
-        "reasoners": reasoners,
-        "web": web,
-        "listed": order.listed,
-        "pages_rating": options.search.pages_rating,
-        "renew": options.renew,
-    }
+    return services.open(
+        observer=LogObserver(context.log, observer),
+        run=resources.RunContext(context.run.run_id, context.partition_key, context.log),
+        reasoners=reasoners,
+        web=web,
+        listed=order.listed,
+        pages_rating=options.search.pages_rating,
+        renew=options.renew,
+    )
 
 
 async def _find_and_check(
@@ -355,7 +361,7 @@ async def _find_and_check(
     """Find the claims and check them; `extracted` has the claims before the checks end."""
     async with services as opened:
 
-        async def find(begin: BeginChecks) -> Sequence[Claim]:
+        async def find(begin: BeginChecks | None = None) -> Sequence[Claim]:
             if order.search is None:
                 return order.scope.checked
             extracted.set_result(await order.search.find(opened, order.options.claims, begin))
@@ -363,7 +369,7 @@ async def _find_and_check(
             return order.scope.checked if kept else extracted.result().claims
 
         if not order.selected:
-            await find(lambda _: None)
+            await find()
             return FlowResult()
         return await check_claims(
             order.known.video,

@@ -45,7 +45,7 @@ class Extraction(NamedTuple):
         return corrected_claims(found, self.actions, self.known, transcript, self.said.segments)
 
     async def find(
-        self, services: Services, options: ClaimsConfig, begin: BeginChecks
+        self, services: Services, options: ClaimsConfig, begin: BeginChecks | None
     ) -> ClaimsResult:
         """Return the claims; for `begin` and the errors see `extract_claims`."""
         if self.stored is not None:
@@ -60,9 +60,15 @@ class Extraction(NamedTuple):
 
 
 def claims_results(
-    context: dg.AssetExecutionContext, store: Warehouse, said: VideoRows, found: ClaimsResult
+    context: dg.AssetExecutionContext,
+    store: Warehouse,
+    said: VideoRows,
+    found: ClaimsResult,
+    said_before: int,
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
     """Yield the claims of a video with their metadata.
+
+    `said_before` counts those that were said before in other videos.
 
     Raises dagster.Failure: A row breaks a rule, so no claim is stored, only the cost of the calls.
     """
@@ -77,7 +83,7 @@ def claims_results(
         "left out, more than max_claims": found.left_out,
         "refused, because they were not said like that": found.refused,
         **({"thesis": dg.MetadataValue.md(f"> {cell(thesis)}")} if thesis else {}),
-        "said before in other videos": _record_matches(store, video.video_id, claims),
+        "said before in other videos": said_before,
         "seconds": round(found.seconds, 3),
         **common.usage_metadata(found.llm_calls),
     }
@@ -88,8 +94,8 @@ def claims_results(
         raise
 
 
-def _record_matches(store: Warehouse, video_id: str, claims: Sequence[Claim]) -> int:
-    """Record which claims were said before in other videos; return how many."""
+def record_said_before(store: Warehouse, video_id: str, claims: Sequence[Claim]) -> int:
+    """Record which claims were said before in other videos; return how many. Blocking."""
     others = bookkeeping.claims_sharing_words(
         store, [each.text for each in claims], without=video_id
     )
@@ -110,7 +116,7 @@ def _record_matches(store: Warehouse, video_id: str, claims: Sequence[Claim]) ->
             for each in matches
         ],
     )
-    return len(matches)
+    return len({each.claim for each in matches})
 
 
 def failed_extraction(
