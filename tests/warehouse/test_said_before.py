@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from factible_assets.pipeline.assets.claims import record_said_before
 from factible_assets.runs.said_before import said_before
-from factible_assets.services.said_before import matches_of, relation_of
+from factible_assets.services.said_before import relation_of
 from tests.warehouse.samples import asset_rows, claim, fact_check, stamp, video
-from warehouse.bookkeeping import claims_sharing_words, record_matches
 from warehouse.store import Warehouse
 
 EVEREST = "Mount Everest is 8,849 metres high."
@@ -49,20 +49,19 @@ def test_a_claim_in_other_words_is_found_with_its_verdict(in_memory: Warehouse) 
 
 def test_pairs_stand_in_sql_both_ways(in_memory: Warehouse) -> None:
     texts = {"v": EVEREST, "w": "Mount Everest is 8,611 metres high."}
-    for name, text in texts.items():
-        said = claim(name).model_copy(update={"text": text})
-        in_memory.write_assets(name, {"claims": asset_rows(said)}, stamp=stamp(1))
-    for name, text in texts.items():
-        pairs = [
-            {
-                "claim_id": claim(name).claim_id,
-                "other_claim_id": each.other_claim_id,
-                "similarity": each.similarity,
-                "relation": each.relation,
-                "matched_at": stamp(1).checked_at,
-            }
-            for each in matches_of(claims_sharing_words(in_memory, [text], without=name))
-        ]
-        record_matches(in_memory, name, pairs)
+    said = {name: claim(name).model_copy(update={"text": text}) for name, text in texts.items()}
+    for name, each in said.items():
+        in_memory.write_assets(name, {"claims": asset_rows(each)}, stamp=stamp(1))
+    for name, each in said.items():
+        assert record_said_before(in_memory, name, [each]) == 1
     found = in_memory.query("SELECT video_id, other_video_id, relation FROM said_before").rows()
     assert sorted(found) == [("v", "w", "other figure"), ("w", "v", "other figure")]
+
+
+def test_a_claim_of_two_other_videos_counts_once(in_memory: Warehouse) -> None:
+    same = {name: claim(name).model_copy(update={"text": EVEREST}) for name in ("u", "v", "w")}
+    for name, each in same.items():
+        in_memory.write_assets(name, {"claims": asset_rows(each)}, stamp=stamp(1))
+    assert record_said_before(in_memory, "u", [same["u"]]) == 1
+    pairs = in_memory.query("SELECT other_video_id FROM said_before WHERE video_id = 'u'").rows()
+    assert sorted(pairs) == [("v",), ("w",)]
