@@ -192,7 +192,7 @@ def dev(fresh: Fresh, log: Path) -> Iterator[str]:
         log.open("wb") as output,
         subprocess.Popen(
             [sys.executable, "-m", "factible_assets", "dev", "--port", str(port)],
-            env={**fresh.environment, "FACTIBLE_REVIEWER": "Ada Bee"},
+            env={**fresh.environment, "FACTIBLE_REVIEWER": "Reviewer One"},
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,

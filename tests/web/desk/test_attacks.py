@@ -23,7 +23,7 @@ from warehouse.store import Warehouse
 READER, REVIEWER, ADMIN = (
     f"{name}-secret-that-is-long" for name in ("reader", "reviewer", "admin")
 )
-TOKENS = SecretStr(f"Rea:read:{READER}, Ada Bee:review:{REVIEWER}, Root:admin:{ADMIN}")
+TOKENS = SecretStr(f"Rea:read:{READER}, Reviewer One:review:{REVIEWER}, Root:admin:{ADMIN}")
 HTML = {"Accept": "text/html"}
 
 
@@ -127,7 +127,7 @@ def test_a_browser_gets_a_session_instead_of_its_token(serve: Serve, published: 
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert REVIEWER not in cookie
-    assert "Ada Bee" in client.get("/desk/queue").text
+    assert "Reviewer One" in client.get("/desk/queue").text
     # Another site's form carries the session, but is refused.
     foreign = client.post(f"{CLAIM_PATH}/acts", data={"act": "note", "text": "x"})
     assert foreign.status_code == 403
@@ -174,7 +174,7 @@ def test_a_form_after_the_end_of_the_session_keeps_its_words(
     assert sent.status_code == 303
     assert sent.headers["location"].startswith(CLAIM_PATH)
     (act,) = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
-    assert (act.reviewer, act.action) == ("Ada Bee", "note")
+    assert (act.reviewer, act.action) == ("Reviewer One", "note")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_each_role_may_do_only_its_part(serve: Serve, script: Script, published:
         assert client.post(path, json=body, headers=bearer(READER)).status_code == 403
     assert script.workers == []
     assert acted(REVIEWER) == 303
-    assert "Ada Bee" in client.get(CLAIM_PATH, headers=bearer(READER)).text
+    assert "Reviewer One" in client.get(CLAIM_PATH, headers=bearer(READER)).text
     # The name comes from the token, not from the form.
     forged = {**note, "reviewer": "Root", "name": "Root"}
     client.post(f"{CLAIM_PATH}/acts", data=forged, headers={**origin, **bearer(REVIEWER)})

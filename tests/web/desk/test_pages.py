@@ -603,12 +603,12 @@ def test_the_name_of_a_reviewer_is_asked_once(serve: Serve, home: Path, publishe
     assert kinds(home) == []
     page = Page(asked.text)
     kept = {str(each.get("name")): each.get("value") for each in page.all("//main//form/input")}
-    kept |= {"name": "Ada Bee", "organisation": "Health Desk"}
+    kept |= {"name": "Reviewer One", "organisation": "Health Desk"}
     assert send(client, path, **kept).status_code == 303
     signed = send(client, path, act="sign", text="Mixed", reason="Both hold.")
     assert signed.status_code == 303
     acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
-    assert [act.reviewer for act in acts] == ["Ada Bee", "Ada Bee"]
+    assert [act.reviewer for act in acts] == ["Reviewer One", "Reviewer One"]
     assert acts[1].organisation == "Health Desk"
 
 

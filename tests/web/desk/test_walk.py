@@ -27,7 +27,7 @@ pytestmark = needs_browser
 def service(home: Path) -> Iterator[str]:
     """Run `factible serve`, and yield its address."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FACTIBLE_")}
-    environment = {**kept, "FACTIBLE_HOME": str(home), "FACTIBLE_REVIEWER": "Ada Bee"}
+    environment = {**kept, "FACTIBLE_HOME": str(home), "FACTIBLE_REVIEWER": "Reviewer One"}
     command = [str(Path(sys.executable).with_name("factible")), "serve", "--port", "0"]
     with subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, cwd=home, text=True
@@ -125,7 +125,7 @@ def test_a_link_leads_to_a_signed_ruling_by_keyboard(  # noqa: PLR0915 - one wal
         assert claim.partition("?")[0] not in page.url.partition("?")[0]
         page.goto(claim.partition("?")[0])
         said = page.inner_text(".reviews")
-        assert "Ada Bee" in said
+        assert "Reviewer One" in said
         assert "signed: Refuted" in said
         assert "no one ever showed it" in said
         found += findings(page)
