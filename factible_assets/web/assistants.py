@@ -246,7 +246,7 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
     ) -> Row:
         """Fact-check a video by its YouTube link, its id, or the id of a video of a corpus.
 
-        If the check takes longer than a minute, call follow_check with the run_id of the answer.
+        If the answer says that the check is not over, call follow_check with its run_id.
         """
         config = FactCheckRequest(video_url=video, max_claims=max_claims).config()
         run = await runs.start(video, config, LOCAL_CLIENT)
@@ -261,7 +261,7 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
     ) -> Row:
         """Fact-check a text: an article, a speech, a post. It is stored as a transcript.
 
-        If the check takes longer than a minute, call follow_check with the run_id of the answer.
+        If the answer says that the check is not over, call follow_check with its run_id.
         """
         config = FactCheckRequest(video_url="-", max_claims=max_claims).config()
         with tempfile.TemporaryDirectory(prefix="factible-text-") as folder:

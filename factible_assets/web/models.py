@@ -258,8 +258,8 @@ class CheckOrder(BaseModel):
     """One fact-check for a worker. `run_id`, a UUID, becomes the id of the Dagster run.
 
     An order with a `claim_id` checks only that claim again, with the config of its last check. One
-    that `finds_only` stops at the claims. One with `claims`, their ids, checks the claims that a
-    person has chosen of those.
+    that `finds_only` stops at the claims. One with the ids of `claims` checks those that a person
+    has chosen.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from factible_assets.exchange.claim_review import SOFTWARE
 from factible_assets.exchange.community_note import community_note
 from factible_assets.web.desk import pages
-from factible_assets.web.desk.routes import CurrentViewer, page_response
+from factible_assets.web.desk.routes import CurrentViewer, base_url, page_response
 from factible_assets.web.runs import State
 from factible_assets.wording import OUTCOME_WORDS, outcome_words, plain
 from resources.files import digest
@@ -42,7 +42,7 @@ PARTS = {
 _OUTCOMES = ("supports", "refutes", "mixed", "unclear", "incomplete")
 _MOST_NAMES, _MOST_CLAIMS, _MOST_ENTRIES = 60, 30, 50
 _STATEMENTS = statements("factible_assets.web", "overviews.sql")
-_SQL = {name: sql.replace("{told}", _STATEMENTS["told"]) for name, sql in _STATEMENTS.items()}
+_SQL = {name: sql.replace("{chosen}", _STATEMENTS["chosen"]) for name, sql in _STATEMENTS.items()}
 _ATOM = ElementMaker(
     namespace="http://www.w3.org/2005/Atom", nsmap={None: "http://www.w3.org/2005/Atom"}
 )
@@ -118,7 +118,7 @@ def feed(
         with state.results.opened() as now:
             chosen = {"kind": kind, "name": name, "most": _MOST_ENTRIES}
             rows = now.rows(_SQL["newest"], chosen)
-    base = str(state.settings.public_url or request.base_url).rstrip("/")
+    base = base_url(request, state)
     path = feed_path(kind, name)
     title = f"Verdicts: {kind} {plain(name or '', 120)}" if kind else "Verdicts"
     newest = rows[0]["changed_at"] if rows else datetime.fromtimestamp(0, UTC)

@@ -1,7 +1,7 @@
 -- The questions of the overviews and the feeds to the published copy. Times are in UTC without a zone.
 
--- name: told
--- The claims of a channel, a speaker, a corpus or a source, or all: {told} in the statements below.
+-- name: chosen
+-- The claims of a channel, a speaker, a corpus or a source, or all: {chosen} in the statements below.
 -- A claim belongs to a source if a page of it was read for the claim.
 SELECT
     claims.video_id,
@@ -45,20 +45,20 @@ END
 -- name: groups
 -- The claims by month, topic, channel and speaker with their verdicts, and by source with what its
 -- pages say. Months are in order of time, the others by size; $most of each.
-WITH told AS ({told}),
+WITH chosen AS ({chosen}),
 grouped AS (
-    SELECT 'month' AS part, strftime(day, '%Y-%m') AS name, outcome FROM told
+    SELECT 'month' AS part, strftime(day, '%Y-%m') AS name, outcome FROM chosen
     UNION ALL
-    SELECT 'topic', unnest(topics), outcome FROM told
+    SELECT 'topic', unnest(topics), outcome FROM chosen
     UNION ALL
-    SELECT 'channel', channel, outcome FROM told
+    SELECT 'channel', channel, outcome FROM chosen
     UNION ALL
-    SELECT 'speaker', speaker, outcome FROM told
+    SELECT 'speaker', speaker, outcome FROM chosen
     UNION ALL
     SELECT 'source', pages.domain, pages.stance
-    FROM told
+    FROM chosen
     JOIN verdict_evidence AS pages
-        ON pages.video_id = told.video_id AND pages.claim_id = told.claim_id AND pages.status = 'ok'
+        ON pages.video_id = chosen.video_id AND pages.claim_id = chosen.claim_id AND pages.status = 'ok'
 )
 SELECT
     part,
@@ -79,7 +79,7 @@ ORDER BY part, CASE part WHEN 'month' THEN name END, total DESC, name
 
 -- name: newest
 SELECT *, greatest(checked_at, signed_at) AS changed_at
-FROM ({told})
+FROM ({chosen})
 WHERE outcome NOT IN ('incomplete', 'unjudged') OR ruling IS NOT NULL
 ORDER BY changed_at DESC, video_id, claim_id
 LIMIT $most

@@ -183,7 +183,7 @@ def video_page(viewer: Viewer, report: ReportView) -> Page:
 def work_page(viewer: Viewer, report: ReportView, queue: Row, **values: Any) -> Page:
     """Return the workbench: the queue, and the one claim of `report` with the forms to review it.
 
-    `recorded`, `signed` and `is_unchecked` of the values describe the last form and the video.
+    `recorded`, `decided` and `is_unchecked` of the values describe the last form and the video.
     """
     view, data = report.claims[0], report.data
     claim, acts = view.claim, [act for act, _ in view.reviews]
@@ -199,8 +199,8 @@ def work_page(viewer: Viewer, report: ReportView, queue: Row, **values: Any) -> 
         """Return the subject whose blocking leaves a source out: its page or its site."""
         url = evidence.canonical_url
         names = (url, *host_and_parents(urlsplit(url).hostname or ""))
-        acts = (mine.sources.get(each) for each in names if mine.blocked(url))
-        return next((act.target for act in acts if act and act.action == "block_source"), None)
+        found = (mine.sources.get(each) for each in names if mine.blocked(url))
+        return next((act.target for act in found if act and act.action == "block_source"), None)
 
     def step(row: Row | None) -> str | None:
         return query.address(claim_path(row["video_id"], row["claim_id"])) if row else None

@@ -6,9 +6,7 @@ A redirect (303) answers every form, so that reloading a page never sends its fo
 from __future__ import annotations
 
 import asyncio
-import csv
 import html
-import io
 import logging
 import re
 import tempfile
@@ -31,6 +29,7 @@ from starlette.exceptions import HTTPException
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, StrategyName, demo_config
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
+from factible_assets.exchange.tables import csv_of
 from factible_assets.records.tables import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.view import ReportView, arrange
@@ -74,8 +73,8 @@ UNREADABLE = (
 _SAME = "It reads the same to the reviewer."
 _TICKED = 10
 """How many of the found claims are chosen at first."""
-_MOST_ROWS = 10_000
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_MOST_ROWS = 1_000_000
+"""A spreadsheet takes no more rows."""
 
 _LOG = logging.getLogger("factible.serve")
 routes = APIRouter(include_in_schema=False)
@@ -109,7 +108,8 @@ def _files(form: FormData, name: str) -> list[tuple[str, bytes]]:
 
 def _viewer(request: Request, state: State, client: CurrentClient) -> Viewer:
     """Return the person: by the name of their token, else the one that they gave once."""
-    own = dict(parse_qsl(unquote(request.cookies.get(NAME_COOKIE, ""))[:_LONGEST_COOKIE]))
+    kept = unquote(request.cookies.get(NAME_COOKIE, ""))[:_LONGEST_COOKIE]
+    own = dict(parse_qsl(kept, keep_blank_values=True))
     settings = state.settings
     return Viewer(
         name=client.name or own.get("name") or settings.reviewer or "",
@@ -126,7 +126,7 @@ def _named(viewer: Viewer, form: FormData) -> Viewer:
 
     Raises FactibleError: The name is too long.
     """
-    if not (_field(form, "name") and not viewer.is_named):
+    if viewer.is_named or not _field(form, "name"):
         return viewer
     name = review.valid_reviewer(_field(form, "name"))
     return replace(
@@ -134,10 +134,14 @@ def _named(viewer: Viewer, form: FormData) -> Viewer:
     )
 
 
-def _remember(response: Response, viewer: Viewer, request: Request, state: AppState) -> None:
-    """Keep the name and organisation of a person in their browser."""
+def _remember(
+    response: Response, viewer: Viewer, form: FormData, request: Request, state: AppState
+) -> None:
+    """Keep the name and organisation of a person in their browser, if a form gave them."""
+    if viewer.is_named or not _field(form, "name"):
+        return
     own = urlencode({"name": viewer.name, "organisation": viewer.organisation})
-    secure = _base_url(request, state).startswith("https:")
+    secure = base_url(request, state).startswith("https:")
     response.set_cookie(
         NAME_COOKIE,
         quote(own),
@@ -261,7 +265,7 @@ def sign_in(request: Request, state: State, form: SentForm) -> Response:
         max_age=int(SESSION_SECONDS),
         httponly=True,
         samesite="strict",
-        secure=_base_url(request, state).startswith("https:"),
+        secure=base_url(request, state).startswith("https:"),
     )
     return response
 
@@ -434,7 +438,6 @@ async def run_again(run_id: uuid.UUID, state: State, client: CurrentClient) -> R
         claim_id=order.claim_id,
         finds_only=order.finds_only,
         claims=order.claims,
-        prepare=lambda: None,
     )
     return _redirect(f"{DESK}/runs/{run.run_id}")
 
@@ -481,19 +484,10 @@ def queue_csv(request: Request, state: State, viewer: CurrentViewer) -> Response
 
 
 def _csv(name: str, rows: Sequence[Mapping[str, Any]]) -> Response:
-    """Return the rows of a table as CSV. No cell begins as a formula of a spreadsheet."""
-    made = io.StringIO()
-    writer = csv.writer(made)
-    plain_rows = [
-        {key: each for key, each in row.items() if key not in {"previous", "next"}} for row in rows
-    ]
-    writer.writerow(plain_rows[0] if plain_rows else ())
-    for row in plain_rows:
-        cells = ("" if each is None else str(each) for each in row.values())
-        writer.writerow(f"'{cell}" if cell.startswith(_FORMULAS) else cell for cell in cells)
-    disposition = f'attachment; filename="{name}.csv"'
-    headers = {"Content-Disposition": disposition}
-    return Response(made.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+    names = [each for each in (rows[0] if rows else ()) if each not in {"previous", "next"}]
+    made = csv_of(names, ([row[each] for each in names] for row in rows))
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @routes.get(f"{DESK}/search")
@@ -586,8 +580,7 @@ async def choose(
         ),
     )
     response = _redirect(f"{DESK}/runs/{run.run_id}")
-    if _field(form, "name") and not viewer.is_named:
-        _remember(response, viewer, request, state)
+    _remember(response, viewer, form, request, state)
     return response
 
 
@@ -608,11 +601,11 @@ def claim_page(
     client: CurrentClient,
     viewer: CurrentViewer,
     recorded: Literal["kept", "waits"] | None = None,
-    signed: str = "",
+    decided: str = "",
 ) -> Response:
     """Show the workbench: the queue and one claim with the forms to review it.
 
-    A reworded claim keeps its former addresses. `signed` is the claim before, which was signed.
+    A reworded claim keeps its former addresses. `decided` is the claim before, signed or dropped.
     """
     try:
         report = _claim_report(state, video_id, claim_id)
@@ -639,7 +632,7 @@ def claim_page(
         similar = pages.similar_claims(now, video_id, claim.text)
         query = pages.QueueQuery.from_address(request.query_params)
         queue = pages.read_queue(now, query, viewer.name, (video_id, claim.claim_id))
-    base = _base_url(request, state)
+    base = base_url(request, state)
     signature = state.clients.sign(client, f"{video_id} {claim.claim_id}")
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim.claim_id, safe='')}?key={signature}"
     source, title = html.escape(base + card), html.escape(claim.text[:120])
@@ -652,14 +645,14 @@ def claim_page(
             scale=review.scale_named(state.settings.ruling_scale, state.settings.corpus_folders),
             similar=similar,
             recorded=recorded,
-            signed=_own_path(signed) if signed else None,
+            decided=_own_path(decided) if decided else None,
             address=base + claim_path(video_id, claim.claim_id),
             embed={"path": card, "html": frame},
         )
     )
 
 
-def _base_url(request: Request, state: AppState) -> str:
+def base_url(request: Request, state: AppState) -> str:
     return str(state.settings.public_url or request.base_url).rstrip("/")
 
 
@@ -674,7 +667,7 @@ def claim_markdown(video_id: str, claim_id: str, state: State) -> Response:
 def claim_review(request: Request, video_id: str, claim_id: str, state: State) -> Response:
     """Return a claim as ClaimReview, which links to its page."""
     report = _claim_report(state, video_id, claim_id)
-    base = f"{_base_url(request, state)}{DESK}/videos/{{video}}/claims/{{claim}}"
+    base = f"{base_url(request, state)}{DESK}/videos/{{video}}/claims/{{claim}}"
     made = reviews_of_results([report.data], base_url=base, only=report.claims[0].claim.claim_id)
     return Response(made.text, media_type="application/ld+json")
 
@@ -688,7 +681,7 @@ def card_page(
         raise HTTPException(403, "This service did not make this address of a card.")
     report = _claim_report(state, video_id, claim_id)
     view = report.claims[0]
-    address = _base_url(request, state) + claim_path(video_id, claim_id)
+    address = base_url(request, state) + claim_path(video_id, claim_id)
     card = pages.card(report=report, view=view, address=address)
     return page_response(card, framed=True)
 
@@ -712,8 +705,8 @@ async def act(
         raise HTTPException(422, "This form asks for nothing that the desk can do.")
     viewer = _named(viewer, form)
     if not viewer.name:
-        values = {"path": request.scope["path"], "kept": sent, "to": None}
-        return page_response(pages.page("name", viewer, **values))
+        path = request.scope["path"]
+        return page_response(pages.page("name", viewer, path=path, kept=sent))
     kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, sent, viewer, state)
     if why is not None:
         page = pages.outdated_page(viewer, file, kind, sent, why)
@@ -732,8 +725,7 @@ async def act(
         response = _after(kind, claim_path(video_id, own), sent)
         # The report file need not be ready for this answer.
         response.background = BackgroundTask(stored_result, video_id, settings=state.settings)
-    if _field(form, "name") and not viewer.is_named:
-        _remember(response, viewer, request, state)
+    _remember(response, viewer, form, request, state)
     return response
 
 
@@ -743,7 +735,7 @@ def _after(kind: ReviewKind, path: str, sent: Mapping[str, str]) -> Response:
     if kind == "drop_claim" or (kind == "sign" and sent.get("text") != "none"):
         if "next" not in sent:
             return _redirect(query.address())
-        there, said, at = _own_path(sent["next"]), {"signed": path}, "#content"
+        there, said, at = _own_path(sent["next"]), {"decided": path}, "#content"
     else:
         said = {"recorded": "kept" if kind in OPINIONS else "waits"}
         there, at = query.address(path), f"#{quote(sent.get('at', 'sign'))}"
@@ -759,7 +751,6 @@ def _sent(form: FormData) -> dict[str, str]:
         "withdraw": {"act": "overrule_source", "value": "none"},
         "block_site": {"act": "block_source", "text": urlsplit(text).hostname or text},
         "edit_claim": {"act": "split_claim" if len(text.splitlines()) > 1 else "reword_claim"},
-        "assign": {"text": text or "none"},
         "edit_query": {"act": "edit_query" if text else "remove_query"},
     }
     return {**sent, "act": act, **made.get(act, {})}
@@ -786,7 +777,7 @@ def _record(
         given = sent.get("query_type")
         change = review.Change(
             kind,
-            sent.get("text") or None,
+            sent.get("text") or (viewer.name if kind == "assign" else None),
             number=sent.get("query") or None,
             value=sent.get("value") or None,
             said=sent.get("said") or None,
@@ -806,16 +797,15 @@ def _record(
 
 
 @routes.get(f"{DESK}/name")
-def name_page(viewer: CurrentViewer, to: str = DESK) -> HTMLResponse:
+def name_page(viewer: CurrentViewer) -> HTMLResponse:
     """Ask for the name and organisation under which a person reviews."""
-    values = {"path": f"{DESK}/name", "kept": {"to": _own_path(to)}, "to": _own_path(to)}
-    return page_response(pages.page("name", viewer, **values))
+    return page_response(pages.page("name", viewer, path=f"{DESK}/name", kept={}))
 
 
 @routes.post(f"{DESK}/name")
 def keep_name(request: Request, state: State, viewer: CurrentViewer, form: SentForm) -> Response:
-    response = _redirect(_own_path(_field(form, "to")))
-    _remember(response, _named(viewer, form), request, state)
+    response = _redirect(DESK)
+    _remember(response, _named(viewer, form), form, request, state)
     return response
 
 

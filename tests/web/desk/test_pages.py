@@ -612,7 +612,27 @@ def test_the_name_of_a_reviewer_is_asked_once(serve: Serve, home: Path, publishe
     assert acts[1].organisation == "Health Desk"
 
 
-def test_a_signed_ruling_leads_to_the_next_unreviewed_claim(serve: Serve, published: str) -> None:
+def test_a_reviewer_may_sign_for_no_organisation(serve: Serve, home: Path, published: str) -> None:
+    client = serve(reviewer=None, organisation="Health Desk")
+    assert send(client, "/desk/name", name="Ada Bee", organisation="").status_code == 303
+    send(client, f"{CLAIM_PATH}/acts", act="sign", text="Mixed", reason="Both hold.")
+    (act,) = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert (act.reviewer, act.organisation) == ("Ada Bee", None)
+
+
+def test_assigning_a_claim_to_oneself_asks_for_the_name_first(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve(reviewer=None)
+    sent = button(Page(client.get(CLAIM_PATH).text), "Assign to me")
+    page = Page(send(client, f"{CLAIM_PATH}/acts", **sent).text)
+    kept = {str(each.get("name")): each.get("value") for each in page.all("//main//form/input")}
+    send(client, f"{CLAIM_PATH}/acts", **kept | {"name": "Ada Bee"})
+    (act,) = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    assert (act.action, act.value) == ("assign", "Ada Bee")
+
+
+def test_a_signed_ruling_leads_to_the_next_claim_of_the_queue(serve: Serve, published: str) -> None:
     client = serve()
     page = Page(client.get("/desk/queue").text)
     order = [str(each).partition("?")[0] for each in page.all("//ol[@class='listed']//a/@href")]
@@ -621,7 +641,7 @@ def test_a_signed_ruling_leads_to_the_next_unreviewed_claim(serve: Serve, publis
         sent = button(page, "Sign") | {"text": "Mixed", "reason": "Both hold."}
         page = follow(client, send(client, f"{here}/acts", **sent))
         if there:
-            assert "Signed." in page.text("//main")
+            assert "Your decision is recorded." in page.text("//main")
     assert page.text("//nav[@class='tabs']//a[@aria-current]") != "Unreviewed 5"
 
 
