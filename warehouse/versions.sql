@@ -11,7 +11,10 @@ SELECT max(version), NULL FROM schema_migrations
 SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary
 
 -- name: views
-SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
+-- Every view of the project has a comment. Views without one belong to a person and stay.
+SELECT view_name
+FROM duckdb_views()
+WHERE database_name = current_database() AND NOT internal AND comment IS NOT NULL
 
 -- name: drop_view
 DROP VIEW "{view}"

@@ -103,6 +103,19 @@ def test_changed_views_are_replaced_even_if_the_process_is_killed(warehouse: War
     assert warehouse.query("SELECT asset FROM failures").is_empty()
 
 
+def test_new_views_replace_those_of_the_project_and_keep_those_of_a_person(
+    warehouse: Warehouse,
+) -> None:
+    whole = packaged_schema()
+    view = "CREATE VIEW gone AS SELECT 1 AS one; COMMENT ON VIEW gone IS 'One.'"
+    Warehouse(warehouse.path, schema=replace(whole, views=(*whole.views, view))).query("FROM gone")
+    with duckdb.connect(warehouse.path) as connection:
+        connection.execute("CREATE VIEW mine AS FROM claims")
+    warehouse.query("FROM mine")
+    with pytest.raises(duckdb.CatalogException):
+        warehouse.query("FROM gone")
+
+
 def test_a_schema_that_fails_leaves_no_half_made_file(tmp_path: Path) -> None:
     broken = replace(packaged_schema(), tables="CREATE TABLE half (id INTEGER); FROM missing")
     path = tmp_path / "warehouse.duckdb"
