@@ -13,10 +13,11 @@ from warehouse.store import ALL_TEXTS, Warehouse
 _SQL = statements("warehouse", "erasure.sql")
 _TEXTS = ("page_texts", "trimmed_texts")
 _LINKED = (
-    ("judge_calls", "judging_id", "judgements"),
-    ("review_applications", "action_id", "review_actions"),
+    ("judge_calls", "judging_id", "judgements", "judging_id"),
+    ("review_applications", "action_id", "review_actions", "action_id"),
+    ("claim_matches", "other_claim_id", "claims", "claim_id"),
 )
-"""Tables without a video_id, the column that leads to one, and the table that has both."""
+"""A table, the column that leads to a video, and the table and its column that it leads to."""
 _ADDRESSES = (
     ("search_hits", "url"),
     ("search_hits", "canonical_url"),
@@ -68,13 +69,16 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
         tables = sorted(ask("tables_of_videos"))
         steps: list[tuple[str, dict[str, str], dict[str, str]]] = [
             *(("texts", {"table": table}, {}) for table in _TEXTS),
-            *(("linked", {"table": t, "key": k, "parent": p}, own) for t, k, p in _LINKED),
+            *(
+                ("linked", {"table": table, "column": column, "parent": parent, "key": key}, own)
+                for table, column, parent, key in _LINKED
+            ),
             *(("rows", {"table": table}, own) for table in tables),
         ]
         rows: dict[str, int] = {}
         for kind, names, values in steps:
             counted = connection.execute(_SQL[f"count_{kind}"].format(**names), values).fetchall()
-            rows[names["table"]] = counted[0][0]
+            rows[names["table"]] = rows.get(names["table"], 0) + counted[0][0]
             if not dry_run:
                 connection.execute(_SQL[f"erase_{kind}"].format(**names), values)
         found = {table: count for table, count in sorted(rows.items()) if count}

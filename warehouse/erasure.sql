@@ -41,13 +41,13 @@ DELETE FROM {table} WHERE content_hash IN (SELECT content_hash FROM own_texts)
 
 -- name: count_linked
 SELECT count(*) FROM {table}
-WHERE {key} IN (SELECT {key} FROM {parent} WHERE video_id = $video_id)
-AND {key} NOT IN (SELECT {key} FROM {parent} WHERE video_id <> $video_id)
+WHERE {column} IN (SELECT {key} FROM {parent} WHERE video_id = $video_id)
+AND {column} NOT IN (SELECT {key} FROM {parent} WHERE video_id <> $video_id)
 
 -- name: erase_linked
 DELETE FROM {table}
-WHERE {key} IN (SELECT {key} FROM {parent} WHERE video_id = $video_id)
-AND {key} NOT IN (SELECT {key} FROM {parent} WHERE video_id <> $video_id)
+WHERE {column} IN (SELECT {key} FROM {parent} WHERE video_id = $video_id)
+AND {column} NOT IN (SELECT {key} FROM {parent} WHERE video_id <> $video_id)
 
 -- name: count_rows
 SELECT count(*) FROM {table} WHERE video_id = $video_id

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
+from factible_assets.records.tables import Claim
 from tests.cli.stored import VIDEO_ID, store_sample
+from warehouse.bookkeeping import record_matches
 from warehouse.erasure import erase_video
 from warehouse.store import Warehouse
 
@@ -58,3 +61,19 @@ def test_another_video_keeps_its_rows_and_the_texts_of_both(tmp_path: Path) -> N
     assert warehouse.read_video(VIDEO_ID) == before
     assert "page_texts" not in done.rows
     assert not done.addresses, "the pages are found for the other video too"
+
+
+def test_the_matches_of_other_videos_with_its_claims_go_too(tmp_path: Path) -> None:
+    warehouse = store_sample(tmp_path)
+    (claim_id, *_) = (each.claim_id for each in warehouse.read_current(Claim, VIDEO_ID))
+    match = {
+        "claim_id": "another",
+        "other_claim_id": claim_id,
+        "similarity": 0.9,
+        "relation": "same",
+        "matched_at": datetime.now(UTC),
+    }
+    record_matches(warehouse, "other", [match])
+    done = erase_video(warehouse, VIDEO_ID, dry_run=False)
+    assert done.rows["claim_matches"] == 1
+    assert counts(warehouse)["claim_matches"] == 0
