@@ -6,10 +6,12 @@ import atexit
 import gc
 from typing import TYPE_CHECKING
 
+from factible_assets.version import VERSION
+
 if TYPE_CHECKING:
     import duckdb
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 def _keep_what_is_imported(*_: object) -> None:

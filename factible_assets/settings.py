@@ -41,7 +41,6 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-import factible_assets
 from factible_assets.config import TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
@@ -50,12 +49,9 @@ if TYPE_CHECKING:
     from resources.cache.store import CachePolicy
     from warehouse.connection import Connector
 
-PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
+PACKAGE_PARENT = Path(__file__).resolve().parent.parent
 """The folder that holds the packages: the project, or site-packages."""
-_EXAMPLES = (
-    Path(factible_assets.__file__).with_name(".env.example"),
-    PACKAGE_PARENT / ".env.example",
-)
+_EXAMPLES = (Path(__file__).with_name(".env.example"), PACKAGE_PARENT / ".env.example")
 EXAMPLE = next((file for file in _EXAMPLES if file.is_file()), _EXAMPLES[1])
 """The file that describes every setting: in the wheel, or in the project."""
 
@@ -537,7 +533,7 @@ class Settings(BaseSettings):
 
     @property
     def project_corpora(self) -> Path:
-        installed = Path(factible_assets.__file__).with_name("_corpora")
+        installed = Path(__file__).with_name("_corpora")
         return installed if installed.is_dir() else PACKAGE_PARENT / "corpora"
 
     @property

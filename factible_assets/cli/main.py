@@ -16,7 +16,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-import factible_assets
 from factible_assets.cli.output import (
     EXIT_CODES,
     OutputMode,
@@ -27,6 +26,7 @@ from factible_assets.cli.output import (
     print_json,
 )
 from factible_assets.errors import leave
+from factible_assets.version import VERSION
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Check videos": {
@@ -209,7 +209,7 @@ app = typer.Typer(
 
 def _print_version(value: bool) -> None:
     if value:
-        typer.echo(f"factible {factible_assets.__version__}")
+        typer.echo(f"factible {VERSION}")
         raise typer.Exit
 
 

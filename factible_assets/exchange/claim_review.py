@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-import factible_assets
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import Stated, StatedClaim
@@ -35,6 +34,7 @@ from factible_assets.records.scales import stance_of_rating
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Basis, Claim, ReviewAction, Stance, Verdict
 from factible_assets.report.data import ReportData, source_links
+from factible_assets.version import VERSION
 from factible_assets.wording import STANCE_WORDS, moment_url, sureness, verdict_words
 from resources.files import report_name
 from resources.lines import FileProblem, Place, PlacedError, shown
@@ -56,7 +56,7 @@ _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});
 _ISO_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-SOFTWARE: Final = f"factible-assets {factible_assets.__version__}"
+SOFTWARE: Final = f"factible-assets {VERSION}"
 
 DISCLAIMER: Final = (
     "Made by software, without a person's review. The rating says how the sources that were found "

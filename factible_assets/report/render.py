@@ -20,10 +20,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-import factible_assets
 from factible_assets import wording
 from factible_assets.report.data import ReportData, safe_url
 from factible_assets.report.view import SECTION_OF, ReportView, arrange
+from factible_assets.version import VERSION
 
 PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
 """YouTube's host that sets no cookie before the video plays."""
@@ -113,7 +113,7 @@ def document(
         policy=policy,
         # With no-referrer a browser also hides the origin of forms, which the server checks.
         referrer="same-origin" if sends else "no-referrer",
-        version=factible_assets.__version__,
+        version=VERSION,
     )
     return _UNPRINTABLE.sub("\ufffd", html.lstrip()) + "\n", policy
 

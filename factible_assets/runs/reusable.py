@@ -17,7 +17,6 @@ from typing import Any, Literal, TypeAlias
 
 from dagster import DagsterInstance
 
-import factible_assets
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.pipeline.assets import claims as claims_asset
@@ -29,6 +28,7 @@ from factible_assets.services.reasoning import choose_reasoners, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
+from factible_assets.version import VERSION
 from factible_assets.wording import counted
 from resources.errors import SetupError
 
@@ -76,7 +76,7 @@ def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> di
             reasoner = ["llm", model.provider, model.name, *([effort] if effort else [])]
     except SetupError:
         return {}
-    version = [factible_assets.__version__, claims_asset.CODE_VERSION]
+    version = [VERSION, claims_asset.CODE_VERSION]
     options = config.claims.model_dump(mode="json")
     claims = _digest([transcript, *version, options, *reasoner])
     return {TRANSCRIPT_TAG: transcript, CLAIMS_TAG: claims}

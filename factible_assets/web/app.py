@@ -26,12 +26,12 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Match
 
-import factible_assets
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.runs.review import choose_claims, reviewer_name
 from factible_assets.settings import Settings
 from factible_assets.stages.ids import claim_id
+from factible_assets.version import VERSION
 from factible_assets.web import access, models, overviews
 from factible_assets.web.auth import Client
 from factible_assets.web.desk import routes as desk
@@ -90,7 +90,7 @@ pages = APIRouter(responses=_problems(404, 503))
 @open_routes.get("/health", responses=_problems())
 async def check_health() -> models.Health:
     """Needs no token."""
-    return models.Health(version=factible_assets.__version__)
+    return models.Health(version=VERSION)
 
 
 async def _launch(
@@ -280,7 +280,7 @@ def create_app(
     policy = guarded_by or access.AccessPolicy.from_settings(settings, name=name, address=address)
     app = FastAPI(
         title="factible-assets",
-        version=factible_assets.__version__,
+        version=VERSION,
         summary="Fact-checks of videos, live.",
         description=_DESCRIPTION,
         # Both pages would load scripts from a content network.

@@ -21,7 +21,6 @@ from pydantic import Field, ValidationError
 from pydantic_core import to_jsonable_python
 from starlette.exceptions import HTTPException
 
-import factible_assets
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.tables import with_text_keys
@@ -29,6 +28,7 @@ from factible_assets.records.tables import Claim, ReviewAction, Verdict
 from factible_assets.runs.query import ask, describe
 from factible_assets.runs.targets import Target, enlist, open_store, resolve
 from factible_assets.settings import Settings
+from factible_assets.version import VERSION
 from factible_assets.web.auth import LOCAL_CLIENT, Clients
 from factible_assets.web.desk import pages
 from factible_assets.web.desk.routes import UNREADABLE
@@ -104,7 +104,7 @@ def create_server(settings: Settings) -> MCPServer[None]:
     server = _Server(
         "factible",
         instructions=_INSTRUCTIONS,
-        version=factible_assets.__version__,
+        version=VERSION,
         log_level="WARNING",
         lifespan=lifespan,
     )

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import dagster as dg
 
-import factible_assets
 from factible_assets.config import FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.pipeline.assets.transcripts import listed_video, obtain_transcript
@@ -34,7 +33,7 @@ from resources.errors import SetupError
 from resources.models.base import read_receipt
 from warehouse.store import Warehouse
 
-_PACKAGE = Path(factible_assets.__file__).parent
+_PACKAGE = Path(__file__).parents[2]
 _CODE_FOLDERS = (
     _PACKAGE / "stages",
     _PACKAGE / "strategies",

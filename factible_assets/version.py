@@ -1,0 +1,3 @@
+"""The version of the package. Modules read it here, because the package itself imports them."""
+
+VERSION = "0.1.0"
