@@ -29,9 +29,9 @@ FORBIDDEN = {
 }
 VALUES = re.compile(r"resources\.(\w+\.base|files|lines|single_flight|promises|statements)")
 """The parts of resources that send nothing; every folder may import them."""
-ROOT_MODULES = set(
-    ["__init__", "__main__", "config", "definitions", "errors", "settings", "version", "wording"]
-)
+ROOT_MODULES = {
+    *("__init__", "__main__", "config", "definitions", "errors", "settings", "version", "wording")
+}
 SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")
 PRIVATE_NAMES = {"factible_assets/web/dagster_ui.py"}
 
