@@ -35,8 +35,7 @@ from factible_assets.reasoners.readers.calibration import (
     auc,
     calibration_error,
 )
-from factible_assets.reasoners.readers.labels import LabelQuestions, passages_read
-from factible_assets.reasoners.readers.page_text import page_sentences
+from factible_assets.reasoners.readers.labels import LabelQuestion, labels_prompt, passages_read
 from factible_assets.reasoners.readers.pairs import shipped_pairs
 from factible_assets.reasoners.readers.passages import select_passages
 from factible_assets.records.tables import Stance
@@ -45,7 +44,6 @@ from factible_assets.settings import load_settings
 from factible_assets.stages.origins import SHARED_ERRORS, PageOdds, chance
 from factible_assets.stages.verdict import VOTE_WEIGHTS
 from resources.cache.store import DiskCache
-from resources.llm.base import ModelCall
 
 _SEED = 3
 _MOST_SOURCES = 5
@@ -104,7 +102,7 @@ def _of_each(
 
 
 async def read(
-    questions: LabelQuestions,
+    question: LabelQuestion,
     curves: Calibration,
     claim: GivenClaim,
     embedder: Embedder,
@@ -115,21 +113,21 @@ async def read(
     pages: list[SideChances | None] = []
     seconds: list[float] = []
     for source in claim.sources[:_MOST_SOURCES]:
-        sentences = page_sentences(source.text)
+        text = source.text
         if chooses:
             selection = select_passages(
                 claim.text, source.text, embedder, title=source.title, snippet=source.snippet
             )
             passages, _ = passages_read(selection)
-            sentences = [each for passage in passages for each in passage]
-        if not sentences:
+            text = " ".join(each.text for passage in passages for each in passage)
+        if not text:
             pages.append(None)
             continue
-        began, calls = time.perf_counter(), list[ModelCall]()
-        answered = await questions.ask(claim.text, sentences, title=source.title, calls=calls)
-        if not any(call.cache_hit for call in calls):
+        began = time.perf_counter()
+        answer = await question.ask(claim.text, text, title=source.title)
+        if not any(call.cache_hit for call in answer.calls):
             seconds.append(time.perf_counter() - began)
-        pages.append(curves.judge(answered.answers))
+        pages.append(curves.judge(answer.chances))
     pages += [None] * (len(claim.sources) - len(pages))
     return ReadClaim(claim, tuple(pages), tuple(seconds))
 
@@ -144,7 +142,7 @@ def page_figures(read_claims: Sequence[ReadClaim], threshold: float) -> str:
     ]
     if not told:
         return "  sources have no labels"
-    sides = {side: [page.lean for page, label in told if label == side] for side in _SIDES}
+    sides = {side: [_lean(page) for page, label in told if label == side] for side in _SIDES}
     settle = [page.bearing for page, label in told if label in _SIDES]
     silent = [page.bearing for page, label in told if label == "unclear"]
     tops = [(page.side[1], label == page.side[0]) for page, label in told]
@@ -175,6 +173,10 @@ def claim_figures(read_claims: Sequence[ReadClaim], shared: float) -> str:
 
 
 _SIDES: tuple[Stance, Stance] = ("supports", "refutes")
+
+
+def _lean(page: SideChances) -> float:
+    return page.supports / max(1e-9, page.bearing)
 
 
 def _verdict(each: ReadClaim, chance_of_it: float) -> Stance:
@@ -226,10 +228,10 @@ async def measure() -> None:
     with closing(DiskCache(settings.cache, settings.cache_policy)) as cache:
         async with AsyncExitStack() as stack:
             opened = open_label_model(settings, model, stack, cache)
-            questions = LabelQuestions(opened, embedder)
+            question = LabelQuestion(opened, labels_prompt())
             for name, claims, chooses in samples(embedder):
                 found[name] = [
-                    await read(questions, curves, claim, embedder, chooses=chooses)
+                    await read(question, curves, claim, embedder, chooses=chooses)
                     for claim in claims
                 ]
                 seconds = [each for one in found[name] for each in one.new_seconds]

@@ -157,21 +157,20 @@ async def calibrate(
         ModelError: The model failed, or returns no probabilities.
         SetupError: The provider is unknown, or its key is invalid.
     """
-    from factible_assets.reasoners.embedded.embedder import minilm
     from factible_assets.reasoners.readers.calibration import Calibration, cross_validate, fit
-    from factible_assets.reasoners.readers.labels import LabelQuestions
+    from factible_assets.reasoners.readers.labels import LabelQuestion, labels_prompt
     from factible_assets.reasoners.readers.pairs import DATA, answer_pairs, shipped_pairs
 
-    pairs = shipped_pairs()
+    pairs, prompt = shipped_pairs(), labels_prompt()
     async with AsyncExitStack() as stack:
         opened = open_label_model(settings, model, stack, cache)
-        questions = LabelQuestions(opened, minilm())
-        answered = await answer_pairs(questions, pairs, lambda done: on_progress(done, len(pairs)))
+        question = LabelQuestion(opened, prompt)
+        answered = await answer_pairs(question, pairs, lambda done: on_progress(done, len(pairs)))
     supports, refutes, threshold = fit(answered)
     fitted = Calibration(
         model=model.name,
         identity=model.identity,
-        prompt_version=questions.prompt.version,
+        prompt_version=prompt.version,
         fitted_on=datetime.now(UTC).date(),
         data=DATA,
         pairs=len(pairs),

@@ -1,11 +1,9 @@
 """Calibrates the label probabilities of a model.
 
-A small model ranks well and calibrates badly: its likeliest label is biased towards "true" and
-towards its own belief about the claim, and it overlooks the deciding sentence of a long page. A
-multinomial logistic regression corrects that. It sees the answers for the page, for the sentences
-nearest to the claim, and for the claim without a source. It generalises Platt's scaling (1999) and
-the contextual calibration of Zhao et al. (2021, "Calibrate Before Use"). Its parameters can be
-fitted on some hundred pairs.
+A small model ranks well and calibrates badly: its likeliest label is biased towards "true". A
+multinomial logistic regression of the label on the log-odds of "true" against "false", their size,
+and the log-odds of both against "neither" corrects that. It generalises Platt's scaling (1999) to
+three labels. Its eight parameters can be fitted on some hundred pairs.
 """
 
 from __future__ import annotations
@@ -39,26 +37,7 @@ _MOST = 0.97
 """Highest probability: a few hundred pairs cannot show more."""
 
 Floats = npt.NDArray[np.float64]
-Weights = tuple[float, float, float, float, float, float]
-Chances = Mapping[str, float]
-"""The probability of each label."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The label probabilities of a model for one page and one claim.
-
-    `page` is for the whole page, `sentences` for each of its nearest sentences alone, and `belief`
-    for the claim without a source.
-    """
-
-    page: Chances
-    sentences: tuple[Chances, ...]
-    belief: Chances
-
-    def alone(self, place: int) -> Answers:
-        """Return the answers for a page that consists of one of the sentences."""
-        return Answers(self.sentences[place], (self.sentences[place],), self.belief)
+Weights = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +51,6 @@ class SideChances:
     def bearing(self) -> float:
         """The probability that the source settles the claim."""
         return self.supports + self.refutes
-
-    @property
-    def lean(self) -> float:
-        """The probability of support, if the source settles the claim."""
-        return self.supports / self.bearing
 
     @property
     def side(self) -> tuple[Stance, float]:
@@ -121,9 +95,9 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
     threshold: float
     figures: Figures
 
-    def judge(self, answers: Answers) -> SideChances:
+    def judge(self, chances: Mapping[str, float]) -> SideChances:
         """Turn label probabilities into calibrated ones."""
-        evidence = evidence_of(answers)
+        evidence = evidence_of(chances)
         logits = [
             sum(weight * value for weight, value in zip(weights, evidence, strict=True))
             for weights in (self.supports, self.refutes)
@@ -136,14 +110,14 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
 
 @dataclass(frozen=True, slots=True)
 class AnsweredPair:
-    """A labelled pair and a model's answers for it.
+    """A labelled pair and a model's label probabilities for it.
 
     Pairs of one `group` share a passage and stay in one fold.
     """
 
     label: Label
     group: str
-    answers: Answers
+    chances: Mapping[str, float]
 
 
 UNCALIBRATED = Calibration(
@@ -153,34 +127,23 @@ UNCALIBRATED = Calibration(
     fitted_on=date.min,
     data="none",
     pairs=0,
-    supports=(-0.7, 0.5, 0.0, 1.0, 0.0, 0.0),
-    refutes=(-0.7, -0.5, 0.0, 1.0, 0.0, 0.0),
+    supports=(-0.7, 0.5, 1.0, 0.0),
+    refutes=(-0.7, -0.5, 1.0, 0.0),
     threshold=0.6,
     figures=Figures(pairs=0, auc=0.5, bearing_auc=0.5, decided=0, precision=0, ece=1),
 )
 """Leaves the ranking of a model as it is; readings with it never exceed "low"."""
 
 
-def evidence_of(answers: Answers) -> Weights:
+def evidence_of(chances: Mapping[str, float]) -> Weights:
     """Return the features of the regression.
 
-    They are 1; the log-odds of "true" against "false", the mean of the page's and the sentences';
-    their size; the log-odds of both against "neither", the mean of the page's and the highest of a
-    sentence; and the two log-odds of the belief. Sentences count by their odds against "neither".
+    They are 1, the log-odds of "true" against "false", those of both against "neither", and the
+    size of the log-odds of "true" against "false".
     """
-    page_side, page_bearing = _log_odds(answers.page)
-    alone = [_log_odds(each) for each in answers.sentences]
-    weights = [math.exp(bearing) for _, bearing in alone]
-    leaning = sum(weight * side for weight, (side, _) in zip(weights, alone, strict=True))
-    side = (page_side + leaning / sum(weights)) / 2
-    bearing = (page_bearing + max(each for _, each in alone)) / 2
-    return 1.0, side, abs(side), bearing, *_log_odds(answers.belief)
-
-
-def _log_odds(chances: Chances) -> tuple[float, float]:
-    """Return the log-odds of "true" against "false", and of both against "neither"."""
     true, false, neither = (max(_FLOOR, chances.get(label, 0.0)) for label in LABELS)
-    return math.log(true / false), math.log((true + false) / neither)
+    side = math.log(true / false)
+    return 1.0, side, math.log((true + false) / neither), abs(side)
 
 
 def fit(
@@ -194,11 +157,11 @@ def fit(
     if {each.label for each in answered} != set(LABELS):
         raise ValueError("A calibration needs pairs of every label: true, false and neither.")
     supports, refutes = _weights(
-        np.array([evidence_of(each.answers) for each in answered]),
+        np.array([evidence_of(each.chances) for each in answered]),
         np.array([LABELS.index(each.label) for each in answered]),
     )
     curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
-    judged = [curves.judge(each.answers) for each in answered]
+    judged = [curves.judge(each.chances) for each in answered]
     labels = [each.label for each in answered]
     return supports, refutes, _threshold(judged, labels, least_precision)
 
@@ -231,7 +194,7 @@ def cross_validate(
         supports, refutes, threshold = fit(rest, least_precision=least_precision)
         curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
         judged += [
-            (each, curves.judge(each.answers), threshold)
+            (each, curves.judge(each.chances), threshold)
             for each in answered
             if fold_of[each.group] == fold
         ]
@@ -241,7 +204,8 @@ def cross_validate(
 def figures(judged: Sequence[tuple[AnsweredPair, SideChances, float]]) -> Figures:
     """Measure the chances of answered pairs, each with its threshold."""
     sides = {
-        label: [each.lean for pair, each, _ in judged if pair.label == label] for label in LABELS
+        label: [evidence_of(pair.chances)[1] for pair, _, _ in judged if pair.label == label]
+        for label in LABELS
     }
     bears = [each.bearing for pair, each, _ in judged if pair.label != "neither"]
     silent = [each.bearing for pair, each, _ in judged if pair.label == "neither"]

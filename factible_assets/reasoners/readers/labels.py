@@ -8,8 +8,8 @@ Instructions and examples are the same in every question, so that a server compu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from factible_assets.reasoners.llm.prompts import Prompt, cut, load_prompt, title_line
@@ -18,8 +18,8 @@ from factible_assets.reasoners.readers.calibration import (
     LABELS,
     PROMPTS,
     UNCALIBRATED,
-    Answers,
     Calibration,
+    SideChances,
 )
 from factible_assets.reasoners.readers.page_text import PageSentence
 from factible_assets.reasoners.readers.passages import Passage, Selection
@@ -31,13 +31,12 @@ if TYPE_CHECKING:  # loads arrays
 
 _MOST_CHARACTERS = 1_200
 """Characters of a source in one question, about 300 tokens."""
-_SENTENCES = 2
-"""Sentences nearest to the claim that get their own question: a small model reads one sentence
-better than nine."""
-_SILENT = 0.27
-"""Probability of "neither" for the page from which sentences get no questions: of 26 pages on
-another topic 17 are silent, and no figure changes."""
-_NO_SOURCE = "(none)"
+_SENTENCES, _AT_ONCE = 3, 2
+"""Sentences nearest to the claim that get their own question if the page took a side, two at once.
+The third gets one only if the first two do not take that side."""
+_CLEAR = 0.9
+"""Probability from which one sentence outweighs a page that seems to say the opposite. A small
+model reads one sentence better than nine."""
 _MOST_UNCALIBRATED = 0.5
 """Highest confidence of a model without a calibration."""
 
@@ -76,50 +75,17 @@ def examples_of(prompt: Prompt) -> tuple[tuple[str, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredPage:
-    """A model's answers for a page, with the sentences of `answers.sentences`."""
-
-    answers: Answers
-    sentences: tuple[PageSentence, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LabelQuestions:
-    """The questions about a page: whether it supports a claim, and whether its sentences do.
-
-    `embedder` finds the sentences nearest to the claim.
-    """
+class LabelQuestion:
+    """The question whether a source supports a claim, in the words of the prompt file."""
 
     model: AsksForLabels
-    embedder: Embedder
-    prompt: Prompt = field(default_factory=labels_prompt)
+    prompt: Prompt
 
-    async def ask(
-        self, claim: str, sentences: Sequence[PageSentence], *, title: str, calls: list[ModelCall]
-    ) -> AnsweredPage:
-        """Ask about sentences together, the nearest alone, and the claim without a source.
+    async def ask(self, claim: str, source: str, *, title: str) -> LabelChances:
+        """Return the probabilities of true, false and neither.
 
-        A silent page stands for its sentences.
-
-        Adds the calls to `calls`, also before an error. Raises ModelError if the model failed or
-        gives no probabilities.
-        """
-        source = " ".join(each.text for each in sentences)
-        belief, page = await asyncio.gather(
-            self._ask(claim, _NO_SOURCE, "", calls), self._ask(claim, source, title, calls)
-        )
-        near = await asyncio.to_thread(self._nearest, claim, sentences)
-        if len(sentences) == 1 or page["neither"] > _SILENT:
-            return AnsweredPage(Answers(page, (page,), belief), near[:1])
-        alone = await asyncio.gather(*(self._ask(claim, s.text, title, calls) for s in near))
-        return AnsweredPage(Answers(page, tuple(alone), belief), near)
-
-    async def _ask(
-        self, claim: str, source: str, title: str, calls: list[ModelCall]
-    ) -> Mapping[str, float]:
-        """Return the label probabilities of one question, in the words of the prompt file.
-
-        Title, source and claim are untrusted: each stays on its own line.
+        Title, source and claim are untrusted: each stays on its own line. Raises ModelError if the
+        model failed or gives no probabilities.
         """
         parts = self.prompt.fill_lines(
             "User",
@@ -128,76 +94,72 @@ class LabelQuestions:
             claim=cut(claim),
         )
         examples = examples_of(self.prompt)
-        try:
-            found = await self.model.ask(self.prompt.system, parts, LABELS, examples=examples)
-        except ModelError as failure:
-            calls += failure.calls
-            raise
-        calls += found.calls
-        return found.chances
-
-    def _nearest(self, claim: str, sentences: Sequence[PageSentence]) -> tuple[PageSentence, ...]:
-        vectors = self.embedder.embed([claim, *(each.text for each in sentences)])
-        near = (vectors[1:] @ vectors[0]).tolist()
-        order = sorted(range(len(sentences)), key=lambda at: -near[at])
-        return tuple(sentences[at] for at in order[:_SENTENCES])
+        return await self.model.ask(self.prompt.system, parts, LABELS, examples=examples)
 
 
 class LabelReader:
     """A `StanceReader` by label probabilities.
 
     Without a `calibration` the probabilities count as they are, and the confidence stays low.
+    `embedder` finds the sentences nearest to the claim.
     """
 
     def __init__(
         self, model: AsksForLabels, calibration: Calibration | None, embedder: Embedder
     ) -> None:
-        self._questions = LabelQuestions(model, embedder)
+        self._question = LabelQuestion(model, labels_prompt())
         self._calibration = calibration or UNCALIBRATED
+        self._embedder = embedder
         self.is_calibrated = calibration is not None
 
     @property
     def name(self) -> str:
         doubt = "" if self.is_calibrated else " (not calibrated)"
-        return f"labels by {self._questions.model.name}{doubt}"
+        return f"labels by {self._question.model.name}{doubt}"
 
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Read the selected passages of a page against a claim; see `StanceReader.read`.
 
-        The quote is the sentence that alone speaks most for the side of the page.
+        The first question is about all passages. If they take a side, the sentences nearest to the
+        claim get questions of their own, and the quote is the sentence with the clearest answer. A
+        clearest sentence of the other side decides if it is very clear (`_CLEAR`), makes the page
+        unclear if it passes the threshold of the model, and changes nothing otherwise.
 
         Raises ReadingOutageError if the model failed or gives no probabilities.
         """
         passages, in_page = passages_read(selection)
         if not passages:
             return PageReading(bearing=0.0)
-        sentences = [each for passage in passages for each in passage]
         calls: list[ModelCall] = []
-        version = self._questions.prompt.version
-        try:
-            page = await self._questions.ask(claim, sentences, title=title, calls=calls)
-        except ModelError as failure:
-            raise ReadingOutageError(
-                failure.reason,
-                model_calls=tuple(calls),
-                prompt_version=version,
-                lasting=failure.lasting,
-            ) from failure
-        judged = self._calibration.judge(page.answers)
+        source = " ".join(each.text for passage in passages for each in passage)
+        judged = await self._judge(claim, source, title, calls)
         reading = PageReading(
             bearing=round(judged.bearing, 4),
             in_page=in_page,
             calls=tuple(calls),
-            prompt_version=version,
+            prompt_version=self._question.prompt.version,
         )
         stance, chance = judged.side
-        if chance < self._calibration.threshold:
+        threshold = self._calibration.threshold
+        if chance < threshold:
             return reading
-        alone = [
-            self._calibration.judge(page.answers.alone(at)) for at in range(len(page.sentences))
-        ]
+        sentences = [each for passage in passages for each in passage]
+        near = await asyncio.to_thread(self._nearest, claim, sentences)
+        alone = list[SideChances]()
+        for start in range(0, len(near), _AT_ONCE):
+            some = near[start : start + _AT_ONCE]
+            alone += await asyncio.gather(
+                *(self._judge(claim, sentence.text, title, calls) for sentence in some)
+            )
+            if any(each.side[0] == stance and each.side[1] >= threshold for each in alone):
+                break
+        side, clear = max((each.side for each in alone), key=lambda each: each[1])
+        if side != stance and clear >= threshold:
+            if clear < _CLEAR:
+                return replace(reading, calls=tuple(calls))
+            stance, chance = side, clear
         says = [each.supports if stance == "supports" else each.refutes for each in alone]
-        quoted = page.sentences[says.index(max(says))]
+        quoted = near[says.index(max(says))]
         most = 1.0 if self.is_calibrated else _MOST_UNCALIBRATED
         return replace(
             reading,
@@ -205,7 +167,33 @@ class LabelReader:
             confidence=round(min(chance, most), 4),
             ground="label",
             quotes=((quoted.start, quoted.end),) if in_page else (),
+            calls=tuple(calls),
         )
+
+    async def _judge(
+        self, claim: str, source: str, title: str, calls: list[ModelCall]
+    ) -> SideChances:
+        try:
+            answer = await self._question.ask(claim, source, title=title)
+        except ModelError as failure:
+            calls += failure.calls
+            raise ReadingOutageError(
+                failure.reason,
+                model_calls=tuple(calls),
+                prompt_version=self._question.prompt.version,
+                lasting=failure.lasting,
+            ) from failure
+        calls += answer.calls
+        return self._calibration.judge(answer.chances)
+
+    def _nearest(self, claim: str, sentences: Sequence[PageSentence]) -> Sequence[PageSentence]:
+        """Return the sentences nearest to the claim, the nearest first."""
+        if len(sentences) <= _SENTENCES:
+            return sentences
+        vectors = self._embedder.embed([claim, *(each.text for each in sentences)])
+        near = (vectors[1:] @ vectors[0]).tolist()
+        order = sorted(range(len(sentences)), key=lambda at: -near[at])
+        return [sentences[at] for at in order[:_SENTENCES]]
 
 
 def passages_read(selection: Selection) -> tuple[list[tuple[PageSentence, ...]], bool]:

@@ -11,8 +11,7 @@ from pathlib import Path
 import yaml
 
 from factible_assets.reasoners.readers.calibration import AnsweredPair, Label
-from factible_assets.reasoners.readers.labels import LabelQuestions
-from factible_assets.reasoners.readers.page_text import page_sentences
+from factible_assets.reasoners.readers.labels import LabelQuestion
 from resources.llm.base import ModelError
 
 _PAIRS = Path(__file__).with_name("pairs")
@@ -68,7 +67,7 @@ def _vitaminc() -> list[LabelledPair]:
 
 
 async def answer_pairs(
-    questions: LabelQuestions,
+    question: LabelQuestion,
     pairs: Sequence[LabelledPair],
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[AnsweredPair]:
@@ -80,11 +79,10 @@ async def answer_pairs(
 
     async def answer(pair: LabelledPair) -> AnsweredPair:
         nonlocal done
-        sentences = page_sentences(pair.source)
-        found = await questions.ask(pair.claim, sentences, title=pair.title, calls=[])
+        found = await question.ask(pair.claim, pair.source, title=pair.title)
         done += 1
         progress(done)
-        return AnsweredPair(pair.label, pair.group, found.answers)
+        return AnsweredPair(pair.label, pair.group, found.chances)
 
     try:
         async with asyncio.TaskGroup() as tasks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,7 @@ from factible_assets.reasoners.readers.calibration import (
     SHIPPED,
     UNCALIBRATED,
     AnsweredPair,
-    Answers,
     Calibration,
-    Chances,
     Label,
     auc,
     calibration_error,
@@ -28,13 +25,6 @@ from factible_assets.reasoners.readers.calibration import (
 )
 from factible_assets.reasoners.readers.labels import labels_prompt
 from factible_assets.reasoners.readers.pairs import shipped_pairs
-
-EVEN: Chances = {"true": 1 / 3, "false": 1 / 3, "neither": 1 / 3}
-
-
-def whole(chances: Chances, belief: Chances = EVEN) -> Answers:
-    """Answers for a page of one sentence."""
-    return Answers(chances, (chances,), belief)
 
 
 def answers(count: int, *, bias: float = 0.0, seed: int = 1) -> list[AnsweredPair]:
@@ -48,7 +38,7 @@ def answers(count: int, *, bias: float = 0.0, seed: int = 1) -> list[AnsweredPai
         true = 1 / (1 + math.exp(-side))
         bears = 1 / (1 + math.exp(-settles))
         chances = {"true": bears * true, "false": bears * (1 - true), "neither": 1 - bears}
-        found.append(AnsweredPair(label, f"group {place // 6}", whole(chances)))
+        found.append(AnsweredPair(label, f"group {place // 6}", chances))
     return found
 
 
@@ -56,23 +46,8 @@ def test_a_bias_towards_true_is_taken_out() -> None:
     supports, refutes, _ = fit(answers(600, bias=2.0))
     curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
     lean = 1 / (1 + math.exp(-2.0))
-    judged = curves.judge(whole({"true": 0.8 * lean, "false": 0.8 * (1 - lean), "neither": 0.2}))
+    judged = curves.judge({"true": 0.8 * lean, "false": 0.8 * (1 - lean), "neither": 0.2})
     assert abs(judged.supports - judged.refutes) < 0.3 < 0.8 * lean - 0.8 * (1 - lean)
-
-
-def test_what_a_model_believes_without_a_source_is_taken_out() -> None:
-    draw = random.Random(2)
-    pairs = []
-    for each in answers(600):
-        bias = draw.gauss(0.0, 2.0)
-        true, false, neither = (each.answers.page[label] for label in LABELS)
-        odds = math.exp(bias) * true / false
-        told = (true + false) * odds / (1 + odds)
-        page = {"true": told, "false": true + false - told, "neither": neither}
-        belief = {"true": 1 / (1 + math.exp(-bias)), "false": 1 / (1 + math.exp(bias))}
-        pairs.append(AnsweredPair(each.label, each.group, whole(page, belief)))
-    blind = [replace(each, answers=whole(each.answers.page)) for each in pairs]
-    assert cross_validate(pairs).auc > cross_validate(blind).auc + 0.1
 
 
 def test_calibrated_probabilities_hold_on_held_out_pairs() -> None:
@@ -94,10 +69,9 @@ def test_a_fit_needs_every_label() -> None:
         fit([each for each in answers(60) if each.label != "neither"])
 
 
-@given(st.lists(st.tuples(*[st.floats(0, 1)] * 3), min_size=3, max_size=5))
-def test_judgements_are_probabilities_whatever_a_model_says(said: list[tuple[float, ...]]) -> None:
-    page, belief, *alone = (dict(zip(map(str, LABELS), each, strict=True)) for each in said)
-    judged = UNCALIBRATED.judge(Answers(page, tuple(alone), belief))
+@given(st.tuples(*[st.floats(0, 1)] * 3))
+def test_judgements_are_probabilities_whatever_a_model_says(chances: tuple[float, ...]) -> None:
+    judged = UNCALIBRATED.judge(dict(zip(LABELS, chances, strict=True)))
     assert 0 <= judged.supports <= 1
     assert 0 <= judged.refutes <= 1
     assert judged.bearing <= 1

@@ -22,8 +22,6 @@ Chances = Mapping[str, float]
 FOR: Chances = {"true": 0.94, "false": 0.04, "neither": 0.02}
 AGAINST: Chances = {"true": 0.04, "false": 0.94, "neither": 0.02}
 SILENT: Chances = {"true": 0.1, "false": 0.1, "neither": 0.8}
-EVEN: Chances = {"true": 0.4, "false": 0.4, "neither": 0.2}
-NO_SOURCE = "(none)"
 
 CLAIM = "Bats are blind."
 PAGE = (
@@ -39,23 +37,20 @@ CALIBRATED = Calibration(
     fitted_on=date(2026, 11, 28),
     data="none",
     pairs=0,
-    supports=(-0.7, 0.5, 0.0, 1.0, -0.5, 0.0),
-    refutes=(-0.7, -0.5, 0.0, 1.0, 0.5, 0.0),
+    supports=(-0.7, 0.5, 1.0, 0.0),
+    refutes=(-0.7, -0.5, 1.0, 0.0),
     threshold=0.6,
     figures=Figures(pairs=0, auc=1, bearing_auc=1, decided=1, precision=1, ece=0),
 )
 
 
 class Scripted:
-    """Answers by the source in the question, and remembers its questions.
-
-    `belief` answers for a claim without a source.
-    """
+    """Answers by the source in the question, and remembers its questions."""
 
     name = "scripted"
 
-    def __init__(self, answer: Callable[[str], Chances], belief: Chances = EVEN) -> None:
-        self._answer, self._belief = answer, belief
+    def __init__(self, answer: Callable[[str], Chances]) -> None:
+        self._answer = answer
         self.asked: list[str] = []
 
     async def ask(
@@ -83,8 +78,7 @@ class Scripted:
             latency_seconds=1.0,
             outcome="ok",
         )
-        chances = self._belief if source == NO_SOURCE else self._answer(source)
-        return LabelChances(chances, 1.0, (call,))
+        return LabelChances(self._answer(source), 1.0, (call,))
 
 
 async def read(
@@ -105,15 +99,6 @@ def by(words: str, then: Chances, otherwise: Chances) -> Callable[[str], Chances
     return lambda source: then if words in source else otherwise
 
 
-def from_sentence(sentence: Chances, *, page: Chances = FOR) -> Callable[[str], Chances]:
-    """Answer for the page, for its sentence about beliefs, and for any other source."""
-    return lambda source: (
-        page
-        if "mammals" in source and "believe" in source
-        else by("believe", sentence, SILENT)(source)
-    )
-
-
 async def test_a_page_takes_the_side_of_its_likeliest_label() -> None:
     said = await read(Scripted(lambda _: AGAINST))
     assert (said.stance, said.ground) == ("refutes", "label")
@@ -123,47 +108,53 @@ async def test_a_page_takes_the_side_of_its_likeliest_label() -> None:
 
 
 async def test_the_clearest_sentence_is_quoted() -> None:
-    said = await read(Scripted(from_sentence(AGAINST, page=AGAINST)))
+    said = await read(Scripted(by("eyes that work", AGAINST, SILENT)))
     (span,) = said.quotes
-    assert PAGE[slice(*span)] == "Many people believe that bats are blind."
+    assert PAGE[slice(*span)] == "All bats have eyes that work, and some of them see colours."
 
 
-async def test_a_page_that_does_not_settle_the_claim_is_unclear() -> None:
+async def test_a_page_that_does_not_settle_the_claim_costs_one_question() -> None:
     model = Scripted(lambda _: SILENT)
     said = await read(model)
-    assert len(model.asked) == 2
     assert (said.stance, said.confidence, said.quotes) == ("unclear", 0.0, ())
     assert said.bearing is not None
     assert said.bearing < 0.3
+    assert len(model.asked) == len(said.calls) == 1
 
 
-async def test_the_page_two_sentences_and_the_claim_alone_get_a_question_each() -> None:
+def page_for_sentence_against(sentence: Chances) -> Callable[[str], Chances]:
+    """The page seems to support the claim; the sentence about eyes says something else."""
+    return lambda source: (
+        FOR if "mammals" in source and "eyes" in source else by("eyes", sentence, SILENT)(source)
+    )
+
+
+async def test_a_sentence_that_clearly_says_the_opposite_outweighs_its_page() -> None:
+    said = await read(Scripted(page_for_sentence_against(AGAINST)))
+    assert said.stance == "refutes"
+    (span,) = said.quotes
+    assert PAGE[slice(*span)] == "All bats have eyes that work, and some of them see colours."
+
+
+async def test_a_page_is_unclear_if_its_clearest_sentence_leans_the_other_way() -> None:
+    leaning: Chances = {"true": 0.15, "false": 0.75, "neither": 0.1}
+    said = await read(Scripted(page_for_sentence_against(leaning)))
+    assert (said.stance, said.confidence, said.quotes) == ("unclear", 0.0, ())
+    assert len(said.calls) > 1
+
+
+async def test_two_sentences_get_their_own_question() -> None:
     model = Scripted(lambda _: AGAINST)
     said = await read(model)
-    assert len(model.asked) == len(said.calls) == 4
-    assert sum(f"Source: {NO_SOURCE}" in each for each in model.asked) == 1
+    assert len(model.asked) == len(said.calls) == 3
     assert said.prompt_version == labels_prompt().version
 
 
-async def test_a_page_of_one_sentence_gets_one_question() -> None:
-    model = Scripted(lambda _: AGAINST)
-    said = await read(model, "All bats have eyes that work.")
+async def test_a_third_sentence_gets_a_question_if_the_first_two_take_no_side() -> None:
+    model = Scripted(lambda source: AGAINST if source == PAGE.replace("\n", " ") else SILENT)
+    said = await read(model)
     assert said.stance == "refutes"
-    assert len(model.asked) == 2
-
-
-async def test_clear_sentences_outweigh_a_page_that_seems_to_say_the_opposite() -> None:
-    leaning: Chances = {"true": 0.6, "false": 0.35, "neither": 0.05}
-    said = await read(Scripted(from_sentence(AGAINST, page=leaning)))
-    assert said.stance == "refutes"
-    (span,) = said.quotes
-    assert PAGE[slice(*span)] == "Many people believe that bats are blind."
-
-
-async def test_what_the_model_believes_without_a_source_does_not_decide() -> None:
-    leaning: Chances = {"true": 0.7, "false": 0.28, "neither": 0.02}
-    assert (await read(Scripted(lambda _: leaning, AGAINST))).stance == "supports"
-    assert (await read(Scripted(lambda _: leaning, FOR))).stance != "supports"
+    assert len(model.asked) == 4
 
 
 async def test_a_model_without_calibration_is_never_sure() -> None:
@@ -193,8 +184,7 @@ async def test_a_page_without_text_costs_no_question() -> None:
 async def test_the_title_cannot_be_quoted() -> None:
     model = Scripted(lambda _: FOR)
     said = await read(model, title="Bats and blindness")
-    asked = [each for each in model.asked if NO_SOURCE not in each]
-    assert all("Title: Bats and blindness\nSource: " in each for each in asked)
+    assert all("Title: Bats and blindness\nSource: " in each for each in model.asked)
     assert all("blindness" not in PAGE[slice(*span)] for span in said.quotes)
 
 

@@ -20,11 +20,9 @@ from factible_assets.reasoners.readers.calibration import (
     find_calibration,
     fit,
 )
-from factible_assets.reasoners.readers.labels import LabelQuestions, LabelReader, labels_prompt
-from factible_assets.reasoners.readers.page_text import page_sentences
+from factible_assets.reasoners.readers.labels import LabelQuestion, LabelReader, labels_prompt
 from factible_assets.reasoners.readers.pairs import LabelledPair, answer_pairs, shipped_pairs
 from factible_assets.reasoners.readers.passages import select_passages
-from resources.llm.base import ModelCall
 from resources.llm.labels import LabelModel
 from resources.llm.local import LocalServer, local_model
 from resources.models.base import known_models
@@ -64,11 +62,11 @@ def halves() -> tuple[list[LabelledPair], list[LabelledPair]]:
 
 
 async def test_it_reads_held_out_pairs_well(model: LabelModel) -> None:
-    questions = LabelQuestions(model, minilm())
-    seen, held_out = [await answer_pairs(questions, pairs) for pairs in halves()]
+    question = LabelQuestion(model, labels_prompt())
+    seen, held_out = [await answer_pairs(question, pairs) for pairs in halves()]
     supports, refutes, threshold = fit(seen)
     curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
-    found = figures([(pair, curves.judge(pair.answers), threshold) for pair in held_out])
+    found = figures([(pair, curves.judge(pair.chances), threshold) for pair in held_out])
     assert found.auc >= 0.8
     assert found.bearing_auc >= 0.75
     assert found.precision >= 0.75
@@ -94,10 +92,10 @@ async def test_a_page_is_read_with_its_own_calibration_and_quoted(model: LabelMo
 
 
 async def test_the_instructions_are_computed_once(model: LabelModel) -> None:
-    questions, calls = LabelQuestions(model, minilm()), list[ModelCall]()
-    for claim, page in (("Bats fly.", "Bats can fly."), ("Cats purr.", "Content cats purr.")):
-        await questions.ask(claim, page_sentences(page), title="", calls=calls)
-    assert (calls[-1].cached_tokens or 0) > 0.7 * calls[0].input_tokens
+    question = LabelQuestion(model, labels_prompt())
+    first = await question.ask("Bats fly.", "Bats are mammals that fly.", title="Bats")
+    again = await question.ask("Cats purr.", "Cats purr when they are content.", title="Cats")
+    assert (again.calls[0].cached_tokens or 0) > 0.7 * first.calls[0].input_tokens
 
 
 def test_the_server_is_gone_soon_after_its_last_user(serving: Path) -> None:
