@@ -69,7 +69,7 @@ def test_labels_are_read_however_they_are_written(label: str, stance: str | None
     ("title", "names"),
     [
         ("FALSE: Photo shows a shark in the street", True),
-        ("Shark in the street | Fact Check", True),
+        ("Shark in the street | Fact Check", False),
         ("A shark – mostly false", True),
         ("Shark photographed in a flooded street in 2011", False),
         ("True crime: the case of the fake sharks", False),

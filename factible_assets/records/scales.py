@@ -140,13 +140,9 @@ def stance_of_label(text: str) -> Stance | None:
 
 
 def names_a_verdict(title: str) -> bool:
-    """Whether a part of a title, between punctuation marks, is a rating or names a fact check."""
+    """Whether a part of a title, between punctuation marks, is a rating of a fact-checker."""
     parts = re.split(r"[^\w\s'\u2019-]+|\s-\s", title)
-    return any(
-        stance_of_label(part) is not None or re.search(r"\bfact[- ]?check", part, re.IGNORECASE)
-        for part in parts
-        if part.strip()
-    )
+    return any(stance_of_label(part) is not None for part in parts if part.strip())
 
 
 def stance_of_rating(

@@ -381,7 +381,7 @@ class _Checks:
 
     @property
     def calls(self) -> list[records.LlmCall]:
-        """All model calls. Those for a claim that dropped out name no claim, query or page."""
+        """All model calls. A call for a claim that dropped out has no claim, query or page."""
         apart = {"claim_id": None, "query_id": None, "canonical_url": None}
         return [
             call if claim_id in self.final else call.model_copy(update=apart)

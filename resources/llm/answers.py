@@ -150,7 +150,7 @@ class GrowingAnswer(Generic[Answer]):
         self._type, self._listen, self.text = output_type, listen, ""
 
     def add(self, piece: str) -> None:
-        """Add a piece. Each brace in it may close an item; then the closed text is an answer."""
+        """Add a piece of the text; pass on the answer after each item that the piece closes."""
         start = len(self.text)
         self.text += piece
         for brace in re.finditer("}", piece):

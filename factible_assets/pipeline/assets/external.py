@@ -28,7 +28,7 @@ external_assets = [
         group_name=GROUP,
         owners=OWNERS,
         kinds={"html"},
-        description="The HTML report of a video. Each check of the video writes it.",
+        description="The HTML report of a video, written by each check in the Dagster UI.",
     ),
     dg.AssetSpec(
         PUBLISHED_COPY,
