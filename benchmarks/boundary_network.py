@@ -171,7 +171,7 @@ def windows(texts: Iterator[Text]) -> Iterator[tuple[Any, list[bool]]]:
         words += said
         ends += marks
         while len(words) >= WINDOW:
-            yield minilm().read_words(words[:WINDOW]).astype(np.float16), ends[:WINDOW]
+            yield minilm().read_words([words[:WINDOW]])[0].astype(np.float16), ends[:WINDOW]
             del words[:WINDOW], ends[:WINDOW]
 
 

@@ -10,7 +10,7 @@ import math
 import threading
 import warnings
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -208,38 +208,53 @@ class OnnxEmbedder:
         session, tokenizer = self._load()
         computed: dict[str, bytes] = {}
         ordered = sorted(texts)
-        # Texts of the same length share a batch, so that nothing needs padding.
-        encoded = sorted(
-            zip(tokenizer.encode_batch(ordered), ordered, strict=True),
-            key=lambda each: len(each[0]),
-        )
-        for length, alike in groupby(encoded, key=lambda each: len(each[0])):
-            while batch := tuple(islice(alike, _BATCH_TOKENS // length)):
-                hidden = run_onnx(session, [encoding for encoding, _ in batch])
-                halves = unit_rows(hidden.mean(axis=1)).astype("<f2")
-                for (_, text), row in zip(batch, halves, strict=True):
-                    computed[text] = row.tobytes()
+        encoded = tokenizer.encode_batch(ordered)
+        for batch in _alike(encoded):
+            hidden = run_onnx(session, [encoded[at] for at in batch])
+            halves = unit_rows(hidden.mean(axis=1)).astype("<f2")
+            for at, row in zip(batch, halves, strict=True):
+                computed[ordered[at]] = row.tobytes()
         return computed
 
-    def read_words(self, words: Sequence[str]) -> Vectors:
-        """Return the third-layer states of words in context, shape [len(words), 384].
+    def read_words(self, runs: Sequence[Sequence[str]]) -> list[Vectors]:
+        """Return the third-layer states of words in the context of their run.
 
-        Only for the installed MiniLM. The state of a word is that of its last token. Windows have
-        120 words and overlap by 40; each word is read in the window with the larger margin.
+        Each has the shape [len(run), 384]. Only for the installed MiniLM. The state of a word is
+        that of its last token. Windows have 120 words and overlap by 40; each word is read in the
+        window with the larger margin.
         """
         session, tokenizer = self._load()
-        found = np.zeros((len(words), _DIMENSIONS), dtype=np.float32)
-        for start in range(0, max(1, len(words) - _OVERLAP), _WINDOW - _OVERLAP):
-            encoding = tokenizer.encode(list(words[start : start + _WINDOW]), is_pretokenized=True)
-            states = run_onnx(session, [encoding], _THIRD_LAYER)[0]
-            for token, word in enumerate(encoding.word_ids):
-                if word is not None and not (start and word < _OVERLAP // 2):
-                    found[start + word] = states[token]
+        found = [np.zeros((len(words), _DIMENSIONS), dtype=np.float32) for words in runs]
+        windows = [
+            (run, start)
+            for run, words in enumerate(runs)
+            for start in range(0, max(1, len(words) - _OVERLAP), _WINDOW - _OVERLAP)
+        ]
+        encoded = tokenizer.encode_batch(
+            [list(runs[run][start : start + _WINDOW]) for run, start in windows],
+            is_pretokenized=True,
+        )
+        for batch in _alike(encoded):
+            states = run_onnx(session, [encoded[at] for at in batch], _THIRD_LAYER)
+            for at, read in zip(batch, states, strict=True):
+                run, start = windows[at]
+                for token, word in enumerate(encoded[at].word_ids):
+                    if word is not None and not (start and word < _OVERLAP // 2):
+                        found[run][start + word] = read[token]
         return found
 
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
             return self._open()
+
+
+def _alike(encoded: Sequence[Encoding]) -> Iterator[tuple[int, ...]]:
+    """Yield batches of indexes of encodings of the same length, so that nothing needs padding."""
+    lengths = [len(each) for each in encoded]
+    ordered = sorted(range(len(encoded)), key=lengths.__getitem__)
+    for length, alike in groupby(ordered, key=lengths.__getitem__):
+        while batch := tuple(islice(alike, max(1, _BATCH_TOKENS // length))):
+            yield batch
 
 
 @lru_cache(maxsize=1)

@@ -49,28 +49,38 @@ class Gap:
 class WordReader(Protocol):
     """Reads words in context: `embedder.OnnxEmbedder` with MiniLM."""
 
-    def read_words(self, words: Sequence[str]) -> Vectors:
-        """Return the states of the words, shape [len(words), 384]."""
+    def read_words(self, runs: Sequence[Sequence[str]]) -> list[Vectors]:
+        """Return the states of the words of each run, shape [len(run), 384]."""
         ...
 
 
 def find_sentences(
-    words: Sequence[str], gaps: Sequence[Gap], reader: WordReader
-) -> list[tuple[int, int, float]]:
-    """Split a run of folded words without punctuation into sentences.
+    runs: Sequence[tuple[Sequence[str], Sequence[Gap]]], reader: WordReader
+) -> list[list[tuple[int, int, float]]]:
+    """Split runs of folded words without punctuation into sentences, each run on its own.
 
-    `gaps` has one entry per word but the last. `reader` is MiniLM, because the weights were fitted
-    for its states. Gaps are cut in the order of their likelihood, as long as it exceeds `_CUT` or
-    more than LONGEST words remain without a cut.
+    A run has one gap fewer than words. `reader` is MiniLM, because the weights were fitted for its
+    states. Gaps are cut in the order of their likelihood, as long as it exceeds `_CUT` or more than
+    LONGEST words remain without a cut.
 
-    Returns the first and last word of each sentence, and the probability that it is one whole
-    sentence. Sentences have at least SHORTEST words, unless the run is shorter.
+    Returns for each run the first and last word of each sentence, and the probability that it is
+    one whole sentence. Sentences have at least SHORTEST words, unless the run is shorter.
     """
-    count = len(words)
-    if count < 2 * SHORTEST:
-        return [(0, count - 1, 1.0)]
-    odds = _read_ends(reader.read_words(words))[:-1]
-    odds += [
+    long = [(words, gaps) for words, gaps in runs if len(words) >= 2 * SHORTEST]
+    read = iter(_read_ends(reader.read_words([words for words, _ in long])) if long else [])
+    return [
+        _divide(len(words), gaps, next(read)[:-1])
+        if len(words) >= 2 * SHORTEST
+        else [(0, len(words) - 1, 1.0)]
+        for words, gaps in runs
+    ]
+
+
+def _divide(
+    count: int, gaps: Sequence[Gap], odds: npt.NDArray[np.float64]
+) -> list[tuple[int, int, float]]:
+    """Cut a run of `count` words; `odds`: the model's log-odds of an end in each gap."""
+    odds = odds + [
         _LINE_END[gap.line_end]
         + _PER_SECOND_OF_PAUSE * min(gap.pause, _LONGEST_PAUSE)
         + _MARKER * gap.marker
@@ -93,24 +103,33 @@ def find_sentences(
     ]
 
 
-def _read_ends(states: Vectors) -> npt.NDArray[np.float64]:
-    """Return the log-odds of an end of sentence after each word, from MiniLM's states.
+def _read_ends(runs: Sequence[Vectors]) -> list[npt.NDArray[np.float64]]:
+    """Return the log-odds of an end of sentence after each word of each run, from MiniLM's states.
 
     Weights have the shape [in, out], with a leading axis for the two directions.
     """
     net = load_weights("boundaries")
-    seen = np.maximum(states @ net["input"] + net["input_bias"], 0)
-    # Both directions in one pass; the second reads backwards.
-    given = np.stack([seen, seen[::-1]]) @ net["given"] + net["given_bias"][:, None]
+    seen = np.maximum(np.concatenate(runs) @ net["input"] + net["input_bias"], 0)
+    given = seen @ net["given"] + net["given_bias"][:, None]
+    lengths = np.array([len(states) for states in runs])
+    starts = np.concatenate([[0], lengths.cumsum()[:-1]])
+    # All runs and both directions in one pass, the longest runs first: the second reads backwards.
+    order = np.argsort(-lengths, kind="stable")
+    firsts, lasts = starts[order], (starts + lengths - 1)[order]
     units = net["kept"].shape[1]
-    hidden = np.zeros((2, 1, units), dtype=np.float32)
-    passed = np.empty((2, len(states), units), dtype=np.float32)
-    for place in range(len(states)):
-        new, old = given[:, place, None], hidden @ net["kept"] + net["kept_bias"][:, None]
+    hidden = np.zeros((2, len(runs), units), dtype=np.float32)
+    passed = np.empty((2, len(seen), units), dtype=np.float32)
+    for step in range(lengths.max()):
+        count = int((lengths > step).sum())
+        hidden = hidden[:, :count]
+        places = np.stack([firsts[:count] + step, lasts[:count] - step])
+        new = np.take_along_axis(given, places[..., None], axis=1)
+        old = hidden @ net["kept"] + net["kept_bias"][:, None]
         gates = 1 / (1 + np.exp(-(new + old)[..., : 2 * units]))
         reset, update = gates[..., :units], gates[..., units:]
         proposed = np.tanh(new[..., 2 * units :] + reset * old[..., 2 * units :])
         hidden = update * hidden + (1 - update) * proposed
-        passed[:, place] = hidden[:, 0]
-    read = np.concatenate([passed[0], passed[1, ::-1]], axis=1)
-    return (read @ net["output"] + net["output_bias"]).astype(np.float64)
+        np.put_along_axis(passed, places[..., None], hidden, axis=1)
+    read = np.concatenate([passed[0], passed[1]], axis=1)
+    ends = (read @ net["output"] + net["output_bias"]).astype(np.float64)
+    return np.split(ends, starts[1:])

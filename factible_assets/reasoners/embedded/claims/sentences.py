@@ -127,16 +127,17 @@ def split_sentences(
     punctuated = stops >= _PUNCTUATED_RATE * len(tokens)
     limit = _LONGEST_PUNCTUATED if punctuated else _LONGEST_RAW
     gaps = _read_gaps(tokens, markers, segments)
-    sentences = []
-    first = 0
-    for last, token in enumerate(tokens):
-        if token.ends_sentence or last == len(tokens) - 1:
-            for begin, end, certainty in _cut(tokens, gaps, first, last, limit, reader):
-                own = tokens[begin : end + 1]
-                words = " ".join(text[each.start : each.end] for each in own)
-                sentences.append(Sentence(words, own[0].start, own[-1].end, certainty))
-            first = last + 1
-    return sentences
+    ends = [at for at, token in enumerate(tokens) if token.ends_sentence or at == len(tokens) - 1]
+    runs = list(zip([0, *(end + 1 for end in ends)], ends, strict=False))
+    return [
+        Sentence(
+            " ".join(text[each.start : each.end] for each in tokens[first : last + 1]),
+            tokens[first].start,
+            tokens[last].end,
+            certainty,
+        )
+        for first, last, certainty in _cut(tokens, gaps, runs, limit, reader)
+    ]
 
 
 def reading_text(raw: str) -> str:
@@ -197,18 +198,25 @@ def _is_stop(before: str, token: str, following: str) -> bool:
 def _cut(
     tokens: Sequence[_Token],
     gaps: Sequence[Gap],
-    first: int,
-    last: int,
+    runs: Sequence[tuple[int, int]],
     limit: int,
     reader: WordReader | None,
 ) -> Iterator[tuple[int, int, float]]:
-    """Yield the run as one sentence, or the cuts of the model if it is too long."""
-    if last - first + 1 <= limit:
-        yield first, last, CERTAIN
-        return
-    norms = [token.norm for token in tokens[first : last + 1]]
-    for begin, end, likely in find_sentences(norms, gaps[first:last], reader or minilm()):
-        yield first + begin, first + end, likely
+    """Yield each run as one sentence, or the cuts of the model if it is too long.
+
+    A run is its first and its last token.
+    """
+    long = [run for run in runs if run[1] - run[0] >= limit]
+    words = [
+        ([token.norm for token in tokens[first : last + 1]], gaps[first:last])
+        for first, last in long
+    ]
+    cuts = dict(zip(long, find_sentences(words, reader or minilm()), strict=True)) if long else {}
+    for run in runs:
+        if run not in cuts:
+            yield (*run, CERTAIN)
+        for begin, end, likely in cuts.get(run, ()):
+            yield run[0] + begin, run[0] + end, likely
 
 
 def _read_gaps(

@@ -375,8 +375,8 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
 class _Flat:
     """Reads all words alike, so that every gap is as likely an end as any other."""
 
-    def read_words(self, words: Sequence[str]) -> Vectors:
-        return np.zeros((len(words), 384), dtype=np.float32)
+    def read_words(self, runs: Sequence[Sequence[str]]) -> list[Vectors]:
+        return [np.zeros((len(words), 384), dtype=np.float32) for words in runs]
 
 
 def test_a_number_of_endless_scales_is_read() -> None:
