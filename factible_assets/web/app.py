@@ -112,7 +112,7 @@ async def _launch(
         client,
         detached=detached,
         experiment_name=asked.experiment_name,
-        finds_only=asked.find_only and not ids,
+        finds_only=asked.find_only,
         claims=ids,
         prepare=prepare,
     )

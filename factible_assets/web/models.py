@@ -12,7 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -106,6 +106,13 @@ class FactCheckRequest(BaseModel):
     def _is_whole(cls, value: object) -> object:
         """Take 5.0 for 5. It is an integer in JSON Schema, but not in pydantic's strict mode."""
         return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    @field_validator("claims")
+    @classmethod
+    def _finds_or_checks(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if value and info.data.get("find_only"):
+            raise ValueError("leave it out with find_only, which only finds claims")
+        return value
 
     def config(self) -> FactCheckConfig:
         return FactCheckConfig(

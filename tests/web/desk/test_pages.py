@@ -774,6 +774,14 @@ def test_a_program_chooses_the_strategy_and_the_claims(
     assert wrong.status_code == 422
 
 
+def test_a_program_cannot_find_and_check_claims_in_one_request(serve: Serve) -> None:
+    asked = {"video_url": VIDEO_ID, "find_only": True, "claims": ["Bees dance."]}
+    refused = serve().post("/api/v1/fact-check", json=asked)
+    assert refused.status_code == 422
+    assert "claims" in refused.json()["detail"]
+    assert "find_only" in refused.json()["detail"]
+
+
 def test_errors_reach_the_browser_without_commands() -> None:
     said = "YouTube could not be reached. Or bring captions: factible corpus add --transcript FILE"
     assert for_browser(said) == "YouTube could not be reached."
