@@ -244,10 +244,4 @@ def _note_questions(
         check.trace.record_step("reason", excerpts.TECHNIQUES[levels[-1]], note, question)
 
 
-STRATEGY = Strategy(
-    name="raw_evidence",
-    check=_check,
-    adapt=_adapted,
-    most_searches=lambda _: excerpts.MOST_QUESTIONS,
-    in_rounds=True,
-)
+STRATEGY = Strategy(name="raw_evidence", check=_check, adapt=_adapted, in_rounds=True)

@@ -191,8 +191,8 @@ class _Counter:
         if config.evidence.together and config.evidence.enough_origins is None:
             calls["evidence"] = claims * math.ceil(pages_of_claim / ReadingLimits().together)
         if strategy.needs_model:
-            # The model chooses its questions, within its budget.
-            calls = {"claims": calls["claims"], "verdicts": claims * config.budget.max_calls}
+            # The model chooses its questions, within its budget; most of them are about pages.
+            calls = {"claims": calls["claims"], "evidence": claims * config.budget.max_calls}
         totals: Counter[str] = Counter()
         is_open = False
         for stage in STAGES:

@@ -127,6 +127,11 @@ def test_pages_count_one_by_one_if_a_claim_stops_at_enough_origins(settings: Set
     assert calls(plan)["evidence", "openai/gpt-4o-mini"] == plan.pages == 7 * 9
 
 
+def test_an_investigation_by_a_model_counts_the_calls_of_its_budget(settings: Settings) -> None:
+    plan = estimated(f"{WIDE[:-2]}, strategy: agentic, max_calls: 20}}", settings)
+    assert calls(plan)["evidence", "openai/gpt-4o-mini"] == 7 * 20
+
+
 def test_a_call_for_several_pages_takes_the_tokens_of_all(settings: Settings) -> None:
     joint = WIDE.replace("{model", "{together: true, model")
     wide = {each.stage: each for each in estimated(joint, settings).calls}["evidence"]
