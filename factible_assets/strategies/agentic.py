@@ -214,8 +214,8 @@ class _Inquiry:
                 found = await question(talk, self.plan, shown)
             note.made = self._ids(found.evidence)
             if found.invented:
-                words = "citations of evidence that does not exist were dropped."
-                note.reason = f"{found.invented} {words}"
+                words = "Citations of evidence that does not exist were dropped"
+                note.reason = f"{words}: {found.invented}."
             cited = [self.pool[at] for at in found.evidence]
             is_claimed = found.label != "unproven"
             if cited and is_claimed and all(isinstance(each, MediaFinding) for each in cited):

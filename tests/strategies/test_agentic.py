@@ -301,7 +301,7 @@ async def test_citations_of_nothing_bear_no_label() -> None:
     assert (result.verdicts[0].stance, result.verdicts[0].confidence) == ("unclear", "low")
     assert "Trials found no effect" not in result.verdicts[0].summary
     (told,) = [step for step in steps if step.technique == "explanation"]
-    assert told.reason == "2 citations of evidence that does not exist were dropped."
+    assert told.reason == "Citations of evidence that does not exist were dropped: 2."
     assert told.made == ()
 
 

@@ -95,12 +95,13 @@ def test_questions_are_yes_or_no_and_distinct() -> None:
         "Does the video mention San Francisco?",
         "",
     ]
-    assert distinct_questions(asked) == (asked[0], asked[5], asked[6], asked[7])
+    claim = "San Francisco banned plastic bags."
+    assert distinct_questions(asked, claim) == (asked[0], asked[5], asked[6], asked[7])
 
 
 def test_at_most_ten_questions_are_kept() -> None:
     numbered = [f"Did {number} people fall ill?" for number in range(30)]
-    assert len(distinct_questions(numbered)) == 10
+    assert len(distinct_questions(numbered, "Many fell ill.")) == 10
 
 
 @pytest.mark.parametrize(

@@ -178,9 +178,9 @@ class QuestionsAnswer(Shape):
 
 
 class SummaryAnswer(Shape):
-    relevant: bool
     quotes: list[str]
     summary: str
+    relevant: bool
 
 
 class JudgedQuestion(Shape):

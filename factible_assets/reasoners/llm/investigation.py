@@ -21,7 +21,7 @@ from rapidfuzz import fuzz
 
 from factible_assets.reasoners.llm import answers, prompts
 from factible_assets.reasoners.llm.conversation import Conversation, Material
-from factible_assets.reasoners.llm.plain_text import clip, plain
+from factible_assets.reasoners.llm.plain_text import asks_of_the_video, clip, plain
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.records.scales import names_a_verdict
 from factible_assets.records.tables import Evidence, MediaFinding
@@ -97,7 +97,8 @@ async def make_plan(
     """Plan the check of a claim, or revise the plan.
 
     Each list has at most three entries. Entries that repeat an earlier entry or an `asked` search
-    are dropped. `failed` is the outcome of the previous plan, None for the first plan.
+    are dropped, and entries that name the claim instead of its topic become the claim itself.
+    `failed` is the outcome of the previous plan, None for the first plan.
     """
     section, material = "User", dict[str, prompts.Piece | Sequence[prompts.Piece]]()
     if failed is not None:
@@ -107,19 +108,23 @@ async def make_plan(
     answer = await conversation.ask(
         section, answers.PlanAnswer, material, max_tokens=_PLAN_TOKENS, most=_PLAN_STEPS
     )
+    claim = conversation.claim.text if conversation.claim else ""
+
+    def on_topic(text: str) -> str:
+        return claim if asks_of_the_video(text, claim) else text
+
     # Small models give empty entries; drop them before counting.
-    statements = [*filter(search_words, map(plain, answer.validation_list))][:LIST_ITEMS]
+    statements = [on_topic(plain(each)) for each in answer.validation_list if search_words(each)]
+    statements = statements[:LIST_ITEMS]
     needed = [
-        (plain(each.information_needed), each.query)
+        (plain(each.information_needed), on_topic(each.query or each.information_needed))
         for each in answer.search_list
         if search_words(each.query or each.information_needed)
     ]
     offered = [
         *(PlanItem(clip(each, _ITEM_WORDS), search_words(each), True) for each in statements),
         *(
-            PlanItem(
-                clip(sought or plain(query), _ITEM_WORDS), search_words(query or sought), False
-            )
+            PlanItem(clip(sought or plain(query), _ITEM_WORDS), search_words(query), False)
             for sought, query in needed[:LIST_ITEMS]
         ),
     ]
@@ -249,13 +254,17 @@ def _picture_pieces(findings: Mapping[int, MediaFinding]) -> Iterable[prompts.Pi
 
 _EXPLANATION_WORDS = 110
 _PAGE_WORDS = 80
+_QUOTES = 2
 
 
 async def ask_questions(conversation: Conversation, most: int) -> tuple[str, ...]:
-    """Split a claim into questions; the prompt asks for `most`."""
-    claim = prompts.claim_pieces(conversation.claim) if conversation.claim else ""
-    material = {"claim": claim, "count": str(most)}
-    answer = await conversation.ask("User", answers.QuestionsAnswer, material)
+    """Split a claim into at most `most` questions.
+
+    The model sees no title of the video: a small model asks about the title instead.
+    """
+    answer = await conversation.ask(
+        "User", answers.QuestionsAnswer, {"count": str(most)}, most=most
+    )
     return tuple(plain(each) for each in answer.questions)
 
 
@@ -268,7 +277,10 @@ async def summarise(
         "document", f"{prompts.title_line(page.title)}\n\n{passage}", trimmable=True
     )
     answer = await conversation.ask(
-        "User", answers.SummaryAnswer, {"document": (f"The document{day}:\n", document)}
+        "User",
+        answers.SummaryAnswer,
+        {"document": (f"The document{day}:\n", document)},
+        most=_QUOTES,
     )
     return answer.model_copy(update={"summary": clip(plain(answer.summary), _PAGE_WORDS)})
 

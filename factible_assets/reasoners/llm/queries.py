@@ -74,7 +74,7 @@ def _drafts(video: Video, claim: Claim, searches: Sequence[str]) -> tuple[QueryD
     for place, written in enumerate(searches):
         kind, priority, opposite = _ORDER[min(place, len(_ORDER) - 1)]
         text = search_words(written)
-        if text and (not asks_of_the_video(text) or asks_of_the_video(claim.text)):
+        if text and not asks_of_the_video(text, claim.text):
             draft = QueryDraft(text, kind, priority, opposite)
             drafts.setdefault(normalise_text(text), draft)
     found = tuple(drafts.values())

@@ -66,7 +66,7 @@ PUBLISHED = {
     "queries": "queries-5-",
     "evidence": "evidence-4-",
     "verdict": "verdict-4-",
-    **{name: f"{name}-1-" for name in ("questions", "summary", "summary_examples")},
+    **{name: f"{name}-2-" for name in ("questions", "summary", "summary_examples")},
     "veracity": "veracity-2-",
     "three_way": "three_way-2-",
     "condense": "condense-2-",
