@@ -46,9 +46,11 @@ class Told(Scripted):
 
     answers: Mapping[str, Any]
     prompts: list[str] = field(default_factory=list)
+    most: dict[str, int | None] = field(default_factory=dict)
 
     async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         self.prompts.append(prompt_of(question))
+        self.most[question.output_type.__name__] = question.most
         answer = self.answers[question.output_type.__name__]
         if isinstance(answer, Exception):
             raise answer
@@ -117,6 +119,14 @@ async def test_each_distinct_question_is_searched_before_the_day_of_the_claim() 
     # The search for the first has the year of the claim, which the question lacks.
     assert [query.text for query in result.queries] == [f"{QUESTIONS[0]} 2007", QUESTIONS[2]]
     assert set(world.before) == {date(2016, 10, 10)}
+
+
+async def test_lists_of_questions_and_quotes_are_as_long_as_asked_for_so_that_no_model_loops() -> (
+    None
+):
+    model = told()
+    await checked(world_with(2), model, max_queries=4)
+    assert (model.most["QuestionsAnswer"], model.most["SummaryAnswer"]) == (4, 2)
 
 
 async def test_without_a_usable_question_the_step_says_what_is_searched() -> None:

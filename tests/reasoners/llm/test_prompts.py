@@ -137,7 +137,7 @@ def test_prompt_files_of_ones_own_need_the_sections_and_places_of_the_projects(
     assert "few steps" in load_prompt("plan", tmp_path).system
     other = tmp_path / "questions.md"
     other.write_text((PROMPTS / "questions.md").read_text().replace("{{count}}", "ten"))
-    with pytest.raises(ValueError, match="a section User with the places claim, count, month"):
+    with pytest.raises(ValueError, match="a section User with the places claim, count"):
         check_prompts(tmp_path)
     other.rename(tmp_path / "riddles.md")
     with pytest.raises(ValueError, match="replaces no prompt"):
