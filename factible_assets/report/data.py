@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from factible_assets.records.rows import Materialization, VerdictChange, VideoRows
 from factible_assets.records.tables import Claim, Evidence, ReviewAction, Verdict
-from factible_assets.report.decisions import apply_decisions
+from factible_assets.stages.decisions import apply_decisions
 from factible_assets.stages.reviews import by_claim, latest
 from resources.statements import statements
 from warehouse.bookkeeping import read_actions
@@ -33,7 +33,7 @@ class FailedRecheck:
 class ReportData(VideoRows):
     """The newest complete rows of one video, and its history. Rows that no run made are empty.
 
-    `evidence` and `verdicts` already follow the decisions of reviewers (decisions.py).
+    `evidence` and `verdicts` already follow the decisions of reviewers (stages/decisions.py).
 
     Attributes:
         reviewed_queries: The words of the queries that a reviewer changed, by query id.

@@ -8,8 +8,8 @@ from factible_assets.config import VerdictsConfig
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.records.tables import Evidence, ReviewAction, Verdict
 from factible_assets.report.data import ReportData
-from factible_assets.report.decisions import apply_decisions
 from factible_assets.report.render import claims_as_markdown
+from factible_assets.stages.decisions import apply_decisions
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.verdict import CaseFile, conclude, form_opinion
 from tests.report import samples
