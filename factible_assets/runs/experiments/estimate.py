@@ -21,10 +21,9 @@ from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.reasoners.llm.queries import USUAL
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Transcript
-from factible_assets.runs.experiments.plan import STAGES, Experiment, Variant
+from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError, Variant
 from factible_assets.runs.experiments.runner import ExperimentStore, experiment_file
 from factible_assets.runs.experiments.surroundings import (
-    NoTranscriptError,
     StageKeys,
     VariantServices,
     choose,
@@ -112,15 +111,14 @@ def estimate(
 
     It writes nothing and asks no service.
     """
-    file = experiment_file(settings, experiment.name)
-    store = ExperimentStore(file) if file.exists() and not fresh else None
+    store = ExperimentStore(experiment_file(settings, experiment.name), fresh=fresh)
     counter = _Counter(settings, store, StageKeys(settings), _recorded(settings))
     said: dict[str, VideoRows | None] = {}
     for listed in experiment.videos:
         video_id = listed.video.video_id
         try:
-            found = asyncio.run(transcript_of(video_id, corpora, settings, file, fetch=False))
-        except NoTranscriptError:  # the run reports it
+            found = asyncio.run(transcript_of(video_id, corpora, settings, store.path, fetch=False))
+        except ExperimentError:  # the run reports it
             found = None
         said[video_id] = found
     variants = []
@@ -156,13 +154,12 @@ class _Counter:
     """Counts each piece of work once. `calls` has their number and tokens, by stage and model."""
 
     settings: Settings
-    store: ExperimentStore | None
+    store: ExperimentStore
     keys: StageKeys
     usage: Mapping[tuple[str, str], Tokens]
     calls: dict[tuple[str, str], tuple[int, Tokens]] = field(default_factory=dict)
     models: dict[str, ModelInfo] = field(default_factory=dict)
     missing: dict[str, None] = field(default_factory=dict)
-    planned: set[tuple[str, str]] = field(default_factory=set)
 
     def count(self, variant: Variant, listed: CorpusVideo, said: VideoRows | None) -> Counter[str]:
         """Count the work that one variant adds on one video."""
@@ -193,18 +190,12 @@ class _Counter:
         if strategy.needs_model:
             # The model chooses its questions, within its budget; most of them are about pages.
             calls = {"claims": calls["claims"], "evidence": claims * config.budget.max_calls}
-        totals: Counter[str] = Counter()
-        is_open = False
-        for stage in STAGES:
-            key = keys[stage]
-            holder = self.store and self.store.holder(video_id, stage, key, preferred=variant.name)
-            # A stage after a missing one is missing too.
-            is_open = is_open or not (holder or (video_id, key) in self.planned)
-            if not is_open:
-                totals["done" if holder == variant.name else "shared"] += 1
-                continue
-            self.planned.add((video_id, key))
-            totals["compute"] += 1
+        holders = self.store.holders(variant.name, video_id, keys, strategy)
+        self.store.note(variant.name, video_id, keys)
+        missing = STAGES[len(holders) :]
+        done = sum(name == variant.name for name in holders.values())
+        totals = Counter(compute=len(missing), done=done, shared=len(holders) - done)
+        for stage in missing:
             if stage == "search_hits":
                 providers = len(search_names(self.settings)) if choice.web == "live" else 1
                 totals["searches"] += claims * searches * max(1, providers)

@@ -35,7 +35,7 @@ from factible_assets.records.tables import Claim, Evidence, Query, Record, Searc
 from factible_assets.runs.experiments import surroundings
 from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError
 from factible_assets.settings import Settings
-from factible_assets.stages.flow import check_claims, extract_claims
+from factible_assets.stages.flow import Strategy, check_claims, extract_claims
 from factible_assets.stages.ports import Observer, ReasonerOutageError, ReasonerRefusalError
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
@@ -66,34 +66,45 @@ class ExperimentStore:
 
     If an earlier process left a check incomplete, its sets from the first stage with a failed
     service on count as missing, and the next run computes them again. Within a process variants
-    share such sets, because a fair comparison needs the same state of the world.
+    share such sets, because a fair comparison needs the same state of the world. With `fresh`, all
+    sets of earlier processes count as missing.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, fresh: bool = False) -> None:
         self.path = path
         self._warehouse = Warehouse(path)
         self._keys: dict[tuple[str, str], dict[str, str]] = {}
         """By video and stage: the key of each variant's set."""
-        if path.exists():
-            for variant, video_id, stage, key in self._warehouse.query(_SQL["stored_keys"]).rows():
+        if path.exists() and not fresh:
+            for variant, video_id, stage, key in self._warehouse.query(_SQL["usable_sets"]).rows():
                 self._keys.setdefault((video_id, stage), {})[variant] = key
-            broken: dict[tuple[str, str], set[str]] = {}
-            for variant, video_id, stage in self._warehouse.query(_SQL["broken_sets"]).rows():
-                broken.setdefault((variant, video_id), set()).add(stage)
-            for (variant, video_id), stages in broken.items():
-                if "verdicts" in stages or not self.has(variant, video_id, "verdicts"):
-                    for stage in STAGES[min(map(STAGES.index, stages)) :]:
-                        self._keys.get((video_id, stage), {}).pop(variant, None)
 
     def has(self, variant: str, video_id: str, stage: str) -> bool:
         return variant in self._keys.get((video_id, stage), {})
 
-    def holder(self, video_id: str, stage: str, key: str, *, preferred: str) -> str | None:
-        """Return a variant whose set has this key, `preferred` first; None if there is none."""
-        keys = self._keys.get((video_id, stage), {})
-        if keys.get(preferred) == key:
-            return preferred
-        return next((variant for variant, known in keys.items() if known == key), None)
+    def holders(
+        self, variant: str, video_id: str, keys: Mapping[str, str], strategy: Strategy
+    ) -> dict[str, str]:
+        """Return the stages that need no work, each with the variant whose set has its key.
+
+        These are the first stages up to a missing one. `variant` is preferred. A strategy that goes
+        through the stages in rounds needs all of them, or only the claims.
+        """
+        found: dict[str, str] = {}
+        for stage in STAGES:
+            known = self._keys.get((video_id, stage), {})
+            names = [name for name, key in known.items() if key == keys[stage]]
+            if not names:
+                break
+            found[stage] = variant if variant in names else names[0]
+        if strategy.in_rounds and len(found) < len(STAGES):
+            return {stage: name for stage, name in found.items() if stage == STAGES[0]}
+        return found
+
+    def note(self, variant: str, video_id: str, keys: Mapping[str, str]) -> None:
+        """Take the sets with these keys, by stage, for stored ones of a variant."""
+        for stage, key in keys.items():
+            self._keys.setdefault((video_id, stage), {})[variant] = key
 
     def read(self, video_id: str, holders: Mapping[str, str]) -> VideoRows:
         """Return the rows of some stages, each from the variant named for it.
@@ -112,8 +123,7 @@ class ExperimentStore:
         """Store sets of rows in one transaction."""
         stamp = Stamp(run_id=variant, checked_at=datetime.now(UTC))
         self._warehouse.write_assets(video_id, sets, stamp=stamp)
-        for stage, rows in sets.items():
-            self._keys.setdefault((video_id, stage), {})[variant] = rows.code_version
+        self.note(variant, video_id, {each: rows.code_version for each, rows in sets.items()})
 
 
 # --- A run --------------------------------------------------------------------------------------
@@ -170,7 +180,7 @@ def run_experiment(
         async with slots:
             try:
                 said = await surroundings.transcript_of(video_id, corpora, settings, store.path)
-            except surroundings.NoTranscriptError as error:
+            except ExperimentError as error:
                 failure = str(error)
             for variant in experiment.variants:
                 outcome = VariantOutcome(variant.name, video_id, failure=failure)
@@ -232,15 +242,8 @@ class _Check:
 
     async def run(self) -> VariantOutcome:
         """Reuse the stored stages up to the first missing one, and compute the others."""
-        video_id = self.said.video.video_id
-        holders: dict[str, str] = {}
-        for stage in STAGES:
-            name = self.store.holder(video_id, stage, self.keys[stage], preferred=self.variant)
-            if name is None:
-                break
-            holders[stage] = name
-        if strategy_named(self.config.strategy).in_rounds and len(holders) < len(STAGES):
-            holders = {stage: name for stage, name in holders.items() if stage == STAGES[0]}
+        video_id, strategy = self.said.video.video_id, strategy_named(self.config.strategy)
+        holders = self.store.holders(self.variant, video_id, self.keys, strategy)
         missing = STAGES[len(holders) :]
         shared = tuple(stage for stage, name in holders.items() if name != self.variant)
         held, failure = VideoRows(), None
@@ -257,7 +260,7 @@ class _Check:
         verdicts: Sequence[Verdict] = held.verdicts
         try:
             if missing:
-                verdicts = await self._compute(missing, held)
+                verdicts = await self._compute(missing, held, strategy)
         except (ReasonerOutageError, ReasonerRefusalError) as error:
             failure = f"No claims could be extracted: {error.reason}"
         except (SetupError, ArchiveError) as error:
@@ -269,7 +272,9 @@ class _Check:
             self.variant, video_id, computed, shared, kept, int(is_incomplete), failure
         )
 
-    async def _compute(self, missing: Sequence[str], held: VideoRows) -> Sequence[Verdict]:
+    async def _compute(
+        self, missing: Sequence[str], held: VideoRows, strategy: Strategy
+    ) -> Sequence[Verdict]:
         """Compute and store the missing stages."""
         timer, said, claims = _Timer(), self.said, held.claims
         # Each variant has a budget of its own for each video.
@@ -299,7 +304,7 @@ class _Check:
                 self.config,
                 stages=stages,
                 known=held,
-                strategy=strategy_named(self.config.strategy),
+                strategy=strategy,
             )
         # With reused stages, the time to the first verdict would say nothing.
         first = timer.reached[0] if timer.reached and missing == STAGES else None

@@ -20,7 +20,13 @@ from factible_assets.config import FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.pipeline.assets.transcripts import listed_video, obtain_transcript
 from factible_assets.records.rows import VideoRows
-from factible_assets.runs.experiments.plan import STAGES, Variant, settings_of, stage_keys
+from factible_assets.runs.experiments.plan import (
+    STAGES,
+    ExperimentError,
+    Variant,
+    settings_of,
+    stage_keys,
+)
 from factible_assets.services import reasoning
 from factible_assets.services.search import NO_LIVE_SEARCH, search_names
 from factible_assets.services.web import choose_web
@@ -163,10 +169,6 @@ def _digest_of(files: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-class NoTranscriptError(Exception):
-    """A transcript cannot be obtain_transcript. The message is a sentence with the remedy."""
-
-
 async def transcript_of(
     video_id: str, corpora: CorporaReading, settings: Settings, own: Path, *, fetch: bool = True
 ) -> VideoRows | None:
@@ -175,7 +177,7 @@ async def transcript_of(
     The production warehouse comes first, then the file that a corpus names, then the transcript
     that the experiment's `own` file keeps, then YouTube.
 
-    Raises NoTranscriptError: It cannot be obtain_transcript.
+    Raises ExperimentError: It cannot be obtained.
     """
     listed = corpora.find(video_id)
     has_file = listed is not None and listed.transcript is not None
@@ -191,7 +193,6 @@ async def transcript_of(
         video = listed_video(corpora, video_id)
         rows, _ = await obtain_transcript(video, corpora, lambda: settings)
     except dg.Failure as failure:
-        raise NoTranscriptError(
-            failure.description or f"The transcript of {video_id} could not be obtain_transcript."
-        ) from failure
+        words = f"The transcript of {video_id} could not be obtained."
+        raise ExperimentError(failure.description or words) from failure
     return rows
