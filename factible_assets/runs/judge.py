@@ -39,7 +39,6 @@ from warehouse.store import Warehouse
 _SHAPE_TOKENS, _ANSWER_TOKENS = 150, 150
 _WORKERS = 8
 """Questions asked at once; the client has limits of its own."""
-_WRITTEN_AT_ONCE = 20
 _MOST_FAILURES = 16
 """Failures in a row that stop the judging."""
 
@@ -236,8 +235,7 @@ async def _ask_all(
     waiting = deque(judging.open)
     total, left, failures = len(waiting), 0, 0
     stopped: str | None = None
-    done: list[JudgementRow] = []
-    unwritten: list[tuple[JudgementRow, JudgeOutcome]] = []
+    done: list[tuple[JudgementRow, JudgeOutcome]] = []
 
     async def work() -> None:
         nonlocal left, failures, stopped
@@ -250,8 +248,7 @@ async def _ask_all(
                 left, stopped = left + 1, error.reason
                 continue
             row, judged = _row(judging_id, judging.info, task, judged)
-            done.append(row)
-            unwritten.append((row, judged))
+            done.append((row, judged))
             failures = failures + 1 if row.outcome == "infra_error" else 0
             if failures >= _MOST_FAILURES and waiting:
                 stopped = f"{failures} questions failed in a row. The last reason: {row.reason}"
@@ -259,24 +256,21 @@ async def _ask_all(
                 waiting.clear()
             if listener is not None:
                 listener(row, len(done), total)
-            if len(unwritten) >= _WRITTEN_AT_ONCE:
-                batch = unwritten.copy()
-                unwritten.clear()
-                await asyncio.to_thread(_write, store, batch)
 
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(min(_WORKERS, total)):
                 group.create_task(work())
     finally:
-        # Store after an interruption too, because these answers cost money.
-        _write(store, unwritten)
+        # Store after an interruption too. If the process is killed, the cache keeps the answers.
+        _write(store, done)
+    rows = [row for row, _ in done]
     return JudgingResult(
         judging_id,
-        len(done),
-        dict(Counter(row.outcome for row in done)),
-        sum(row.cost_usd for row in done),
-        all(row.price_known for row in done),
+        len(rows),
+        dict(Counter(row.outcome for row in rows)),
+        sum(row.cost_usd for row in rows),
+        all(row.price_known for row in rows),
         left,
         stopped,
     )
