@@ -15,6 +15,7 @@ from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import ALL_RECORDS, Evidence, Page, PageText, Record
 from factible_assets.runs.launch import run_video
+from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings
 from resources.statements import statements
 from warehouse.sets import AssetRows
@@ -36,7 +37,7 @@ def make_home(home: Path, videos: int) -> Settings:
         search=SearchConfig(web="miniature"),
         reasoner="embedded",
     )
-    outcome = run_video(SEED, settings=settings, config=config)
+    outcome = run_video(StoredVideo(SEED, settings), config=config)
     if outcome.failures:
         raise SystemExit("; ".join(outcome.failures))
     with Warehouse(settings.warehouse).connection() as connection:

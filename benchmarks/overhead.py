@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.runs.launch import run_video
+from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings
 
 _READING: list[float] = []
@@ -51,7 +52,7 @@ def main() -> int:
         for name in names:
             _READING.clear()
             began = time.process_time()
-            run_video(name, settings=settings, config=FactCheckConfig(reasoner="embedded"))
+            run_video(StoredVideo(name, settings), config=FactCheckConfig(reasoner="embedded"))
             every.append(time.process_time() - began)
             beyond.append(every[-1] - sum(_READING))
     print(f"| {statistics.median(every[2:]):.2f} | {statistics.median(beyond[2:]):.2f} |")

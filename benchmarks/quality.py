@@ -69,6 +69,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.readers.page import PageReader
 from factible_assets.reasoners.readers.plain import PlainReader
 from factible_assets.runs.launch import run_video
+from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, ReasonerRefusalError
 from factible_assets.stages.urls import canonical_url
@@ -326,7 +327,7 @@ def videos_part(_: Engine) -> Part:
         for number, video_id in enumerate(videos, start=1):
             started = time.process_time()
             with on_one_core():
-                outcome = run_video(video_id, settings=settings, config=config)
+                outcome = run_video(StoredVideo(video_id, settings), config=config)
             seconds.append(time.process_time() - started)
             sys.stderr.write(f"\rvideos checked: {number} of {len(videos)}")
             sys.stderr.writelines(f"\n{failure}\n" for failure in outcome.failures)

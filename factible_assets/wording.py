@@ -302,6 +302,16 @@ def verdict_words(verdict: records.Verdict) -> str:
     return f"{words} ({verdict.veracity.replace('-', ' ')})" if verdict.veracity else words
 
 
+def confidence_words(verdict: records.Verdict) -> str:
+    """Return the confidence of a verdict that takes a side, with the score of a language model's.
+
+    The score of an automatic leaning is a precision among similar ones, and looks too sure.
+    """
+    sure, score = sureness(verdict), verdict.confidence_score
+    is_told = sure and score is not None and verdict.basis == "llm"
+    return f"{sure} {score:.2f}" if is_told else sure or "–"
+
+
 def balance_words(verdict: records.Verdict) -> str:
     """Return the number of sources for and against, and of mixed ones."""
     both = f" ({verdict.mixed} both)" if verdict.mixed else ""

@@ -25,6 +25,7 @@ from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Video
 from factible_assets.runs.experiments.plan import Variant
 from factible_assets.runs.experiments.surroundings import StageKeys, choose
+from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning
 from factible_assets.services import web as web_choice
@@ -669,7 +670,7 @@ def test_a_default_causes_a_remark_only_without_an_option(tmp_path: Path) -> Non
     # Of the language model that was asked for in vain, the run itself says it.
     for reasoner, is_told in (("auto", True), ("embedded", False), ("llm", False)):
         config = FactCheckConfig(reasoner=reasoner)
-        told = default_remarks("no-such-video", settings=bare, config=config)
+        told = default_remarks(bare, config, None)
         assert ("OPENAI_API_KEY" in told) is is_told
 
 
@@ -680,7 +681,7 @@ def test_another_effort_makes_another_answer_and_more_room_the_same(tmp_path: Pa
     variant = Variant("v", {"model": "gpt-5-mini", "web": "miniature"})
 
     def made(by: Settings) -> tuple[object, str]:
-        taken_over = input_tags("everyday-beliefs-talk", by, FactCheckConfig())
+        taken_over = input_tags(StoredVideo("everyday-beliefs-talk", by), FactCheckConfig())
         words, choice = transcript("Honey keeps."), choose(variant, by, None)
         said = VideoRows(videos=(VIDEO,), transcripts=(words,))
         keys = StageKeys(by).of(variant.config, said, choice)

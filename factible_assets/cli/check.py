@@ -26,10 +26,9 @@ from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
-from factible_assets.records.tables import Verdict
 from factible_assets.runs.targets import Target, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
-from factible_assets.wording import balance_words, clock, counted, dollars, plain, sureness
+from factible_assets.wording import balance_words, clock, confidence_words, counted, dollars, plain
 from resources.errors import SetupError
 from resources.files import digest, slug
 
@@ -90,12 +89,12 @@ def check(
         raise UsageError("--pages-rating rates the pages of --pages.", "Add --pages FOLDER.")
     arguments.checked_config(given)  # before anything is written
     settings = load_settings()
-    video = resolve(target, title, settings)
+    found = resolve(target, title, settings)
     reuse: Reuse = "nothing" if force else "claims" if pages or given else "verdicts"
     if pages is not None:
         web = f"archive:{import_pages(pages, settings)}"
         given = {"pages_rating": "medium", **given, "web": web}
-    _check(video, settings, arguments.checked_config(given), reuse)
+    _check(found, settings, arguments.checked_config(given), reuse)
 
 
 def demo() -> None:
@@ -116,14 +115,14 @@ def demo() -> None:
     _check(Target(DEMO_VIDEO), settings, demo_config(), "nothing")
 
 
-def _check(video: Target, settings: Settings, config: FactCheckConfig, reuse: Reuse) -> None:
+def _check(target: Target, settings: Settings, config: FactCheckConfig, reuse: Reuse) -> None:
     """Check a video, show the result, and exit with its code."""
     from factible_assets.cli.progress import watching
     from factible_assets.runs.check import fact_check
     from factible_assets.services.reasoning import choose_reasoners
 
     checked = fact_check(
-        video, settings=settings, config=config, reuse=reuse, watch=watching, say=note
+        target, settings=settings, config=config, reuse=reuse, watch=watching, say=note
     )
     choices = None
     if checked.is_new:
@@ -180,19 +179,13 @@ def _verdicts_table(checked: Checked) -> Table:
         cells: list[object] = ["not judged", None, None, None]
         if verdict is not None:
             words, balance = outcome_text(verdict), balance_words(verdict)
-            cells = [words, _confidence(verdict), balance, verdict.independent_origins]
+            sure = confidence_words(verdict)
+            cells = [words, sure, balance, verdict.independent_origins]
             if narrow:
-                words.append(f"\n{_confidence(verdict)}, {balance}", style="default")
+                words.append(f"\n{sure}, {balance}", style="default")
         rows.append([clock(claim.start_seconds), claim.text, *cells][: len(headings)])
     title, whole = plain(checked.data.video.title), {*headings} - {"claim"}
     return table(headings, rows, title=title, numbers=("at", "origins"), whole=whole, lines=narrow)
-
-
-def _confidence(verdict: Verdict) -> str:
-    shown, score = sureness(verdict), verdict.confidence_score
-    # The score of an automatic leaning is a precision among similar ones, and looks too sure.
-    is_told = shown and score is not None and verdict.basis == "llm"
-    return f"{shown} {score:.2f}" if is_told else shown or "–"
 
 
 def _cost_words(checked: Checked, *, may_cost: bool) -> str:
@@ -339,18 +332,17 @@ def media(target: VideoArgument) -> None:
 
     Example: factible media everyday-beliefs-talk
     """
-    from factible_assets.runs.result import stored_data
+    from factible_assets.runs.result import StoredVideo
 
     settings = load_settings()
-    video_id = resolve(target, None, settings).video_id
-    if stored_data(video_id, settings) is None:
-        raise unchecked(video_id, settings)
-    note(f"Looking at the pictures of {plain(video_id)} …")
+    video = StoredVideo(resolve(target, None, settings).video_id, settings)
+    if video.data() is None:
+        raise unchecked(video.video_id, settings)
+    note(f"Looking at the pictures of {plain(video.video_id)} …")
     from factible_assets.runs.launch import run_video
 
     checked = run_video(
-        video_id,
-        settings=settings,
+        video,
         config=FactCheckConfig(),
         assets=["media"],
         job_name="pictures",
@@ -366,7 +358,7 @@ def media(target: VideoArgument) -> None:
     )
     shown = table(names, cells, title=plain(checked.data.video.title), numbers=("score",))
     where = f"report: {checked.report.absolute().as_uri()}"
-    document = {"video_id": video_id, "report": checked.report, "findings": found}
+    document = {"video_id": video.video_id, "report": checked.report, "findings": found}
     result(document, *([shown, where] if found else []))
     if not found:
         note(

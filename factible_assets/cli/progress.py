@@ -99,8 +99,8 @@ class PlainObserver(Observer):
     def waiting(self) -> None:
         self._say(WAITING)
 
-    def asset_stored(self, asset: str) -> None:
-        if asset == "transcripts" and not self._listed:  # other lines cover the later assets
+    def transcript_stored(self, characters: int) -> None:
+        if not self._listed:
             self._say("transcript stored")
 
     def stopping(self) -> None:
@@ -208,8 +208,8 @@ class LiveObserver(Observer):
     def waiting(self) -> None:
         note(WAITING)
 
-    def asset_stored(self, asset: str) -> None:
-        self._has_transcript = self._has_transcript or asset == "transcripts"
+    def transcript_stored(self, characters: int) -> None:
+        self._has_transcript = True
 
     def stopping(self) -> None:
         self._is_stopping = True

@@ -53,14 +53,14 @@ def report(
     if video is None and output is not None:
         raise UsageError("--output needs a video.", "Leave it out, or name a video.")
     from factible_assets.report.writing import publish_all, write_report
-    from factible_assets.runs.result import stored_data, stored_result
+    from factible_assets.runs.result import StoredVideo
 
     settings = load_settings()
     if video is not None:
-        video_id = bare_id(video)
+        known = StoredVideo(bare_id(video), settings)
         if output is None:
             try:
-                stored = stored_result(video_id, settings=settings)
+                stored = known.result()
             except OSError as error:
                 # An error of the warehouse's file has another sentence.
                 if is_full(error) or not str(error.filename).startswith(str(settings.reports)):
@@ -72,11 +72,11 @@ def report(
                 ) from error
             path = stored.report if stored else None
         else:
-            data = stored_data(video_id, settings)
+            data = known.data()
             path = write_report(data, output) if data else None
         if path is None:
-            raise unchecked(video_id, settings)
-        result({"video_id": video_id, "report": path}, str(path))
+            raise unchecked(known.video_id, settings)
+        result({"video_id": known.video_id, "report": path}, str(path))
         return
     written = publish_all(open_store(settings), settings.reports)
     path = settings.reports / INDEX
@@ -134,9 +134,9 @@ def _place(what: str, settings: Settings, port: int) -> str:
         raise FactibleError(
             "There are no reports yet.", "Check a video first, such as: factible demo"
         )
-    from factible_assets.runs.result import stored_result
+    from factible_assets.runs.result import StoredVideo
 
-    stored = stored_result(bare_id(what), settings=settings)
+    stored = StoredVideo(bare_id(what), settings).result()
     if stored is None:
         raise unchecked(bare_id(what), settings)
     return str(stored.report)

@@ -19,7 +19,7 @@ from factible_assets.records.tables import Claim
 from factible_assets.report.data import ReportData
 from factible_assets.runs.check import Say
 from factible_assets.runs.launch import Watch, open_instance, run_video
-from factible_assets.runs.result import Checked, stored_result
+from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import find_reusable, input_tags
 from factible_assets.settings import Settings
 from warehouse.rechecks import PlannedVideo, forget_launch, read_plan, remember_launch
@@ -47,12 +47,12 @@ def check_claim_list(
     """
 
     def check_claim(video_id: str) -> tuple[dict[str, Any], ExitCode]:
+        video, checked = StoredVideo(video_id, settings), None
         try:
-            checked = None
             if not fresh:
-                checked = stored_result(video_id, settings=settings, finished=True)
-            if checked is None or not _has_same_inputs(checked.data, settings, config):
-                checked = run_video(video_id, settings=settings, config=config, watch=watch)
+                checked = video.finished_check()
+            if checked is None or not _has_same_inputs(video, checked.data, config):
+                checked = run_video(video, config=config, watch=watch)
         except FactibleError as error:
             return result_row(video_id, None, str(error)), code_of([str(error)])
         return result_row(video_id, checked, " ".join(checked.failures)), checked.code
@@ -93,10 +93,10 @@ def result_row(video_id: str, checked: Checked | None, failure: str) -> dict[str
     }
 
 
-def _has_same_inputs(stored: ReportData, settings: Settings, config: FactCheckConfig) -> bool:
+def _has_same_inputs(video: StoredVideo, stored: ReportData, config: FactCheckConfig) -> bool:
     """Tell whether a stored check used the claim's current text and date, and these options."""
-    tags = input_tags(stored.video.video_id, settings, config)
-    with open_instance(settings) as instance:
+    tags = input_tags(video, config)
+    with open_instance(video.settings) as instance:
         claims = find_reusable(stored, instance, tags, "claims").claims
         last = options_of_run(instance, stored.run_id)
     given = config.model_dump(mode="json", exclude_none=True)
@@ -188,8 +188,7 @@ def recheck_videos(
             remember_launch(store, row, row.planned_for)
         try:
             yield run_video(
-                row.video_id,
-                settings=settings,
+                StoredVideo(row.video_id, settings),
                 config=schedules.recheck_config(last, given, say=say),
                 watch=watch,
                 claims=store.read_current(Claim, row.video_id),

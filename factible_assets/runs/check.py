@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.runs.result import Checked, finished_check
+from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.targets import Target, enlist
 from factible_assets.services.search import default_remarks
 from factible_assets.settings import Settings
@@ -21,7 +21,7 @@ Say: TypeAlias = Callable[[str], None]
 
 
 def fact_check(
-    video: Target,
+    target: Target,
     *,
     settings: Settings,
     config: FactCheckConfig,
@@ -33,21 +33,23 @@ def fact_check(
 
     Raises FactibleError: See `run_video`.
     """
-    if video.remark:
-        say(video.remark)
-    if reuse == "verdicts" and (stored := finished_check(video.video_id, settings)):
-        when = f"{stored.data.checked_at:%Y-%m-%d %H:%M} UTC"
+    if target.remark:
+        say(target.remark)
+    stored = StoredVideo(target.video_id, settings)
+    if reuse == "verdicts" and (checked := stored.finished_check()):
+        when = f"{checked.data.checked_at:%Y-%m-%d %H:%M} UTC"
         say(f"Checked before, on {when}; --force checks it again.")
-        return stored
+        return checked
     web = None if config.search.web == "auto" else config.search.web
-    file = enlist(video, settings, web, config.search.pages_rating)
+    file = enlist(target, settings, web, config.search.pages_rating)
     if file is not None:
-        say(f"{video.file} is listed as the video {video.video_id} in {file}")
-    if remarks := default_remarks(video.video_id, settings=settings, config=config):
+        say(f"{target.file} is listed as the video {target.video_id} in {file}")
+    listed = stored.listed()
+    if remarks := default_remarks(settings, config, listed.web if listed else None):
         say(remarks)
     settings.ensure_home()
-    say(f"Checking {plain(video.video_id)} …")
+    say(f"Checking {plain(target.video_id)} …")
     # It loads Dagster, which takes seconds: after the sentence.
     from factible_assets.runs.launch import run_video  # noqa: PLC0415
 
-    return run_video(video.video_id, settings=settings, config=config, watch=watch, reuse=reuse)
+    return run_video(stored, config=config, watch=watch, reuse=reuse)

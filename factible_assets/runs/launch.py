@@ -39,9 +39,9 @@ from factible_assets.pipeline.liveness import (
 )
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.resources import ReportsResource
-from factible_assets.pipeline.run_records import failures_of_run
+from factible_assets.pipeline.run_records import failures_of_run, newest_runs
 from factible_assets.records.tables import METHOD, Claim
-from factible_assets.runs.result import Checked, stored_data, stored_result
+from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
 from factible_assets.services.reasoning import BUDGETS, fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
@@ -171,6 +171,14 @@ def open_instance(settings: Settings) -> dg.DagsterInstance:
     return instance
 
 
+def recorded_runs(
+    settings: Settings, *, limit: int, video: str | None = None, run_id: str | None = None
+) -> list[dict[str, Any]]:
+    """List the newest runs of a data folder, optionally of one video or id."""
+    with open_instance(settings) as instance:
+        return newest_runs(instance, limit=limit, video=video, run_id=run_id)
+
+
 def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
     """Replace this process by the Dagster UI and daemon over this data folder.
 
@@ -209,9 +217,8 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
 
 
 def run_video(
-    video_id: str,
+    video: StoredVideo,
     *,
-    settings: Settings,
     config: FactCheckConfig,
     watch: Watch = lambda _: nullcontext(Observer()),
     reuse: Reuse = "nothing",
@@ -229,8 +236,7 @@ def run_video(
     records it as canceled. If another check of the video is going on, this one waits for it.
 
     Args:
-        video_id: The partition; it is added if it is new.
-        settings: The data folder and the services.
+        video: Its partition is added if it is new.
         config: The run's options.
         watch: Opens the observer of this run.
         reuse: How much of earlier runs this one may reuse.
@@ -245,6 +251,7 @@ def run_video(
     is set up, it failed with nothing stored, or it was stopped; complete results stay stored.
     Raises KeyboardInterrupt: The run did not stop in time and was abandoned.
     """
+    video_id, settings = video.video_id, video.settings
     _prepare(settings, config)
     run_id = run_id or str(uuid.uuid4())
     failed: tuple[str, ...] = ()
@@ -255,9 +262,9 @@ def run_video(
         open_instance(settings) as instance,
         video_lock(instance, video_id, observer.waiting),
     ):
-        inputs = input_tags(video_id, settings, config)
+        inputs = input_tags(video, config)
         if reuse != "nothing":
-            reusable = find_reusable(stored_data(video_id, settings), instance, inputs, reuse)
+            reusable = find_reusable(video.data(), instance, inputs, reuse)
             claims, assets = reusable.claims, reusable.assets
             if reusable.remark:
                 observer.remarked(reusable.remark)
@@ -291,7 +298,7 @@ def run_video(
             if not result.success:
                 failed = failures_of_run(instance, run_id)
                 run = instance.get_run_by_id(run_id)
-    checked = stored_result(video_id, settings=settings, publish=not failed)
+    checked = video.result(publish=not failed)
     if run is not None and run.status is dg.DagsterRunStatus.CANCELED:
         raise _stopped(run_id, remedy)
     if checked is None:
@@ -350,22 +357,18 @@ def supervised(
 
     # A daemon thread does not keep the process alive after a second Ctrl-C.
     thread = threading.Thread(target=settle, name=f"{RUN_THREAD}{run_id[:8]}", daemon=True)
-    is_stopping, cursor = False, None
+    is_stopping = False
     with _signal_times() as signals:
         thread.start()
         for tick in itertools.count(1):
             thread.join(_TICK_SECONDS)
             if not thread.is_alive():
                 break
-            asks_dagster = tick % _TICKS_PER_QUERY == 0
-            if asks_dagster:
-                cursor = _report_stored(instance, run_id, observer, cursor)
-            if not is_stopping and (signals or asks_dagster):
+            if not is_stopping and (signals or tick % _TICKS_PER_QUERY == 0):
                 is_stopping = _stop(instance, run_id, observer, has_signal=bool(signals))
             if len(signals) > 1 or (signals and time.monotonic() > signals[0] + _CLOSING_SECONDS):
                 _record_cancellation(instance, run_id)
                 raise KeyboardInterrupt
-        _report_stored(instance, run_id, observer, cursor)
     if is_stopping:
         _record_cancellation(instance, run_id)
     return future.result()
@@ -409,15 +412,3 @@ def _signal_times() -> Iterator[list[float]]:
     finally:
         for kind, handler in before:
             signal.signal(kind, handler)
-
-
-def _report_stored(
-    instance: dg.DagsterInstance, run_id: str, observer: Observer, cursor: str | None
-) -> str | None:
-    """Tell the observer which assets were stored after the cursor; return the next cursor."""
-    stored = dg.DagsterEventType.ASSET_MATERIALIZATION
-    found: Any = instance.get_records_for_run(run_id, cursor, stored)
-    for record in found.records:
-        observer.asset_stored(record.event_log_entry.asset_materialization.asset_key.path[-1])
-    following: str | None = found.cursor
-    return following

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from factible_assets.corpora.reading import CorpusVideo, load_corpora
 from factible_assets.errors import ExitCode, code_of
 from factible_assets.records.rows import VerdictChange
 from factible_assets.report.data import ReportData, read_report_data
@@ -51,46 +52,54 @@ class Checked:
         return ExitCode.INCOMPLETE if self.incomplete else ExitCode.DONE
 
 
-def stored_data(video_id: str, settings: Settings) -> ReportData | None:
-    """Return the rows of a video; None if the warehouse has none."""
-    if not settings.warehouse.exists():
-        return None
-    return read_report_data(Warehouse(settings.warehouse), video_id)
+@dataclass(frozen=True, slots=True)
+class StoredVideo:
+    """A video, as a data folder holds it. A method that reads rows takes one snapshot."""
 
+    video_id: str
+    settings: Settings
 
-def stored_result(
-    video_id: str, *, settings: Settings, publish: bool = False, finished: bool = False
-) -> Checked | None:
-    """Write the report of a video from its stored rows; None if the warehouse has none.
+    def listed(self) -> CorpusVideo | None:
+        """Return its entry in a corpus, if it has one."""
+        return load_corpora(self.settings.corpus_folders).find(self.video_id)
 
-    `publish` also renews the copy for readers, from the same snapshot. With `finished`, the result
-    of an unfinished check is None too.
-    """
-    if not settings.warehouse.exists():
-        return None
-    store = Warehouse(settings.warehouse)
-    with store.published(settings.published) if publish else store.snapshot() as snapshot:
-        data = read_report_data(snapshot, video_id)
-        if data is None or (finished and not data.is_finished):
+    def data(self) -> ReportData | None:
+        """Return its rows; None if the warehouse has none."""
+        if not self.settings.warehouse.exists():
             return None
-        index = read_index_data(snapshot)
-        (ever,) = snapshot.rows(_SQL["cost_of_all_checks"], {"video": video_id})
-    report = publish_data(data, index, settings.reports)
-    return Checked(data, report, data.run_id, cost_ever=float(ever["usd"]))
+        return read_report_data(Warehouse(self.settings.warehouse), self.video_id)
 
+    def result(self, *, publish: bool = False, finished: bool = False) -> Checked | None:
+        """Write its report from the stored rows; None if the warehouse has none.
 
-def finished_check(video_id: str, settings: Settings) -> Checked | None:
-    """Return the stored check of a video if it is finished, else None.
+        `publish` also renews the copy for readers, from the same snapshot. With `finished`, the
+        result of an unfinished check is None too.
+        """
+        settings = self.settings
+        if not settings.warehouse.exists():
+            return None
+        store = Warehouse(settings.warehouse)
+        with store.published(settings.published) if publish else store.snapshot() as snapshot:
+            data = read_report_data(snapshot, self.video_id)
+            if data is None or (finished and not data.is_finished):
+                return None
+            index = read_index_data(snapshot)
+            (ever,) = snapshot.rows(_SQL["cost_of_all_checks"], {"video": self.video_id})
+        report = publish_data(data, index, settings.reports)
+        return Checked(data, report, data.run_id, cost_ever=float(ever["usd"]))
 
-    If an earlier run could not publish its result, for lack of room say, this publishes it.
-    """
-    checked = stored_result(video_id, settings=settings, finished=True)
-    live, copy = settings.warehouse, settings.published
-    if checked and not live.is_shared and copy.exists():
-        try:
-            is_behind = Warehouse(copy).current_sets(video_id) != checked.data.sets
-        except WarehouseError:  # the copy is damaged
-            is_behind = True
-        if is_behind:
-            Warehouse(live).publish(copy)
-    return checked
+    def finished_check(self) -> Checked | None:
+        """Return the stored check if it is finished, else None.
+
+        If an earlier run could not publish its result, for lack of room say, this publishes it.
+        """
+        checked = self.result(finished=True)
+        live, copy = self.settings.warehouse, self.settings.published
+        if checked and not live.is_shared and copy.exists():
+            try:
+                is_behind = Warehouse(copy).current_sets(self.video_id) != checked.data.sets
+            except WarehouseError:  # the copy is damaged
+                is_behind = True
+            if is_behind:
+                Warehouse(live).publish(copy)
+        return checked

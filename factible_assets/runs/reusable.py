@@ -18,14 +18,13 @@ from typing import Any, Literal, TypeAlias
 from dagster import DagsterInstance
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora.reading import load_corpora
 from factible_assets.pipeline.assets import claims as claims_asset
 from factible_assets.pipeline.assets import transcripts as transcripts_asset
 from factible_assets.records.rows import Materialization
 from factible_assets.records.tables import Claim, ReviewAction
 from factible_assets.report.data import ReportData
+from factible_assets.runs.result import StoredVideo
 from factible_assets.services.reasoning import choose_reasoners, plan_models
-from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.version import VERSION
@@ -51,12 +50,12 @@ class Reusable:
     remark: str = ""
 
 
-def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> dict[str, str]:
+def input_tags(video: StoredVideo, config: FactCheckConfig) -> dict[str, str]:
     """Return digests of the current inputs of a video's transcript and claims, as tags of a run.
 
     Empty if the reasoner or its model is not set up; the run reports that.
     """
-    listed = load_corpora(settings.corpus_folders).find(video_id)
+    settings, listed = video.settings, video.listed()
     entry = listed.video.model_dump(mode="json") if listed else None
     if listed is None or listed.transcript is None:
         words: list[Any] = [list(settings.languages), settings.translate]
@@ -68,7 +67,7 @@ def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> di
             words = [hashlib.sha256(listed.transcript.read_bytes()).hexdigest()]
         except OSError:
             words = ["unreadable"]  # the run reports the error
-    transcript = _digest([transcripts_asset.CODE_VERSION, video_id, entry, *words])
+    transcript = _digest([transcripts_asset.CODE_VERSION, video.video_id, entry, *words])
     reasoner: list[Any] = ["embedded"]
     try:
         if choose_reasoners(config, settings).claims == "llm":

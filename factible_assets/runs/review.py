@@ -26,7 +26,7 @@ from factible_assets.records import tables as records
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.scales import AVERITEC, FEVER, VERACITY, stance_of
 from factible_assets.records.stances import STANCES
-from factible_assets.runs.result import Checked, stored_result
+from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.targets import unchecked
 from factible_assets.settings import Settings
 from factible_assets.stages import reviews
@@ -656,12 +656,10 @@ def carry_out(
     rerun: bool | None,
     watch: Watch,
     say: Say,
-    run_id: str | None = None,
 ) -> Reviewed:
     """Record actions, and check the claim again.
 
     `rerun` tells whether to check it; None means: if the actions affect its check.
-    `run_id` is the id of that run, if the caller has one.
 
     Raises FactibleError: A run is checking the video, somebody else has changed the claim since
     the caller read `file`, or the user stopped the run.
@@ -669,32 +667,25 @@ def carry_out(
     changes = any(action.action not in reviews.OPINIONS for action in actions)
     runs = changes if rerun is None else rerun
     settings = file.settings
-    store = Warehouse(settings.warehouse)
     if runs:
-        from factible_assets.pipeline.schedules import in_flight  # noqa: PLC0415 - loads Dagster
-        from factible_assets.runs.launch import open_instance  # noqa: PLC0415
-
-        with open_instance(settings) as instance:
-            busy = in_flight(instance)
-        if file.video_id in busy:
-            raise FactibleError(
-                f"A run is checking {file.video_id} at the moment; nothing was recorded.",
-                "Wait until that run has ended, or record without a check: --no-rerun.",
-                ExitCode.FAILED,
-            )
+        _refuse_if_busy(file)
     if actions:
         with review_lock(settings):
             if changes:
                 _refuse_if_outdated(file)
-            store.write_rows({"review_actions": actions})
-    claims = _resulting_claims(file, open_video(file.video_id, settings))
-    ids = tuple(claim.claim_id for claim in claims)
-    again = _check_again(file, claims, actions, watch, say, run_id) if runs else None
+            Warehouse(settings.warehouse).write_rows({"review_actions": actions})
+    claims = _resulting_claims(file)
+    again = None
+    if runs:
+        by = {"reviewer": actions[0].reviewer} if actions else {}
+        again = check_again(file, claims, watch=watch, say=say, tags=by)
+    checked = again
     if again is None or again.failures:
-        store.publish(settings.published)
-    checked = again or stored_result(file.video_id, settings=settings)
+        stored = StoredVideo(file.video_id, settings).result(publish=True)
+        checked = again or stored
     if checked is None:
         raise unchecked(file.video_id, settings)
+    ids = tuple(claim.claim_id for claim in claims)
     code = checked.code if checked.failures else ExitCode.DONE
     if runs and not checked.failures and checked.incomplete.intersection(ids):
         code = ExitCode.INCOMPLETE
@@ -732,6 +723,20 @@ def review_lock(settings: Settings) -> Iterator[None]:
         ) from error
 
 
+def _refuse_if_busy(file: ClaimFile) -> None:
+    from factible_assets.pipeline.schedules import in_flight  # noqa: PLC0415 - loads Dagster
+    from factible_assets.runs.launch import open_instance  # noqa: PLC0415
+
+    with open_instance(file.settings) as instance:
+        busy = in_flight(instance)
+    if file.video_id in busy:
+        raise FactibleError(
+            f"A run is checking {file.video_id} at the moment; nothing was recorded.",
+            "Wait until that run has ended, or record without a check: --no-rerun.",
+            ExitCode.FAILED,
+        )
+
+
 def _refuse_if_outdated(file: ClaimFile) -> None:
     """Refuse changes to a claim whose stored actions, or list of claims, have changed since."""
     files = open_video(file.video_id, file.settings)
@@ -748,8 +753,9 @@ def _refuse_if_outdated(file: ClaimFile) -> None:
     )
 
 
-def _resulting_claims(file: ClaimFile, now: Sequence[ClaimFile]) -> list[records.Claim]:
+def _resulting_claims(file: ClaimFile) -> list[records.Claim]:
     """Return the claims that the actions made of a claim: the reworded claim, or its parts."""
+    now = open_video(file.video_id, file.settings)
     ids = {each.claim.claim_id for each in now if file.claim.claim_id in _ids(each)}
     for each in now:
         if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
@@ -757,14 +763,19 @@ def _resulting_claims(file: ClaimFile, now: Sequence[ClaimFile]) -> list[records
     return [each.claim for each in now if each.claim.claim_id in ids and each.gone is None]
 
 
-def _check_again(
+def check_again(
     file: ClaimFile,
     claims: Sequence[records.Claim],
-    actions: Sequence[records.ReviewAction],
+    *,
     watch: Watch,
-    say: Say,
-    run_id: str | None,
+    say: Say = lambda _: None,
+    run_id: str | None = None,
+    tags: Mapping[str, str] = MappingProxyType({}),
 ) -> Checked:
+    """Check a claim, or the `claims` made of it, with the config of its last check.
+
+    Raises FactibleError: See `run_video`.
+    """
     from factible_assets.pipeline.schedules import OPTIONS_UNKNOWN, last_options  # noqa: PLC0415 - Dagster
     from factible_assets.runs.launch import open_instance, run_video  # noqa: PLC0415 - Dagster
     from factible_assets.runs.reusable import INPUT_TAGS, has_pending_corrections  # noqa: PLC0415 - Dagster
@@ -785,17 +796,15 @@ def _check_again(
         given, config = None, FactCheckConfig.model_validate(alone)
     if given is None:
         say(OPTIONS_UNKNOWN)
-    reviewer = {"reviewer": actions[0].reviewer} if actions else {}
     # The claims have the same inputs as the kept ones.
     comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}
     return run_video(
-        file.video_id,
-        settings=settings,
+        StoredVideo(file.video_id, settings),
         config=config,
         watch=watch,
         claims=claims,
         assets=("claims", *ALL_STAGES) if waits else ALL_STAGES,
-        tags={"claim": ids[0], **reviewer, **comes_from},
+        tags={"claim": ids[0], **tags, **comes_from},
         run_id=run_id,
         remedy="Your changes are recorded; factible review VIDEO CLAIM --rerun checks the claim.",
     )

@@ -9,7 +9,6 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.reasoning import choose_reasoners
 from factible_assets.settings import SearchProvider, Settings, unknown_variables, variable
 from resources.errors import SetupError
@@ -117,14 +116,16 @@ def search_remark(settings: Settings, run_web: str | None, corpus_web: str | Non
     return None
 
 
-def default_remarks(video_id: str, *, settings: Settings, config: FactCheckConfig) -> str:
-    """Report in one line unknown variables, and defaults for services that are not set up."""
-    listed = load_corpora(settings.corpus_folders).find(video_id)
+def default_remarks(settings: Settings, config: FactCheckConfig, corpus_web: str | None) -> str:
+    """Report in one line unknown variables, and defaults for services that are not set up.
+
+    `corpus_web` is the web that the video's corpus names.
+    """
     try:
         who = choose_reasoners(config, settings).remark
     except SetupError:  # The run will report it with the remedy.
         who = None
-    where = search_remark(settings, config.search.web, listed.web if listed else None)
+    where = search_remark(settings, config.search.web, corpus_web)
     return " ".join(filter(None, (unknown_variables(), who, where)))
 
 

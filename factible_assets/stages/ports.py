@@ -340,11 +340,13 @@ class Observer:
 
     Methods must return at once and never raise. A check may begin before all claims are found.
     `left_out` counts claims beyond the limit of the run. `remarked` is a sentence about a deviation
-    from the request. The run itself sends the last three: it waits for another check of the video,
-    has stored an asset, or is stopping.
+    from the request. The run itself sends the last two: it waits for another check of the video, or
+    is stopping.
     """
 
     def transcript_progressed(self, words: str, share: float) -> None: ...
+
+    def transcript_stored(self, characters: int) -> None: ...
 
     def claim_begun(self, claim: records.Claim) -> None: ...
 
@@ -357,8 +359,6 @@ class Observer:
     def remarked(self, sentence: str) -> None: ...
 
     def waiting(self) -> None: ...
-
-    def asset_stored(self, asset: str) -> None: ...
 
     def stopping(self) -> None: ...
 

@@ -58,7 +58,6 @@ class Worker:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._kill_timer: asyncio.TimerHandle | None = None
 
     async def updates(self) -> AsyncIterator[models.ProgressUpdate]:
         """Yield the events until the process closes its stdout."""
@@ -73,23 +72,17 @@ class Worker:
         """Ask the worker to stop, by closing its stdin. Kill it if it takes too long."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if self._kill_timer is None:
-            loop = asyncio.get_running_loop()
-            self._kill_timer = loop.call_later(KILL_SECONDS, self._kill)
+        asyncio.get_running_loop().call_later(KILL_SECONDS, self._kill)
 
     def _kill(self) -> None:
-        """Kill the process and its children, such as a browser."""
-        with contextlib.suppress(ProcessLookupError):
+        """Kill the process and its children, such as a browser, if it has not ended."""
+        if self._process.returncode is None:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     async def wait(self) -> int:
         """Wait for the end of the process and return its exit code."""
         self.cancel()
-        try:
-            return await self._process.wait()
-        finally:
-            if self._kill_timer is not None:
-                self._kill_timer.cancel()
+        return await self._process.wait()
 
 
 LaunchWorker: TypeAlias = Callable[[models.CheckOrder], Awaitable[Worker]]
@@ -101,6 +94,7 @@ async def launch_worker(order: models.CheckOrder) -> Worker:
         sys.executable,
         "-m",
         "factible_assets.web.worker",
+        order.model_dump_json(),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         start_new_session=True,
@@ -108,16 +102,12 @@ async def launch_worker(order: models.CheckOrder) -> Worker:
         env={**os.environ, "PYTHONSAFEPATH": "1"},
         limit=_LONGEST_LINE_BYTES,
     )
-    if process.stdin is not None:
-        process.stdin.write(order.model_dump_json().encode() + b"\n")
-        with contextlib.suppress(ConnectionError):
-            await process.stdin.drain()
     return Worker(process)
 
 
 @dataclass(eq=False)
 class ServiceRun:
-    """One run of this service. Clients see its `info` and its `events`."""
+    """One run of this service. Clients see its `info` and its `events`; the last one ends it."""
 
     order: models.CheckOrder
     client: str
@@ -138,18 +128,18 @@ class ServiceRun:
     def is_over(self) -> bool:
         return self.info.ended_at is not None
 
-    @property
-    def has_final_event(self) -> bool:
-        return bool(self.events) and self.events[-1].step in models.FINAL
-
     def add_event(self, event: models.ProgressUpdate) -> None:
+        if self.is_over:
+            return
         self.events.append(event)
-        self._wake_followers()
-
-    def end(self, status: models.RunStatus) -> None:
-        self.info.status = status
-        self.info.ended_at = datetime.now(UTC)
-        self._wake_followers()
+        if event.step in models.FINAL:
+            is_cancelled = bool(event.data and event.data.get("cancelled"))
+            failed: models.RunStatus = "canceled" if is_cancelled else "failure"
+            self.info.status = "success" if event.step == "complete" else failed
+            self.info.ended_at = datetime.now(UTC)
+        # Followers take the next event object before they look at the list.
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     async def follow(
         self, after: int = 0
@@ -173,14 +163,10 @@ class ServiceRun:
             except TimeoutError:
                 progress = self.events[-1].progress if self.events else 0
                 words = "The run goes on."
-                alive = models.ProgressUpdate(
-                    step="still_running", message=words, progress=progress
+                yield (
+                    None,
+                    models.ProgressUpdate(step="still_running", message=words, progress=progress),
                 )
-                yield None, alive
-
-    def _wake_followers(self) -> None:
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
 
 
 @dataclass
@@ -304,7 +290,17 @@ class RunManager:
                 _RETRY_SECONDS,
             )
         self.clients.count_video(client.id)
-        run = ServiceRun(order, client.id, detached, _new_info(order))
+        info = models.RunInfo(
+            run_id=order.run_id,
+            video_id=order.video_id,
+            status="starting",
+            launched_by=order.tags["launched_by"],
+            experiment_name=order.experiment_name,
+            started_at=datetime.now(UTC),
+            ended_at=None,
+            events=f"/api/v1/runs/{order.run_id}/events",
+        )
+        run = ServiceRun(order, client.id, detached, info)
         self._runs[run.run_id] = run
         over = [each for each in self._runs.values() if each.is_over]
         for old in over[: max(0, len(over) - KEPT_RUNS)]:
@@ -317,7 +313,6 @@ class RunManager:
                 # Other clients may have joined it meanwhile.
                 words = "The check could not be prepared. Start it again."
                 run.add_event(models.error_update(words, run.run_id))
-                run.end("failure")
                 raise
         run.task = asyncio.create_task(self._supervise(run), name=f"run {run.run_id}")
         return run
@@ -367,7 +362,7 @@ class RunManager:
 
     async def _supervise(self, run: ServiceRun) -> None:
         """Pass on the events of a worker until it is gone. In any case, the run then ends."""
-        code: int | None = None
+        code = None
         try:
             run.worker = await self.launch(run.order)
             if run.info.status == "canceling":
@@ -375,28 +370,22 @@ class RunManager:
             else:
                 run.info.status = "started"
             async for event in run.worker.updates():
-                if not run.has_final_event:
-                    run.add_event(event)
+                run.add_event(event)
             code = await run.worker.wait()
         except OSError as error:
             _LOG.error("The worker of run %s could not be started: %s", run.run_id, error)
         finally:
             if run.cancel_timer is not None:
                 run.cancel_timer.cancel()
-            if not run.has_final_event:
+            if not run.is_over:
                 is_cancelled = run.info.status == "canceling"
                 _LOG.warning("The worker of run %s sent no last event: %s", run.run_id, code)
-                words = "The run was cancelled."
-                if not is_cancelled:
-                    words = (
-                        "The worker of this run ended unexpectedly. The service's log may say why. "
-                        "Start the check again."
-                    )
+                words = (
+                    "The worker of this run ended unexpectedly. The service's log may say why. "
+                    "Start the check again."
+                )
+                words = "The run was cancelled." if is_cancelled else words
                 run.add_event(models.error_update(words, run.run_id, cancelled=is_cancelled))
-            last = run.events[-1]
-            is_cancelled = bool(last.data and last.data.get("cancelled"))
-            failed: models.RunStatus = "canceled" if is_cancelled else "failure"
-            run.end("success" if last.step == "complete" else failed)
 
 
 def _require_same_work(run: ServiceRun, order: models.CheckOrder) -> None:
@@ -412,19 +401,6 @@ def _require_same_work(run: ServiceRun, order: models.CheckOrder) -> None:
         )
 
 
-def _new_info(order: models.CheckOrder) -> models.RunInfo:
-    return models.RunInfo(
-        run_id=order.run_id,
-        video_id=order.video_id,
-        status="starting",
-        launched_by=order.tags["launched_by"],
-        experiment_name=order.experiment_name,
-        started_at=datetime.now(UTC),
-        ended_at=None,
-        events=f"/api/v1/runs/{order.run_id}/events",
-    )
-
-
 def recorded_runs(
     settings: Settings, *, limit: int, video_id: str | None = None, run_id: str | None = None
 ) -> list[models.RunInfo]:
@@ -432,11 +408,9 @@ def recorded_runs(
 
     Blocks. The first call takes seconds, because it loads Dagster.
     """
-    from factible_assets.pipeline.run_records import newest_runs  # noqa: PLC0415
-    from factible_assets.runs.launch import open_instance  # noqa: PLC0415
+    from factible_assets.runs.launch import recorded_runs as rows_of  # noqa: PLC0415
 
-    with open_instance(settings) as instance:
-        rows = newest_runs(instance, limit=limit, video=video_id, run_id=run_id)
+    rows = rows_of(settings, limit=limit, video=video_id, run_id=run_id)
     return [models.RunInfo.model_validate({**row, "events": None}) for row in rows]
 
 

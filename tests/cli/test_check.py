@@ -13,8 +13,8 @@ from factible_assets.config import FactCheckConfig, run_options
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.runs.result import stored_result
-from factible_assets.runs.targets import Target, enlist, resolve
+from factible_assets.runs.result import StoredVideo
+from factible_assets.runs.targets import enlist, resolve
 from factible_assets.services.reasoning import Choices
 from factible_assets.services.search import default_remarks
 from factible_assets.settings import Settings, load_settings
@@ -78,7 +78,7 @@ def test_a_video_id_is_read_from_a_pasted_link(pasted: str) -> None:
 @pytest.mark.parametrize("target", [VIDEO_ID, f"https://youtu.be/{VIDEO_ID}", "-LDjqcvSbP4"])
 def test_a_youtube_video_that_no_corpus_lists_can_be_checked(tmp_path: Path, target: str) -> None:
     settings = Settings(home=tmp_path / "home")
-    assert resolve(target, None, settings) == Target(bare_id(target))
+    assert resolve(target, None, settings).video_id == bare_id(target)
     assert not settings.home.exists()
 
 
@@ -159,7 +159,7 @@ def test_another_content_is_another_video(tmp_path: Path) -> None:
 
 def test_a_stored_check_is_a_json_document_in_order_of_time(home: Path) -> None:
     store_sample(home)
-    checked = stored_result(VIDEO_ID, settings=Settings(home=home))
+    checked = StoredVideo(VIDEO_ID, Settings(home=home)).result()
     assert checked is not None
     document = json.loads(json.dumps(as_document(checked), default=as_json))
     assert [claim["start_seconds"] for claim in document["claims"]] == [0, 10, 20, 30, 40]
@@ -173,9 +173,9 @@ def test_a_stored_check_is_a_json_document_in_order_of_time(home: Path) -> None:
 def test_a_check_with_incomplete_verdicts_is_not_finished(home: Path) -> None:
     settings = Settings(home=home)
     store_sample(home)
-    unfinished = stored_result(VIDEO_ID, settings=settings)
+    unfinished = StoredVideo(VIDEO_ID, settings).result()
     store_sample(home, ("supports", "refutes"))
-    finished = stored_result(VIDEO_ID, settings=settings)
+    finished = StoredVideo(VIDEO_ID, settings).result()
     assert unfinished is not None
     assert not unfinished.data.is_finished
     assert finished is not None
@@ -185,7 +185,7 @@ def test_a_check_with_incomplete_verdicts_is_not_finished(home: Path) -> None:
 
 def test_a_failed_recheck_beside_a_good_verdict_leaves_the_check_incomplete(home: Path) -> None:
     store_failed_recheck(store_sample(home, ("supports", "refutes")))
-    checked = stored_result(VIDEO_ID, settings=Settings(home=home))
+    checked = StoredVideo(VIDEO_ID, Settings(home=home)).result()
     assert checked is not None
     assert checked.data.verdict_of[checked.data.in_time[0].claim_id].stance == "supports"
     assert not checked.data.is_finished
@@ -196,7 +196,7 @@ def test_the_reasons_of_incomplete_verdicts_are_listed(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_sample(home)
-    checked = stored_result(VIDEO_ID, settings=Settings(home=home))
+    checked = StoredVideo(VIDEO_ID, Settings(home=home)).result()
     assert checked is not None
     _show(checked)
     (why,) = {each.reason for each in checked.data.verdicts if each.status == "incomplete"}
@@ -223,7 +223,7 @@ def test_a_check_that_found_no_claim_says_so_instead_of_an_empty_table(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_sample(home, ())
-    checked = stored_result(VIDEO_ID, settings=Settings(home=home))
+    checked = StoredVideo(VIDEO_ID, Settings(home=home)).result()
     assert checked is not None
     _show(checked)
     shown = capsys.readouterr().out
@@ -297,13 +297,13 @@ def test_missing_keys_are_named_in_one_line(home: Path, monkeypatch: pytest.Monk
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SERPER_API_KEY", "FACTIBLE_WEB"):
         monkeypatch.delenv(name, raising=False)
     settings = Settings(home=home)
-    words = default_remarks("-LDjqcvSbP4", settings=settings, config=FactCheckConfig())
+    words = default_remarks(settings, FactCheckConfig(), None)
     assert "\n" not in words
     assert "OPENAI_API_KEY" in words
     assert "SERPER_API_KEY" in words
     # The demo's corpus names its web, and a named reasoner needs no hint.
     config = FactCheckConfig(reasoner="embedded")
-    assert default_remarks("everyday-beliefs-talk", settings=settings, config=config) == ""
+    assert default_remarks(settings, config, "miniature") == ""
 
 
 def test_an_unknown_setting_is_named_with_the_nearest_one(
@@ -318,7 +318,7 @@ def test_an_unknown_setting_is_named_with_the_nearest_one(
         "'FACTIBLE_WEBB' is no setting. Did you mean 'FACTIBLE_WEB'? "
     )
     settings = load_settings()
-    assert words in default_remarks("-LDjqcvSbP4", settings=settings, config=FactCheckConfig())
+    assert words in default_remarks(settings, FactCheckConfig(), None)
     finding = json.loads(factible("doctor", "--json").stdout)[0]
     assert finding["service"] == "settings"
     assert finding["sentence"] == words.strip()

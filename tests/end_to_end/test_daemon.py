@@ -18,6 +18,7 @@ from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.pipeline.schedules import LAUNCHED_BY, SCHEDULE
 from factible_assets.records.tables import Claim
 from factible_assets.runs.launch import open_instance, prepare_instance, run_video
+from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import load_settings
 from tests.patience import eventually
 from tests.pipeline.assets.conftest import DEMO_VIDEO
@@ -64,7 +65,7 @@ def test_the_schedule_launches_runs_that_check_again(
     for name, value in settings_of_the_test.items():
         monkeypatch.setenv(name, value)
     settings = load_settings()
-    first = run_video(DEMO_VIDEO, settings=settings, config=ONE_CLAIM)
+    first = run_video(StoredVideo(DEMO_VIDEO, settings), config=ONE_CLAIM)
     assert not first.failures
 
     environment = {**os.environ, "DAGSTER_HOME": str(prepare_instance(settings))}

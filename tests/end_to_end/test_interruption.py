@@ -20,7 +20,7 @@ from factible_assets.cli.main import app
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.runs import launch
 from factible_assets.runs.launch import open_instance
-from factible_assets.runs.result import stored_data
+from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.reusable import find_reusable, input_tags
 from factible_assets.settings import Settings, load_settings
 from tests.end_to_end.loopback import (
@@ -156,9 +156,10 @@ def test_claims_are_reused_unless_their_inputs_have_changed(
 
     def reused(**options: Any) -> tuple[bool, bool]:
         """Tell whether a run with these options would reuse the transcript, and the claims."""
-        tags = input_tags(video_id, settings, FactCheckConfig(**options))
+        video = StoredVideo(video_id, settings)
+        tags = input_tags(video, FactCheckConfig(**options))
         with open_instance(settings) as instance:
-            found = find_reusable(stored_data(video_id, settings), instance, tags, "claims")
+            found = find_reusable(video.data(), instance, tags, "claims")
         return found.assets is not None, bool(found.claims)
 
     assert reused() == (True, True)

@@ -16,6 +16,7 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.pipeline.assets.claim_checks import scope_of
 from factible_assets.records.tables import Claim
 from factible_assets.runs.launch import open_instance, run_video
+from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.stages.reviews import claims_in_force
@@ -135,8 +136,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
 
     # A later check of the whole video keeps to it.
     again = run_video(
-        VIDEO,
-        settings=settings,
+        StoredVideo(VIDEO, settings),
         config=FactCheckConfig(renew=True),
         assets=("search_hits", "reliability_ratings", "evidence", "verdicts"),
         job_name="recheck",

@@ -32,6 +32,7 @@ from factible_assets.pipeline.schedules import (
 )
 from factible_assets.records.rows import VerdictChange
 from factible_assets.runs.launch import open_instance, run_video
+from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings, SettingsError, load_settings
 from tests.pipeline.assets.conftest import DEMO_VIDEO
 from tests.servers import MisbehavingServer, hang, respond
@@ -312,9 +313,9 @@ def test_the_retention_job_runs_and_leaves_verdicts(store: Warehouse, settings: 
 
 def test_retention_deletes_old_runs_except_those_of_current_sets(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
+    video = StoredVideo(DEMO_VIDEO, settings)
     outcomes = [
-        run_video(DEMO_VIDEO, settings=settings, config=FactCheckConfig(), assets=("transcripts",))
-        for _ in range(2)
+        run_video(video, config=FactCheckConfig(), assets=("transcripts",)) for _ in range(2)
     ]
     first, second = (outcome.run_id or "" for outcome in outcomes)
     later = datetime.now(UTC) + timedelta(days=91)

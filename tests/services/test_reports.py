@@ -11,6 +11,7 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode
 from factible_assets.pipeline.resources import ReportsResource
 from factible_assets.runs.launch import run_video
+from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings
 from tests.cli.stored import VIDEO_ID, store_sample
 
@@ -60,7 +61,7 @@ def test_a_check_that_fails_leaves_a_report_of_what_is_stored(tmp_path: Path) ->
     settings = Settings(home=tmp_path)
     store_sample(tmp_path)
     nobody_judges = FactCheckConfig(reasoner="llm")
-    ended = run_video(VIDEO_ID, settings=settings, config=nobody_judges, assets=["claims"])
+    ended = run_video(StoredVideo(VIDEO_ID, settings), config=nobody_judges, assets=["claims"])
     assert ended.failures
     assert ended.code is ExitCode.FAILED
     assert ended.data.in_time[0].text in ended.report.read_text("utf-8")

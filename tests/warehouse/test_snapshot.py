@@ -13,7 +13,7 @@ import pytest
 from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.report.data import read_report_data
 from factible_assets.report.writing import publish_report
-from factible_assets.runs.result import stored_result
+from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.connection import FileConnector
@@ -73,7 +73,7 @@ def test_a_report_and_the_index_beside_it_are_of_one_moment(
 def test_the_result_of_a_check_is_of_one_moment(
     warehouse: Warehouse, openings: Openings, tmp_path: Path
 ) -> None:
-    shown = stored_result("v", settings=Settings(home=tmp_path))
+    shown = StoredVideo("v", Settings(home=tmp_path)).result()
     assert shown is not None
     assert {each.claim_id for each in shown.data.in_time} == shown.data.verdict_of.keys()
     assert openings() == 1

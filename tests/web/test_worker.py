@@ -25,21 +25,20 @@ def told(stream: io.StringIO) -> list[dict[str, object]]:
 
 def test_the_transcript_event_comes_before_the_claims() -> None:
     stream = io.StringIO()
-    writer = EventWriter(stream, lambda: 42)
+    writer = EventWriter(stream)
     writer.claims_found([samples.claim(0)])
-    writer.asset_stored("transcripts")
+    writer.transcript_stored(42)
     steps = [event["step"] for event in told(stream)]
     assert steps == ["transcript_complete", "claim_extraction", "claims_extracted"]
-    assert told(stream)[0]["data"] == {"transcript_length": 42}
+    assert told(stream)[0]["data"] == {"transcript_length": None}
 
 
 def test_repeated_steps_give_one_event() -> None:
     stream = io.StringIO()
-    writer = EventWriter(stream, lambda: None)
+    writer = EventWriter(stream)
     claims = [samples.claim(number) for number in range(2)]
     for _ in range(2):
-        writer.asset_stored("transcripts")
-        writer.asset_stored("claims")
+        writer.transcript_stored(42)
         writer.claims_found(claims)
         for number, claim in enumerate(claims):
             writer.verdict_reached(claim, samples.verdict(number, "supports"))
@@ -55,7 +54,7 @@ def test_a_closed_stream_does_not_disturb_the_run() -> None:
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
-    EventWriter(Gone(), lambda: 1).claims_found([samples.claim(0)])
+    EventWriter(Gone()).claims_found([samples.claim(0)])
 
 
 @pytest.mark.parametrize("is_over", [True, False])
@@ -66,11 +65,11 @@ def test_closing_stdin_cancels_only_a_running_check(
     cancelled = contextlib.nullcontext() if is_over else pytest.raises(KeyboardInterrupt)
     with os.fdopen(reader) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        with cancelled, worker._interrupted_when_stdin_closes() as over:
-            with worker._until_over(EventWriter(io.StringIO(), lambda: 1), over):
-                if not is_over:
-                    os.close(writer)
-                    time.sleep(3_600)
+        with cancelled, worker._interrupted_when_stdin_closes():
+            if not is_over:
+                os.close(writer)
+                time.sleep(3_600)
+        if is_over:
             os.close(writer)
             time.sleep(0.2)
 

@@ -195,3 +195,4 @@ async def transcripts(  # type: ignore[no-untyped-def]
     }
     for result in common.checked_results("transcripts", CODE_VERSION, found, seconds, metadata):
         yield result
+    observer.transcript_stored(len(transcript.text))

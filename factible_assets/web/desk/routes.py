@@ -34,7 +34,7 @@ from factible_assets.records.tables import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.runs import review
-from factible_assets.runs.result import stored_result
+from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.targets import Target, enlist, resolve
 from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import Settings
@@ -724,7 +724,7 @@ async def act(
     else:
         response = _after(kind, claim_path(video_id, own), sent)
         # The report file need not be ready for this answer.
-        response.background = BackgroundTask(stored_result, video_id, settings=state.settings)
+        response.background = BackgroundTask(StoredVideo(video_id, state.settings).result)
     _remember(response, viewer, form, request, state)
     return response
 
