@@ -24,25 +24,59 @@ def statements(package: str, file: str) -> Mapping[str, str]:
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def connect(path: Path, *, wait_seconds: float) -> sqlite3.Connection:
-    """Open or create an SQLite file for any thread, without implicit transactions.
+class OtherFileError(Exception):
+    """An SQLite file has other tables; `version` is 0 if another program made it."""
 
-    Rows have column names. A statement waits `wait_seconds` for another process's lock. Raises
-    sqlite3.Error if the file cannot be opened.
+    def __init__(self, version: int) -> None:
+        super().__init__("another version or program made it")
+        self.version = version
+
+
+def open_tables(
+    path: Path, schema: str, version: int, *, wait_seconds: float
+) -> sqlite3.Connection:
+    """Open or create an SQLite file in WAL mode, for any thread, without implicit transactions.
+
+    In WAL mode several processes read while one writes. It needs a local disk. Rows have column
+    names. A statement waits `wait_seconds` for another process's lock. An empty file gets the
+    tables of `schema`, statements that may run twice, and its version.
+
+    Raises OtherFileError, and sqlite3.Error: The file cannot be opened, or is no SQLite file.
     """
     connection = sqlite3.connect(
         path, timeout=wait_seconds, isolation_level=None, check_same_thread=False
     )
     connection.row_factory = sqlite3.Row
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        found = _version(connection)
+        if found == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+            _switch_to_wal(connection)
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{schema};\nPRAGMA user_version = {version};\nCOMMIT;"
+            )
+        # Another process may just have created the tables.
+        found = _version(connection)
+        if found != version:
+            raise OtherFileError(found)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Let several processes read while one writes.
+def compact(connection: sqlite3.Connection) -> None:
+    """Remove deleted rows from the bytes of a file. Raises sqlite3.Error."""
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    SQLite does not wait for locks here, so this function repeats the statement for five seconds.
-    Raises sqlite3.Error: The file stayed locked, or is no SQLite file.
-    """
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    # SQLite does not wait for locks here.
     for attempt in range(1, _WAL_ATTEMPTS + 1):
         try:
             connection.execute("PRAGMA journal_mode = WAL")

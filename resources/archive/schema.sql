@@ -65,5 +65,3 @@ CREATE TRIGGER IF NOT EXISTS documents_updated AFTER UPDATE OF title, snippet, t
     INSERT INTO documents_fts (rowid, title, snippet, text)
     VALUES (new.id, new.title, new.snippet, new.text);
 END;
-
-PRAGMA user_version = 1;

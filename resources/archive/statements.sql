@@ -127,6 +127,3 @@ INSERT INTO documents_fts (documents_fts) VALUES ('optimize')
 
 -- name: count_pages
 SELECT collection, sum(has_text) FROM documents GROUP BY collection ORDER BY collection
-
--- name: count_tables
-SELECT count(*) FROM sqlite_schema

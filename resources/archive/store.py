@@ -19,7 +19,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from resources.lines import shown
 from resources.pages.base import UNDATED, FetchedPage
 from resources.promises import Promise
 from resources.search.base import FoundHit, SearchAnswer, SearchRequest
-from resources.statements import connect, statements, switch_to_wal
+from resources.statements import OtherFileError, compact, open_tables, statements
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,8 @@ _Seen: TypeAlias = tuple[str, int]
 """The place of a page in an import, and the hash of its text."""
 
 _SQL = statements("resources.archive", "statements.sql")
-_SCHEMA_VERSION: Final = 1
+_SCHEMA: Final = Path(__file__).with_name("schema.sql").read_text("utf-8")
+_VERSION: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _MAX_REMARKS: Final = 20
 _COLLECTION_NAME = re.compile(r"[\w.-]{1,80}")
@@ -106,7 +107,8 @@ class Archive:
                 f"{path}: the archive's folder cannot be created ({error.strerror}). "
                 "Choose a folder that you may write to."
             ) from error
-        self._prepare()
+        with self._connected():
+            pass
 
     # --- Storing --------------------------------------------------------------------------------
 
@@ -336,8 +338,7 @@ class Archive:
             for step in ("remove_hits", "remove_documents", "forget_words"):
                 connection.execute(_SQL[step])
             connection.commit()
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            compact(connection)
         return int(count)
 
     # --- The file -------------------------------------------------------------------------------
@@ -348,28 +349,6 @@ class Archive:
         except ValueError:
             return None
 
-    def _prepare(self) -> None:
-        with self._connected() as connection:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > _SCHEMA_VERSION:
-                raise sources.ArchiveError(
-                    f"{self.path}: the archive was written by a newer version of this program "
-                    f"(layout {version}, this one knows {_SCHEMA_VERSION}). Update the program."
-                )
-            if version == _SCHEMA_VERSION:
-                return
-            is_empty = connection.execute(_SQL["count_tables"]).fetchone()[0] == 0
-            if is_empty:
-                switch_to_wal(connection)
-                schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
-                connection.executescript(f"BEGIN IMMEDIATE;\n{schema}\nCOMMIT;")
-            # An archive gets its tables and its version in one transaction.
-            elif connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                raise sources.ArchiveError(
-                    f"{self.path}: this SQLite file belongs to something else. "
-                    "Choose another file for the archive."
-                )
-
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         """Write all or nothing; read from one moment."""
@@ -379,20 +358,23 @@ class Archive:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        connection = None
         try:
-            connection = connect(self.path, wait_seconds=_BUSY_SECONDS)
-            connection.execute("PRAGMA synchronous = NORMAL")
-            yield connection
+            connection = open_tables(self.path, _SCHEMA, _VERSION, wait_seconds=_BUSY_SECONDS)
+            with closing(connection):
+                yield connection
+        except OtherFileError as error:
+            raise sources.ArchiveError(
+                f"{self.path}: a newer version of this program made this archive. Update it."
+                if error.version > _VERSION
+                else f"{self.path}: this SQLite file belongs to something else. Choose another "
+                "file for the archive."
+            ) from error
         except sqlite3.Error as error:
             raise sources.ArchiveError(
                 f"{self.path}: the archive cannot be used ({error}). Check that it can be written "
                 "and the disk is not full. If it is damaged, move it away, and import its pages "
                 "again with --pages or `factible archive import`."
             ) from error
-        finally:
-            if connection is not None:
-                connection.close()
 
 
 # --- Rows ---------------------------------------------------------------------------------------

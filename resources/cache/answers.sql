@@ -9,8 +9,7 @@ CREATE TABLE IF NOT EXISTS answers (
     used_at REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS answers_by_expiry ON answers (expires_at);
-CREATE INDEX IF NOT EXISTS answers_by_use ON answers (used_at);
-PRAGMA user_version = 1
+CREATE INDEX IF NOT EXISTS answers_by_use ON answers (used_at)
 
 -- name: find
 SELECT key, value, stored_at, used_at FROM answers
@@ -24,14 +23,14 @@ INSERT OR REPLACE INTO answers (key, value, stored_at, expires_at, used_at)
 VALUES (?, ?, ?, ?, ?)
 
 -- name: forget_expired
-DELETE FROM answers WHERE expires_at < :now AND used_at < :settled_since
+DELETE FROM answers WHERE expires_at < :now
 
 -- name: forget_unused
 DELETE FROM answers WHERE used_at < :unused_since
 
 -- name: forget_longest_unused
 DELETE FROM answers WHERE key IN (
-    SELECT key FROM answers WHERE used_at < :settled_since ORDER BY used_at LIMIT 10
+    SELECT key FROM answers ORDER BY used_at LIMIT (SELECT 1 + count(*) / 5 FROM answers)
 )
 
 -- name: forget_all

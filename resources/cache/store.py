@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from resources.statements import connect, statements, switch_to_wal
+from resources.statements import OtherFileError, compact, open_tables, statements
 
 Json: TypeAlias = Any
 """A value that json.dumps accepts."""
@@ -42,15 +42,11 @@ _SQL = statements("resources.cache", "answers.sql")
 
 _VERSION = 1
 _PRIMARY_CODE = 0xFF
-_DAMAGED = {
-    sqlite3.SQLITE_CORRUPT: "it is damaged",
-    sqlite3.SQLITE_NOTADB: "it is damaged",
-    sqlite3.SQLITE_ERROR: "another version or program made it",  # a table or column is missing
-}
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _WAIT_SECONDS = 5.0
-_MOST_EVICTIONS = 20
-"""Rounds of ten evictions for one new answer; a larger answer is lost."""
+_TOUCH_SECONDS = 5.0
+"""The precision of the time of last use. A read that changes it also has to write."""
 Value = TypeVar("Value")
 
 
@@ -67,13 +63,12 @@ class AnswerTable:
 
     Failures of the file are logged once and never raised: a new file replaces a damaged one, and
     a read-only file stores nothing. If the file exceeds `max_bytes`, it loses its least recently
-    used values, except those of the last `settle_seconds`.
+    used values before it takes new ones.
     """
 
-    def __init__(self, path: Path, *, max_bytes: int, settle_seconds: float = 10.0) -> None:
+    def __init__(self, path: Path, *, max_bytes: int) -> None:
         self.path = path
         self.max_bytes = max_bytes
-        self._settle_seconds = settle_seconds
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
@@ -86,7 +81,7 @@ class AnswerTable:
             now = time.time()
             asked = {"keys": json.dumps(list(keys)), "now": now}
             rows = connection.execute(_SQL["find"], asked).fetchall()
-            if any(now - row["used_at"] >= self._settle_seconds / 2 for row in rows):
+            if any(now - row["used_at"] >= _TOUCH_SECONDS for row in rows):
                 with suppress(sqlite3.OperationalError):  # a full disk must not prevent reading
                     connection.execute(_SQL["touch"], asked)
             return {row["key"]: Kept(json.loads(row["value"]), row["stored_at"]) for row in rows}
@@ -107,25 +102,18 @@ class AnswerTable:
                 written.append((key, text, stored_at, now + seconds, now))
 
         def write(connection: sqlite3.Connection) -> None:
-            settled = {"now": now, "settled_since": now - self._settle_seconds}
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                connection.execute(_SQL["forget_expired"], settled)
-                for _ in range(_MOST_EVICTIONS):
-                    if connection.execute(_SQL["size"]).fetchone()[0] <= self.max_bytes:
-                        connection.executemany(_SQL["keep"], written)
-                        return
-                    if not connection.execute(_SQL["forget_longest_unused"], settled).rowcount:
-                        return
+                connection.execute(_SQL["forget_expired"], {"now": now})
+                if connection.execute(_SQL["size"]).fetchone()[0] > self.max_bytes:
+                    connection.execute(_SQL["forget_longest_unused"])
+                connection.executemany(_SQL["keep"], written)
 
         self._attempt(write)
 
     def count(self) -> tuple[int, float | None]:
         """Return the number of values, and the oldest time of last use (seconds since 1970)."""
-        if not self.path.exists():
-            return 0, None
-        now = {"now": time.time()}
-        found = self._attempt(lambda connection: connection.execute(_SQL["count"], now).fetchone())
+        found = self._ask_existing("count", {"now": time.time()})
         return (found[0], found[1]) if found else (0, None)
 
     def bytes_on_disk(self) -> int:
@@ -133,31 +121,24 @@ class AnswerTable:
 
     def trim(self, unused_since: float) -> int:
         """Delete expired values, and those not used since a time; return their number."""
-        now = time.time()
-        settled_since = now - self._settle_seconds
-        moments = {"unused_since": unused_since, "now": now, "settled_since": settled_since}
+        moments = {"unused_since": unused_since, "now": time.time()}
         return self._forget("forget_unused", "forget_expired", values=moments) or 0
 
     def clear(self) -> int | None:
-        """Delete all values and damaged files; return the number of values, None if it failed."""
+        """Delete all values; return their number, None if it failed."""
         found, _ = self.count()
-        if self.path.exists() and self._forget("forget_all") is None:
-            return None
-        self._unlink_damaged()
-        return found
+        is_stuck = self.path.exists() and self._forget("forget_all") is None
+        return None if is_stuck else found
 
     def forget_about(self, texts: Collection[str], *, dry_run: bool) -> int:
         """Delete the values that contain one of some texts as a string; return their number.
 
-        With `dry_run`, only count. Deletes damaged files too, because nobody can search them.
+        With `dry_run`, only count.
         """
         asked = {"texts": json.dumps(list(texts))}
         if not dry_run:
-            self._unlink_damaged()
             return self._forget("forget_about", values=asked) or 0
-        if not self.path.exists():
-            return 0
-        found = self._attempt(lambda held: held.execute(_SQL["count_about"], asked).fetchone())
+        found = self._ask_existing("count_about", asked)
         return found[0] if found else 0
 
     def close(self) -> None:
@@ -167,12 +148,18 @@ class AnswerTable:
             if connection is not None:
                 connection.close()
 
+    def _ask_existing(self, name: str, values: Mapping[str, Any]) -> sqlite3.Row | None:
+        def ask(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            row: sqlite3.Row | None = connection.execute(_SQL[name], values).fetchone()
+            return row
+
+        return self._attempt(ask) if self.path.exists() else None
+
     def _forget(self, *names: str, values: Mapping[str, float | str] | None = None) -> int | None:
         def forget(connection: sqlite3.Connection) -> int:
             gone = sum(connection.execute(_SQL[name], values or {}).rowcount for name in names)
             with suppress(sqlite3.OperationalError):  # another process reads the file
-                connection.execute("VACUUM")
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                compact(connection)
             return gone
 
         return self._attempt(forget) if self.path.exists() else None
@@ -183,63 +170,42 @@ class AnswerTable:
             for _ in range(2):  # the second time with a new file in place of a damaged one
                 try:
                     return work(self._opened())
-                except (sqlite3.Error, OSError) as trouble:
+                except (sqlite3.Error, OSError, OtherFileError) as trouble:
                     if not self._recover(trouble):
                         return None
         return None
 
     def _opened(self) -> sqlite3.Connection:
-        if self._connection is not None and self._on_disk() == self._inode:
-            return self._connection
-        self.close()  # another process has renamed the file
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._connection = connection = connect(self.path, wait_seconds=_WAIT_SECONDS)
-        self._inode = self._on_disk()
-        connection.execute("PRAGMA synchronous = NORMAL")
-        if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-            switch_to_wal(connection)
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in _SQL["schema"].split(";"):
-                    connection.execute(statement)
-        return connection
+        if self._connection is None or self._on_disk() != self._inode:
+            self.close()  # another process may have replaced the file
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._connection = open_tables(
+                self.path, _SQL["schema"], _VERSION, wait_seconds=_WAIT_SECONDS
+            )
+            self._inode = self._on_disk()
+        return self._connection
 
     def _recover(self, trouble: Exception) -> bool:
-        """Rename a damaged file, or log the failure; return whether another attempt may succeed."""
+        """Delete a damaged file; return whether another attempt may succeed. Logs the failure."""
         code = getattr(trouble, "sqlite_errorcode", 0) & _PRIMARY_CODE
-        if code in _BUSY:
-            return False
-        if code not in _DAMAGED:
-            self._log(
-                f"The cache {self.path} cannot be used ({trouble}). Answers are not stored; "
-                "nothing else is lost. Free some room on the disk, or check the folder's "
-                "permissions."
-            )
-            return False
-        self.close()
-        aside = Path(f"{self.path}.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
-        try:
-            if self._on_disk() == self._inode:  # else another process has renamed it already
+        if code in _DAMAGED:
+            self.close()
+            with suppress(OSError):
                 for file in self._files():
-                    with suppress(FileNotFoundError):
-                        file.replace(f"{aside}{file.name.removeprefix(self.path.name)}")
-        except OSError as error:
-            return self._recover(error)
-        self._log(
-            f"The cache {self.path} was renamed to {aside.name}, because {_DAMAGED[code]}. A new "
-            "cache begins; lost answers are requested again when needed."
-        )
-        return True
+                    file.unlink(missing_ok=True)
+                self._log("is damaged, so a new one begins. Lost answers are requested again.")
+                return True
+        if code not in _BUSY:
+            self._log(
+                f"cannot be used ({trouble}). Answers are not stored; nothing else is lost. Free "
+                "some room on the disk, check the folder's permissions, or delete the file."
+            )
+        return False
 
     def _log(self, sentence: str) -> None:
         if sentence not in self._logged:
             self._logged.add(sentence)
-            _LOG.warning("%s", sentence)
-
-    def _unlink_damaged(self) -> None:
-        for file in self.path.parent.glob(f"{self.path.name}.damaged-*"):
-            with suppress(OSError):
-                file.unlink()
+            _LOG.warning("The cache %s %s", self.path, sentence)
 
     def _on_disk(self) -> int | None:
         return self.path.stat().st_ino if self.path.exists() else None
