@@ -10,6 +10,7 @@ credential or header.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import random
 import socket
@@ -23,7 +24,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache, cached_property
 from http import HTTPStatus
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
 
 import httpcore
@@ -428,6 +429,18 @@ def status_failure(response: Response) -> HttpFailureError | None:
     if response.attempts > 1:
         reason += f" ({response.attempts} attempts)"
     return kind(reason, http_status=status, final_url=response.url)
+
+
+def read_object(response: Response) -> dict[str, Any]:
+    """Return the JSON object of a success. Raises HttpFailureError for any other answer."""
+    if failure := status_failure(response):
+        raise failure
+    answer = None
+    with suppress(ValueError, RecursionError):
+        answer = json.loads(response.body)
+    if not isinstance(answer, dict):
+        raise OutageError("the answer is no JSON object; try again later")
+    return answer
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:

@@ -375,7 +375,7 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     lenient = data.decode("utf-8", "replace")
     if sum(character > "\x7f" for character in lenient) > 2 * lenient.count("\ufffd"):
         return lenient
-    charset = _charset_of(data) if detect else "cp1252"
+    charset = likely_charset(data) if detect else "cp1252"
     with suppress(UnicodeDecodeError):
         return data.decode(charset)
     return data.decode(charset if detect else "latin-1", "replace")
@@ -390,7 +390,7 @@ _WIDE_CHARSETS = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949"})
 _FEW_FOREIGN_BYTES = 24
 
 
-def _charset_of(data: bytes) -> str:
+def likely_charset(data: bytes) -> str:
     """Return the most likely charset. Raises NotTextError if several are equally likely."""
     from charset_normalizer import from_bytes  # noqa: PLC0415 - loads tables that few files need
 

@@ -22,7 +22,7 @@ from urllib.parse import urldefrag, urljoin
 import lxml.etree
 import lxml.html
 
-from resources.lines import BOMS
+from resources.lines import BOMS, NotTextError, likely_charset
 from resources.pages.hidden import drop_hidden
 
 MAX_ELEMENTS = 40_000
@@ -66,10 +66,8 @@ _SUBSET = re.compile(r"(\s*(?:<\?xml[^<>]*>\s*)?<!DOCTYPE[^\[<>]*)\[[^\]]*\]", r
 """Declarations in the head of XHTML, which libxml2 would read as text."""
 _CLOSED_EARLY = ("b", "big", "i", "s", "small", "strike", "tt", "u")
 """Tags that libxml2, unlike browsers, ends at the next paragraph."""
-_DETECTION_WINDOW = 65_536
 # WHATWG Encoding, section 4.2: these labels stand for windows-1252.
 _LATIN_LABELS = frozenset({"ascii", "iso8859-1"})
-_WESTERN = frozenset({"cp1252", "latin_1"})
 # In these, text has many zero bytes; Western text in every second place.
 _WIDE = ("utf-16", "utf-32")
 # Codecs for host names, with quadratic time.
@@ -139,16 +137,11 @@ def decode(body: bytes, declared: str | None = None) -> str:
         text = _decode_as(body, label or "")
         if text is not None:
             return text
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - loads tables that few pages need
-
-    matches = from_bytes(body[:_DETECTION_WINDOW])
-    best = matches.best()
-    # Of equally good charsets, the western one is by far the most frequent.
-    western = best is None or any(
-        match.chaos <= best.chaos and _WESTERN.intersection(match.could_be_from_charset)
-        for match in matches
-    )
-    return body.decode("cp1252" if best is None or western else best.encoding, "replace")
+    try:
+        charset = likely_charset(body)
+    except NotTextError:
+        charset = "cp1252"
+    return body.decode(charset, "replace")
 
 
 def _decode_as(body: bytes, label: str) -> str | None:

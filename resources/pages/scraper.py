@@ -21,14 +21,15 @@ from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
+import httpx
 import protego
 
+from resources.dates import read_day
 from resources.http import (
     HttpClient,
     HttpFailureError,
@@ -389,26 +390,14 @@ class JinaReader(PageSource):
             status = int(seen[1])
             kind = OutageError if is_passing(status) else UnavailableError
             raise kind(f"the site answered {status} to Jina's reader", http_status=status)
-        text = without_marks(storable(data["content"]))
+        text = without_marks(storable(data["content"])).strip()
         final_url, title, day = (
             each if isinstance(each, str) else ""
             for each in map(data.get, ("url", "title", "publishedTime"))
         )
-        if not text.strip():
+        if not text:
             raise obstacle_error("empty")
-        published_on = None
-        for read in (parsedate_to_datetime, datetime.fromisoformat):  # as in mail, or ISO 8601
-            with suppress(ValueError):
-                published_on = read(day).date()
-        return FetchedPage(
-            url,
-            "ok",
-            datetime.now(UTC),
-            final_url=final_url if final_url.startswith(("http://", "https://")) else url,
-            http_status=HTTPStatus.OK,
-            via="scraped",
-            title=clean(title),
-            published_on=published_on,
-            text=text.strip(),
-            byte_count=len(text.strip().encode()),
-        )
+        published_on = read_day(day, datetime.now(UTC))
+        final_url = final_url if final_url.startswith(("http://", "https://")) else url
+        site = Response(final_url, status, httpx.Headers(), text.encode())
+        return _page(url, Extract(text, clean(title), None, published_on), "scraped", site)

@@ -8,7 +8,6 @@ WHOIS: RFC 3912; python-whois knows the servers and the formats of their answers
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -152,7 +151,7 @@ class RdapRegistry:
             response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
             if response.status == HTTPStatus.NOT_FOUND:
                 return None
-            answer = _rdap_answer(response)
+            answer = http.read_object(response)
         except http.UnavailableError as failure:
             if failure.http_status in {None, HTTPStatus.BAD_REQUEST}:
                 return {}
@@ -167,21 +166,10 @@ class RdapRegistry:
         """Return the registry's address of each suffix, by TLS if available; OutageError."""
         try:
             response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
-            return _services(_rdap_answer(response))
+            return _services(http.read_object(response))
         except http.HttpFailureError as failure:
             reason = f"RDAP: the list of registries is missing: {failure.reason}"
             raise http.OutageError(reason) from failure
-
-
-def _rdap_answer(response: http.Response) -> dict[str, Any]:
-    if failure := http.status_failure(response):
-        raise failure
-    answer = None
-    with suppress(ValueError, RecursionError):
-        answer = json.loads(response.body)
-    if not isinstance(answer, dict):
-        raise http.OutageError("the answer is no JSON object")
-    return answer
 
 
 def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:

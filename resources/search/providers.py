@@ -69,8 +69,8 @@ class SerperSearch(SearchService):
         return hits, ""
 
 
-_MAX_NAMED = 8
-_MAX_CAUSE = 60
+_MAX_NAMED = 400
+"""Characters of the names of silent engines in a reason."""
 
 
 class SearxngSearch(SearchService):
@@ -117,18 +117,18 @@ class SearxngSearch(SearchService):
         unresponsive = answer.get("unresponsive_engines", [])
         if not isinstance(unresponsive, list):
             raise wrong_shape("has no list of unresponsive engines")
-        named = []
-        for entry in unresponsive:
-            parts = entry if isinstance(entry, list) else [entry]
-            name, *causes = [text(part)[:_MAX_CAUSE] for part in parts] or [""]
-            cause = " ".join(filter(None, causes))
-            named.append(f"{name or 'unnamed'} ({cause})" if cause else name or "unnamed")
-        more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
-        silent = ", ".join(named[:_MAX_NAMED]) + more
+        silent = shorten(", ".join(map(_engine, unresponsive)), _MAX_NAMED, placeholder=" …")
         if silent and not hits:
             raise OutageError(f"it found nothing, and not all of its engines answered: {silent}")
         lacking = f"not all of its engines answered: {silent}" if silent else ""
         return [hit for hit in hits if request.admits_day(hit.published_on)], lacking
+
+
+def _engine(entry: object) -> str:
+    """Return an engine's name with the cause of its silence, from `[name, cause]`."""
+    parts = entry if isinstance(entry, list) else [entry]
+    name, *causes = [*filter(None, map(text, parts))] or [""]
+    return f"{name} ({' '.join(causes)})" if causes else name or "unnamed"
 
 
 _PAPER_FIELDS = "title,abstract,citationCount,openAccessPdf,url,publicationDate,journal"

@@ -131,14 +131,7 @@ class Service:
                 raise http.OutageError(
                     sentence.format(setting=self.setting, site=self.site, wait=wait)
                 )
-        if failure := http.status_failure(response):
-            raise failure
-        try:
-            answer = json.loads(response.body)
-        except (ValueError, RecursionError) as error:
-            raise http.OutageError("its answer is not JSON; try again later") from error
-        if not isinstance(answer, dict):
-            raise wrong_shape("is no JSON object")
+        answer = http.read_object(response)
         if (code := _error_in(answer)) is not None:
             raise http.OutageError(
                 f"it found nothing, and its answer carries an error ({code}); try again later"

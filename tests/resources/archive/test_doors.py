@@ -7,12 +7,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from factible_assets.stages.ports import Fetcher
 from resources.archive.sources import ImportedEntry, NewSearch
 from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from resources.search.base import FoundHit, SearchProvider, SearchRequest
+from resources.search.base import FoundHit, SearchRequest
 from tests.resources.archive.pages import saved
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -47,13 +46,6 @@ def ruined(archive: Archive) -> Archive:
 
 def keeping(archive: Archive) -> ArchivingFetcher:
     return ArchivingFetcher(Shelf().fetch, archive, "fetched", is_fictional)
-
-
-def test_the_archive_satisfies_the_protocols_of_the_stages(archive: Archive) -> None:
-    searcher: SearchProvider = ArchivedWeb(archive)
-    fetcher: Fetcher = ArchivedWeb(archive)
-    archiving: Fetcher = keeping(archive)
-    assert all((searcher, fetcher, archiving))
 
 
 async def test_fetched_pages_are_found_and_read_offline(archive: Archive) -> None:

@@ -132,14 +132,6 @@ def test_fictional_pages_are_found_only_in_a_collection_that_is_named(archive: A
     assert urls(archive, "fluoride", "miniature") == ["https://agency.example/a"]
 
 
-def test_pages_published_on_or_after_a_day_are_left_out(archive: Archive) -> None:
-    archive.add_page(page("old", "comet", published_on=date(2020, 1, 1)), "w")
-    archive.add_page(page("new", "comet", published_on=date(2024, 1, 1)), "w")
-    archive.add_page(page("undated", "comet"), "w")
-    hits = search(archive, "comet", before=date(2024, 1, 1))
-    assert {hit.url for hit in hits} == {"https://old.org/page", "https://undated.org/page"}
-
-
 def test_a_page_is_found_by_every_form_of_its_address_and_after_a_redirect(
     archive: Archive,
 ) -> None:

@@ -85,7 +85,7 @@ async def test_a_client_may_be_closed_and_used_again(
     assert server.connections == 2
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 async def test_a_passing_failure_is_asked_again(
     server: MisbehavingServer, client: HttpClient, status: int
 ) -> None:
@@ -129,14 +129,6 @@ async def test_a_final_status_is_unavailable_and_asked_once(
     failure = status_failure(await client.get(f"{SITE}/"))
     assert isinstance(failure, UnavailableError)
     assert (failure.http_status, server.count("/")) == (status, 1)
-
-
-async def test_a_500_is_an_outage_once_it_has_been_asked_again(
-    server: MisbehavingServer, client: HttpClient
-) -> None:
-    server.on("/", respond(status=500))
-    assert isinstance(status_failure(await client.get(f"{SITE}/")), OutageError)
-    assert server.count("/") == 3
 
 
 async def test_a_reset_is_asked_again(server: MisbehavingServer, client: HttpClient) -> None:

@@ -163,10 +163,6 @@ def guarded_client(victim: MisbehavingServer, names: NameTable | None = None) ->
     )
 
 
-def test_the_table_of_targets_is_long_enough() -> None:
-    assert len(set(TARGETS)) >= 60
-
-
 @pytest.mark.parametrize("target", TARGETS)
 async def test_a_closed_target_is_never_reached_directly(
     victim: MisbehavingServer, target: str

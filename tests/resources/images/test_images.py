@@ -110,7 +110,7 @@ async def test_a_reverse_search_names_each_page_and_picture_once_the_closest_fir
         (respond_json({}, status=429), "too many requests"),
         (respond_json({"responses": [{"error": {"code": 3, "message": KEY}}]}), "code 3"),
         (respond_json({"responses": []}), "format"),
-        (respond_json([1]), "format"),
+        (respond_json([1]), "no JSON object"),
         (garbage(), "google_vision: "),
         (reset(), "google_vision: "),
     ],

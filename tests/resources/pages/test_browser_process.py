@@ -13,7 +13,7 @@ import pytest
 
 from resources.http import HttpClient, OutageError, Response
 from resources.network_guard import NetworkGuard
-from resources.pages.browser import Browser
+from resources.pages.browser import Browser, find_browser
 from resources.pages.scraper import PageFetcher
 from tests.chromium import needs_browser, needs_playwright
 from tests.patience import eventually
@@ -116,6 +116,20 @@ async def test_the_browser_inherits_no_key(
     await fetcher.fetch(f"{SITE}/")
     assert main_processes()
     assert not any("canary-of-a-key" in environment(pid) for pid in main_processes())
+
+
+def test_a_named_browser_goes_before_those_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mine", "chromium"):
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("FACTIBLE_BROWSER", str(tmp_path / "mine"))
+    assert find_browser() == find_browser("mine") == str(tmp_path / "mine")
+    assert find_browser("") == str(tmp_path / "chromium")
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    assert find_browser("") is find_browser("mine") is None
 
 
 @needs_playwright

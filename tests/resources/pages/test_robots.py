@@ -8,8 +8,7 @@ import pytest
 
 from resources.http import HttpClient, UnavailableError
 from resources.pages.scraper import PageFetcher, Robots
-from tests.patience import IN_VAIN
-from tests.servers import Behaviour, MisbehavingServer, hang, redirect, reset, respond
+from tests.servers import Behaviour, MisbehavingServer, redirect, reset, respond
 
 SITE = "http://site.example"
 ARTICLE = f"<title>T</title><article><p>{'Some words that make a page. ' * 12}</p></article>"
@@ -84,16 +83,7 @@ async def test_no_rules_mean_that_all_is_allowed(
     assert (await PageFetcher(http).fetch(f"{SITE}/page")).outcome == "ok"
 
 
-@pytest.mark.parametrize(
-    "behaviour",
-    [
-        respond(status=500),
-        respond(status=503),
-        respond(status=429),
-        reset(),
-        pytest.param(hang(), marks=IN_VAIN),
-    ],
-)
+@pytest.mark.parametrize("behaviour", [respond(status=500), respond(status=429), reset()])
 async def test_unreadable_robots_rules_are_an_outage_not_a_refusal(
     server: MisbehavingServer, http: HttpClient, behaviour: Behaviour
 ) -> None:

@@ -10,9 +10,8 @@ import pytest
 from resources.http import HttpClient
 from resources.network_guard import NetworkGuard
 from resources.pages.scraper import PageFetcher, Wayback
-from tests.patience import IN_VAIN
 from tests.resources.pages.pdfs import pdf
-from tests.servers import Behaviour, MisbehavingServer, hang, redirect, reset, respond, respond_json
+from tests.servers import Behaviour, MisbehavingServer, redirect, reset, respond, respond_json
 
 GONE = "http://site.example/gone?n=1"
 SENTENCE = "The old page said that glass is an amorphous solid and does not flow. "
@@ -75,7 +74,7 @@ async def test_a_copy_may_be_a_pdf_and_may_lie_at_a_neighbouring_time(
     assert page.final_url == f"http://archive.example{later}?n=1"
 
 
-@pytest.mark.parametrize("status", [401, 403, 451, 500, 503])
+@pytest.mark.parametrize("status", [403, 503])
 async def test_the_archive_is_only_for_pages_that_are_gone(
     server: MisbehavingServer, fetcher: PageFetcher, status: int
 ) -> None:
@@ -108,11 +107,8 @@ async def test_a_page_without_a_copy_is_still_gone(
 @pytest.mark.parametrize(
     "behaviour",
     [
-        respond(status=503),
-        respond(status=429),
         respond(status=404),
         reset(),
-        pytest.param(hang(), marks=IN_VAIN),
         respond("<html>", content_type="text/html"),
         respond_json([]),
         respond_json({"archived_snapshots": []}),

@@ -25,7 +25,6 @@ from resources.ratings.datasets import (
     load_rating_csv,
     load_rating_yaml,
 )
-from resources.ratings.registries import RegistryAges
 from tests.shared_data import shared_data
 
 YAML = """\
@@ -132,14 +131,6 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         load_rating_yaml(latin)
     with pytest.raises(PlacedError, match="dataset is missing"):
         load_rating_yaml(written(tmp_path, ""))
-
-
-def test_the_projects_own_sets_are_in_order() -> None:
-    corpora = Path(__file__).resolve().parents[3] / "corpora"
-    known = load_rating_yaml(corpora / "domain_ratings.yaml")
-    assert len(known.ratings) > 200
-    assert all(rating.reason for rating in known.ratings.values())
-    assert load_rating_yaml(corpora / "miniature_ratings.yaml").ratings
 
 
 @pytest.mark.parametrize(
@@ -305,13 +296,6 @@ async def test_several_sets_apply_in_order_and_to_the_exact_host(tmp_path: Path)
     ]
     assert [rating.dataset for rating in directory.lookup("b.example")] == ["mbfc"]
     assert directory.lookup("news.agency.example") == ()
-
-
-async def test_without_a_registry_every_age_is_unknown() -> None:
-    ages: ports.DomainAges = RegistryAges(())
-    age = await ages.age("agency.example")
-    assert (age.outcome, age.years) == ("unknown", None)
-    assert age.reason
 
 
 @given(st.text(max_size=60))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import date
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 from factible_assets.services.ratings import rating_directory
 from resources.errors import SetupError
 from resources.lines import PlacedError
-from resources.ratings.datasets import RatingSet, description_of, load_description, load_rating_csv
-from tests.shared_data import shared_data
+from resources.ratings.datasets import RatingSet, description_of, load_description
 
 TABLE = """\
 Website;Points;Kind;Remark
@@ -204,19 +202,3 @@ def test_a_changed_description_is_read_again(tmp_path: Path) -> None:
     assert loaded(file).ratings["fair.example"].rating == "medium"
     written(tmp_path, MAPPING.replace("medium: 50", "medium: 70.25"), table)
     assert loaded(file).ratings["fair.example"].rating == "very_low"
-
-
-def test_real_quality_ratings_can_be_described_instead_of_recognised(tmp_path: Path) -> None:
-    file = shared_data("domain_ratings", "domain_pc1.csv")
-    mapping = tmp_path / "described.yaml"
-    mapping.write_text(
-        "dataset: quality\nas_of: 2023-09-04\ncolumns: {domain: domain, rating: pc1}\n"
-        "thresholds: {high: 0.65, medium: 0.5, low: 0.25}\n",
-        "utf-8",
-    )
-    layout = load_description(mapping)
-    described = load_rating_csv(file, layout)
-    (recognised,) = rating_directory([file]).sets
-    counts = Counter(each.rating for each in described.ratings.values())
-    assert counts == Counter(each.rating for each in recognised.ratings.values())
-    assert sum(counts.values()) > 10_000

@@ -153,12 +153,10 @@ async def test_no_results_while_all_engines_answered_is_an_answer(
 @pytest.mark.parametrize(
     ("silent", "named"),
     [
-        ([["a", "b", "c"]], "a (b c)"),
-        ([["only"]], "only"),
-        (["bare"], "bare"),
+        ([["a", "b", "c"], ["only"], "bare"], "a (b c), only, bare"),
         ([[]], "unnamed"),
         ([[None, 3]], "unnamed"),
-        ([[f"e{n}", "x"] for n in range(10)], "e7 (x) and 2 more"),
+        ([[f"engine{n}", "x"] for n in range(99)], " …"),
     ],
 )
 async def test_any_list_of_silent_engines_is_told_of(
