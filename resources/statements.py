@@ -49,14 +49,12 @@ def open_tables(
     connection.row_factory = sqlite3.Row
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
-        found = _version(connection)
-        if found == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+        if _pragma(connection, "schema_version") == 0:  # it has no tables yet
             _switch_to_wal(connection)
             connection.executescript(
                 f"BEGIN IMMEDIATE;\n{schema};\nPRAGMA user_version = {version};\nCOMMIT;"
             )
-        # Another process may just have created the tables.
-        found = _version(connection)
+        found = _pragma(connection, "user_version")
         if found != version:
             raise OtherFileError(found)
     except BaseException:
@@ -71,8 +69,8 @@ def compact(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
