@@ -298,6 +298,14 @@ class VerdictsConfig(StageConfig):
     min_margin: float = Field(
         default=0.2, ge=0.0, le=1.0, description="Below this margin the vote abstains."
     )
+    reuse_days: int = Field(
+        default=0,
+        ge=0,
+        le=3_650,
+        description="If another video made the same claim and its check is at most this many days "
+        "old, judge the claim by the sources of that check, without a search. 0: never. Only for "
+        "the strategy standard, and only if the two claims have the same words, names and figures.",
+    )
 
 
 class FactCheckConfig(Reasoners):

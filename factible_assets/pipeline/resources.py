@@ -140,6 +140,7 @@ async def open_services(
             ages=opened.ages,
             observer=options["observer"],
             fact_checks=opened.fact_checks,
+            web=chosen,
         )
 
 

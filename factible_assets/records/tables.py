@@ -425,6 +425,8 @@ class Evidence(
     machine_stance: str | None = None  # Before a reviewer overruled `stance`
     machine_rating: str | None = None  # Before a reviewer overruled `rating`
     ground: str | None = None  # The embedded engine's ground, such as assertion or rating
+    reused_claim_id: str | None = None  # The claim of another video for which it was read
+    reused_from: str | None = None  # That check in a sentence: its video and day
 
     @model_validator(mode="after")
     def _only_read_evidence_has_a_stance(self) -> Self:

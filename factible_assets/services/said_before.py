@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from factible_assets.reasoners.embedded.text import fold
+from factible_assets.reasoners.embedded.claims.checkworthiness import count_words
+from factible_assets.reasoners.embedded.text import fold, is_english
 from factible_assets.reasoners.readers.plain import terms_of
 from factible_assets.reasoners.readers.quantities import Quantity
+from factible_assets.stages.queries import time_words
 
 Relation: TypeAlias = Literal["same", "contrary", "other figure", "similar"]
 """`similar`: close in meaning, and the rules cannot tell whether the claims agree."""
@@ -52,6 +54,16 @@ def matches_of(candidates: Iterable[tuple[str, str, str]]) -> list[Match]:
         if relation is not None:
             found.append(Match(claim, other_id, round(min(cosine, 1.0), 4), relation))
     return sorted(found, key=lambda each: -each.similarity)
+
+
+def stands_alone(claim: str) -> bool:
+    """Whether an English claim means the same in any video: no word points to its own one.
+
+    Such words are pronouns ("he", "this", "my") and times without a figure ("last year").
+    """
+    counts = count_words(claim)
+    is_timed = any(not any(map(str.isdigit, word)) for word in time_words(claim))
+    return is_english(claim) and not (counts.needs_context or counts.first_person or is_timed)
 
 
 def relation_of(one: str, other: str) -> Relation | None:

@@ -28,6 +28,7 @@ from factible_assets.stages.progress import Stage, Stopwatch, Trace
 from factible_assets.stages.queries import build_queries, query_row
 from factible_assets.stages.quotes import recheck_without_quotes
 from factible_assets.stages.reliability import RatingBook
+from factible_assets.stages.reuse import rated_today
 from factible_assets.stages.search import (
     PUBLISHED,
     REVIEWER,
@@ -69,6 +70,8 @@ class ClaimCheck:
     """The answer of an answer engine, at most one."""
     reviews: asyncio.Task[tuple[records.PriorFactCheck, ...]] | None = None
     """Looks up published fact checks of the claim; None if the run does not."""
+    earlier: VideoRows | None = None
+    """The rows of an earlier check, under the ids of this claim; None: search and read."""
     video: records.Video
     services: ports.Services
     config: FactCheckConfig
@@ -116,6 +119,8 @@ class ClaimCheck:
         Reuse the previous check's valid queries if the config says so, unless `wider` overrides it.
         `words` replaces the reasoner.
         """
+        if self.earlier is not None:
+            return tuple(self.earlier.queries)
         held = sorted(self._held(self.known.queries), key=lambda query: query.rank)
         if "queries" not in self.stages:
             return tuple(held)
@@ -167,7 +172,9 @@ class ClaimCheck:
     ) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
         """Make the searches, add the sources of reviewers, and rate the domains of all hits."""
         searches, hits = self._held(self.known.searches), self._held(self.known.hits)
-        if "search_hits" in self.stages:
+        if self.earlier is not None:
+            searches, hits = tuple(self.earlier.searches), tuple(self.earlier.hits)
+        elif "search_hits" in self.stages:
             asked = [query for query in queries if query.status == "ok"]
             done, observer = count(1), self.services.observer
 
@@ -229,6 +236,11 @@ class ClaimCheck:
         if "evidence" not in self.stages:
             await self.book.look_up_ages(each.hit.url for each in chosen)
             return held
+        if self.earlier is not None:
+            unread = {row.canonical_url: row for row in self.earlier.evidence if not row.page_id}
+            never = [each for each in chosen if each.hit.canonical_url in unread]
+            chosen = tuple(each for each in chosen if each not in never)
+            left = (*left, *((each, str(unread[each.hit.canonical_url].reason)) for each in never))
 
         async def reader(
             query: records.Query, page: ports.PageExcerpt
@@ -336,6 +348,8 @@ class ClaimCheck:
         self, rows: Sequence[records.Evidence], missing: Sequence[FoundPage]
     ) -> str | None:
         """Say why the pages so far are enough, by the run's options; None if they are not."""
+        if self.earlier is not None:
+            return None
         enough = self.config.evidence.enough_origins
         if enough and verdict.agreeing_origins(rows, self.stories) >= enough:
             return f"{enough} independent, reliable sources had already agreed."
@@ -368,11 +382,14 @@ class ClaimCheck:
     ) -> tuple[records.Page, Callable[[FoundPage], records.Evidence]]:
         """Fetch and read a page; return it with a function that makes its row from the rating."""
         hit, config = candidate.hit, self.config.search
+        held = self._earlier_reading(hit)
         try:
-            page = await self.library.get(hit)
+            page = held[0] if held else await self.library.get(hit)
             left_out = late_exclusion(
                 self.video, page, config, self.corrections, found_as_of=hit.published_on
             )
+            if held and left_out is None:
+                return page, partial(rated_today, held[1])
             excerpt = None if left_out else excerpt_of(candidate, page, self.texts)
             if excerpt is not None and page.status != "ok":
                 self.texts[content_hash(excerpt.text)] = excerpt.text
@@ -400,6 +417,17 @@ class ClaimCheck:
                 status = "infra_error"
                 reason = f"The reader failed on the fetched page: {reason}"
         return page, partial(unread, basis=self.basis, status=status, reason=reason)
+
+    def _earlier_reading(
+        self, hit: records.SearchHit
+    ) -> tuple[records.Page, records.Evidence] | None:
+        """Return the page of a hit and its reading, if the claim takes them over."""
+        if self.earlier is None:
+            return None
+        row = next(
+            each for each in self.earlier.evidence if each.canonical_url == hit.canonical_url
+        )
+        return next(each for each in self.earlier.pages if each.page_id == row.page_id), row
 
     async def _read_twice(
         self, by: ReadPage, query: records.Query, excerpt: ports.PageExcerpt

@@ -18,10 +18,18 @@ from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
-from factible_assets.stages.ports import ClaimDrafts, Observer, ReasonerError, Services, WithCalls
+from factible_assets.stages.ports import (
+    ClaimDrafts,
+    FindEarlierCheck,
+    Observer,
+    ReasonerError,
+    Services,
+    WithCalls,
+)
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch, Trace
 from factible_assets.stages.reliability import RatingBook
+from factible_assets.stages.reuse import taken_over
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import readable
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of, published_at
@@ -223,6 +231,8 @@ async def check_claims(
     )
     checks.corrections = corrections or {}
     checks.budget = config.budget if strategy.in_rounds else None
+    if selected == frozenset(ALL_STAGES) and strategy is STANDARD:
+        checks.earlier_check = services.earlier_check
     if services.fact_checks is not None and "search_hits" in selected:
         checks.look_up = partial(
             look_up, video=video, service=services.fact_checks, config=config.search
@@ -240,7 +250,9 @@ async def check_claims(
     read = [row for case in cases for row in case.evidence]
     _remark_unread(read, services.observer)
     urls = {row.canonical_url for row in read}
-    pages = tuple(page for page in library.pages() if page.canonical_url in urls)
+    fetched = [page for page in library.pages() if page.canonical_url in urls]
+    known_pages = [page for rows in checks.taken_over for page in rows.pages]
+    pages = tuple({page.page_id: page for page in (*known_pages, *fetched)}.values())
     addresses = [hit.url for hit in hits]
     addresses += [published_at(page.final_url or "") for page in pages]
     hashes = {row.content_hash for row in read} | {page.content_hash for page in pages}
@@ -291,6 +303,7 @@ class _Checks:
     corrections: Mapping[str, Corrections]
     budget: BudgetConfig | None
     look_up: Callable[[records.Claim], Coroutine[Any, Any, PriorFactChecks]] | None = None
+    earlier_check: FindEarlierCheck | None = None
 
     def __init__(self, strategy: Strategy, observer: Observer, watch: Stopwatch) -> None:
         self._strategy, self._observer, self._watch = strategy, observer, watch
@@ -331,15 +344,10 @@ class _Checks:
         for claim in claims:
             if claim.claim_id in self._begun:
                 continue
-            reviews = None
-            if self.look_up is not None:
-                # A task of its own: no verdict fails with a look-up, or waits long for it.
-                reviews = self._group.create_task(self.look_up(claim))
             check = self.make(
                 claim=claim,
                 corrections=self.corrections.get(claim.claim_id, NO_CORRECTIONS),
                 trace=Trace(claim, self._strategy.name, self.budget),
-                reviews=reviews,
             )
             task = self._group.create_task(self._check(check))
             self._begun[claim.claim_id] = _BegunCheck(check, task)
@@ -347,6 +355,17 @@ class _Checks:
                 self._observer.claim_begun(claim)
 
     async def _check(self, check: ClaimCheck) -> ClaimRows:
+        claim, earlier = check.claim, None
+        if self.earlier_check is not None and check.corrections is NO_CORRECTIONS:
+            earlier = await self.earlier_check(claim)
+        if earlier is not None:
+            self._observer.remarked(f"“{claim.text}”: {earlier.sentence}")
+            check = replace(check, earlier=taken_over(claim, earlier))
+            check.texts.update(earlier.rows.texts)
+        elif self.look_up is not None:
+            # A task of its own: no verdict fails with a look-up, or waits long for it.
+            check = replace(check, reviews=self._group.create_task(self.look_up(claim)))
+        self._begun[claim.claim_id] = self._begun[claim.claim_id]._replace(check=check)
         case, verdict = await self._strategy.check(check)
         if verdict is not None:
             verdict = verdict.model_copy(update={"strategy": self._strategy.name})
@@ -377,7 +396,13 @@ class _Checks:
     @property
     def prior_fact_checks(self) -> PriorFactChecks:
         tasks = [each.check.reviews for each in self.kept if each.check.reviews is not None]
-        return tuple(row for task in tasks for row in task.result())
+        held = [row for rows in self.taken_over for row in rows.prior_fact_checks]
+        return (*held, *(row for task in tasks for row in task.result()))
+
+    @property
+    def taken_over(self) -> list[VideoRows]:
+        """The rows of earlier checks that claims took over."""
+        return [each.check.earlier for each in self.kept if each.check.earlier is not None]
 
     @property
     def calls(self) -> list[records.LlmCall]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from factible_assets.records import tables as records
+from factible_assets.records.rows import VideoRows
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
 from resources.ratings.base import DomainAge, ListedRating
@@ -332,6 +333,24 @@ class Reasoner:
         return self.queries.basis, self.evidence.basis
 
 
+# --- Earlier checks -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierCheck:
+    """The rows of a check of the same claim in another video.
+
+    `sentence` names the video, the day, and the decision of a reviewer if there is one.
+    """
+
+    rows: VideoRows
+    sentence: str
+
+
+FindEarlierCheck: TypeAlias = Callable[[records.Claim], Awaitable[EarlierCheck | None]]
+"""Finds a check whose sources a claim can take over; None if there is none."""
+
+
 # --- Watching -----------------------------------------------------------------------------------
 
 
@@ -375,3 +394,7 @@ class Services:
     observer: Observer = field(default_factory=Observer)
     fact_checks: FactCheckLookup | None = None
     """Looks up prior fact checks; None: switched off."""
+    earlier_check: FindEarlierCheck | None = None
+    """None: the run searches and reads for every claim."""
+    web: str = "live"
+    """The web of the searches: live, miniature, annotated, archive, or archive:NAME."""

@@ -444,6 +444,7 @@ def conclude(
         due and "Check the claim again",
     )
     told = [opinion.doubt] if opinion.doubt else [f"{each}." for each in remarks if each]
+    told += dict.fromkeys(row.reused_from for row in case.evidence if row.reused_from)
     sides = by_stance(row for row in case.evidence if row.status == "ok")
     statuses = [row.status for row in case.queries] + [row.status for row in case.searches]
     return records.Verdict(

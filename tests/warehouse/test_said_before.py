@@ -6,7 +6,7 @@ import pytest
 
 from factible_assets.pipeline.assets.claims import record_said_before
 from factible_assets.runs.said_before import said_before
-from factible_assets.services.said_before import relation_of
+from factible_assets.services.said_before import relation_of, stands_alone
 from tests.warehouse.samples import asset_rows, claim, fact_check, stamp, video
 from warehouse.store import Warehouse
 
@@ -30,6 +30,23 @@ def test_claims_are_told_apart_by_names_figures_and_negations(
     one: str, other: str, relation: str | None
 ) -> None:
     assert relation_of(one, other) == relation_of(other, one) == relation
+
+
+@pytest.mark.parametrize(
+    ("claim", "alone"),
+    [
+        (EVEREST, True),
+        ("Iceland gets its heat from the ground.", True),
+        ("Crime rose in 2020.", True),
+        ("Crime rose last year.", False),
+        ("He was born in 1950.", False),
+        ("This vaccine is dangerous.", False),
+        ("My father sold five million records.", False),
+        ("Эверест высок.", False),
+    ],
+)
+def test_a_claim_that_points_to_its_video_does_not_stand_alone(claim: str, alone: bool) -> None:
+    assert stands_alone(claim) is alone
 
 
 def test_a_claim_in_other_words_is_found_with_its_verdict(in_memory: Warehouse) -> None:

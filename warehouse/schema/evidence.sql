@@ -105,6 +105,8 @@ CREATE TABLE evidence (
     machine_stance VARCHAR,
     machine_rating VARCHAR,
     ground VARCHAR,
+    reused_claim_id VARCHAR,
+    reused_from VARCHAR,
     run_id VARCHAR NOT NULL,
     checked_at TIMESTAMPTZ NOT NULL,
     CHECK ((status = 'ok') = (stance IS NOT NULL)),
@@ -145,5 +147,7 @@ COMMENT ON COLUMN evidence.page_due IS 'Whether a service failed to fetch the pa
 COMMENT ON COLUMN evidence.machine_stance IS 'The stance as it was read, where a reviewer overruled it: then stance is theirs, and reason says whose and why.';
 COMMENT ON COLUMN evidence.machine_rating IS 'The rating as it was, where a reviewer overruled it: then rating is theirs, and reason says whose and why.';
 COMMENT ON COLUMN evidence.ground IS 'Why the page takes its side: it states the claim (assertion), denies it (denial), gives another figure (number) or name (name), answers the claim as a question (answer) or rates it (rating); or a model says so: inference (an entailment model) or label (a small language model).';
+COMMENT ON COLUMN evidence.reused_claim_id IS 'The same claim of another video, for whose check the page was read; null: it was read for this claim.';
+COMMENT ON COLUMN evidence.reused_from IS 'That check in a sentence: its video, its day, and the decision of a reviewer.';
 COMMENT ON COLUMN evidence.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN evidence.checked_at IS 'When that run checked the video (UTC).';

@@ -40,6 +40,7 @@ from factible_assets.pipeline.checks.verdict_changes import (
 )
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
 from factible_assets.pipeline.partitions import videos
+from factible_assets.pipeline.reuse import with_earlier_checks
 from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records.rows import Materialization, VideoRows
 from factible_assets.records.stances import STANCES
@@ -173,7 +174,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     common.tag_run(context, order.known.video)
     extracted: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
     opening = _opening(order, context, services, observer)
-    working = asyncio.create_task(_find_and_check(order, opening, strategy, extracted))
+    working = asyncio.create_task(_find_and_check(order, store, opening, strategy, extracted))
     try:
         if order.search is not None:
             waiting: set[asyncio.Future[Any]] = {working, extracted}
@@ -354,6 +355,7 @@ def _opening(
 
 async def _find_and_check(
     order: _Order,
+    store: Warehouse,
     services: AbstractAsyncContextManager[Services],
     strategy: Strategy,
     extracted: asyncio.Future[ClaimsResult],
@@ -374,7 +376,7 @@ async def _find_and_check(
         return await check_claims(
             order.known.video,
             find,
-            opened,
+            with_earlier_checks(opened, order.options, store, order.known.video),
             order.options,
             stages=order.selected,
             known=order.known,

@@ -1,0 +1,91 @@
+"""Finds a fresh check of the same claim in another video, whose sources a run may take over."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import (
+    Claim,
+    Evidence,
+    PriorFactCheck,
+    Query,
+    Search,
+    SearchHit,
+    Video,
+)
+from factible_assets.services.said_before import matches_of, stands_alone
+from factible_assets.stages.ports import EarlierCheck, Services
+from resources.statements import statements
+from warehouse import bookkeeping
+from warehouse.store import Warehouse
+
+Row = TypeVar("Row", Query, Search, SearchHit, PriorFactCheck, Evidence)
+
+_SQL = statements("factible_assets.pipeline", "reuse.sql")
+_PROVIDERS = {"miniature": "miniature", "annotated": "given", "archive": "archive"}
+"""The provider in the rows of a search, by the web; the live web has several."""
+
+
+def with_earlier_checks(
+    services: Services, options: FactCheckConfig, store: Warehouse, video: Video
+) -> Services:
+    """Let the claims of a video take over earlier checks, if the run allows it."""
+    days = options.verdicts.reuse_days
+    is_english = (video.language or "en").startswith("en")
+    if not days or options.renew or options.only_claims or not is_english:
+        return services
+    limits = {
+        "days": days,
+        "published_on": video.published_on,
+        "basis": services.reasoner.basis,
+        "provider": _PROVIDERS.get(services.web.partition(":")[0]),
+    }
+
+    async def find(claim: Claim) -> EarlierCheck | None:
+        return await asyncio.to_thread(_earlier_check, store, claim, limits)
+
+    return replace(services, earlier_check=find)
+
+
+def _earlier_check(store: Warehouse, claim: Claim, limits: dict[str, Any]) -> EarlierCheck | None:
+    """Return the newest check that the limits allow, None if there is none or they disagree."""
+    if not stands_alone(claim.text):
+        return None
+    others = bookkeeping.claims_sharing_words(store, [claim.text], without=claim.video_id)
+    same = [each.other_claim_id for each in matches_of(others) if each.relation == "same"]
+    if not same:
+        return None
+    found = store.rows(_SQL["fresh_checks"], {"ids": same} | limits)
+    if len({row["stance"] for row in found}) != 1:
+        return None
+    newest = found[0]
+    judged = store.read_judged(newest["video_id"])
+    rows = _of_claim(judged, newest["claim_id"])
+    if {row.content_hash for row in rows.evidence} - {None, *judged.texts}:
+        return None  # retention removed a text, so no one could check its quotes
+    sentence = (
+        f"Its sources and their readings are those of the check of {newest['checked_on']:%Y-%m-%d} "
+        f"of the same claim in the video {newest['video_id']}."
+    )
+    return EarlierCheck(rows, " ".join(filter(None, (sentence, newest["decision"]))))
+
+
+def _of_claim(rows: VideoRows, claim_id: str) -> VideoRows:
+    def own(held: Sequence[Row]) -> tuple[Row, ...]:
+        return tuple(row for row in held if row.claim_id == claim_id)
+
+    evidence = own(rows.evidence)
+    pages = {row.page_id for row in evidence}
+    hashes = {row.content_hash for row in evidence}
+    return VideoRows(
+        queries=own(rows.queries),
+        searches=own(rows.searches),
+        hits=own(rows.hits),
+        prior_fact_checks=own(rows.prior_fact_checks),
+        pages=tuple(row for row in rows.pages if row.page_id in pages),
+        page_texts=tuple(row for row in rows.page_texts if row.content_hash in hashes),
+        evidence=evidence,
+    )
