@@ -9,14 +9,19 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from rapidfuzz import fuzz, process, utils
+from rapidfuzz import fuzz, process
 
-from factible_assets.reasoners.embedded.text import content_stems
+from factible_assets.reasoners.embedded.text import (
+    NEGATIONS,
+    content_stems,
+    find_numbers,
+    is_english,
+    tokenise,
+)
 from factible_assets.reasoners.llm.answers import (
     TIER_RANGES,
     ClaimsAnswer,
@@ -25,7 +30,7 @@ from factible_assets.reasoners.llm.answers import (
     StatedClaim,
 )
 from factible_assets.reasoners.llm.conversation import Conversation, PromptTooLongOutageError
-from factible_assets.reasoners.llm.plain_text import clip, plain, whole_sentences
+from factible_assets.reasoners.llm.plain_text import asks_of_the_video, clip, plain, whole_sentences
 from factible_assets.reasoners.llm.prompts import Data, Piece, ShownText
 from factible_assets.records.tables import Transcript
 from factible_assets.stages.localisation import Localiser
@@ -43,49 +48,15 @@ OFF_THESIS_CAP = 0.25
 _CATEGORY_WORDS = 3
 _CLAIM_TOKENS, _FRAME_TOKENS = 190, 160
 """Five claims with their searches fit into 1,200 tokens; more claims get more."""
-_PARAPHRASE = 85.0  # similarity of the sorted words, of 100, from which two claims are the same
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-_NEGATION = re.compile(
-    r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas"
-    r"|jamais|sans|sin|nunca|ning[uú]n\w*|não|nem|sem|non|mai|senza|niet|geen|nooit|inte|ej|utan|ikke"
-    r"|bez|değil|yok|не|нет|ни|без|لا|ليس\w*|لم|لن)\b|[不没沒無无未]|ない|ません"
-    r"|않|없|아니|못|नहीं|बिना",
-    re.IGNORECASE,
-)
-_COMPARES = re.compile(
-    r"\b(?:than|before|after|from|als|nach|vor|que|avant|après|antes|después|depois|dopo|prima"
-    r"|dan|voor|än|efter|före|niż|przed|чем|до|после)\b|比|より|보다",
-    re.IGNORECASE,
-)
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
-_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[.,;:!?]")
-_BUT = frozenset({"only", "just", "nur", "seulement", "solo", "sólo"})
-"""Words that cancel a negation: "not only"."""
-_SPOKEN_NUMBER = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundreds?"
-    r"|thousands?|millions?|billions?|trillions?|half|third|quarter|dozen|double|twice|first|second"
-    r"|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|\w*hundert|\w*tausend|million\w*|halb\w*"
-    r"|deux|trois|quatre|cinq|sept|huit|neuf|dix|vingt|trente|cent|mille|dos|tres|cuatro|cinco"
-    r"|siete|ocho|nueve|diez|veinte|treinta|cien\w*|mil|mill[oó]n\w*|mitad|moitié)\b",
-    re.IGNORECASE,
-)
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s,.]+(?=\d)")
+_MARKS = frozenset(".,;:!?")
 _STEM = 4
 _SHORTEST_NAME = 2
 _MOST_NAMES = 0.34
 _MISSPELT = 75.0
 _LEAST_SHARED = 0.5
-_OF_THE_VIDEO = re.compile(
-    r"(?:in (?:the|this) (?:video|talk|transcript), )?"
-    r"(?:the|this) (?:video|talk|transcript|speaker|narrator|host|presenter) (?:also )?"
-    r"(?:(?P<said>(?:say|state|claim|explain|note|argue|suggest|mention|show)s? that"
-    r"|(?:say|state|claim)s|(?:describe|discusse|explain|show|highlight)s? how(?! (?:to|much|many"
-    r"|long|far|often|well|old|big|important|bad|good|easy|hard|difficult|fast|quickly)\b)),?"
-    r"|(?:mention|discusse|describe|emphasi[sz]e|highlight|present|introduce|cover|talks? about"
-    r"|explain|show)s?)\s+",
-    re.IGNORECASE,
-)
-"""How small models begin a claim, although the prompt forbids it."""
 _AROUND_SOURCE = 300
 """Characters on either side of the source of a claim that may explain its pronouns."""
 _MOST_CANDIDATES = 60
@@ -246,20 +217,15 @@ def _candidates(
         finders = ShownText(window), Localiser(window)
         for claim in answer.claims:
             source = plain(claim.source)
-            # A claim that is too long becomes its first whole sentences, else its source.
-            short = source if len(source.split()) <= CLAIM_WORDS else ""
-            worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or short
-            opening = _OF_THE_VIDEO.match(worded)
-            if opening:
-                worded = worded[opening.end() :]
-                worded = worded[:1].upper() + worded[1:]
+            worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or ""
+            place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
+            if not worded or asks_of_the_video(worded, source):
+                # A claim that is too long, or speaks of the video, becomes its source.
+                is_short = len(source.split()) <= CLAIM_WORDS
+                worded = source[:1].upper() + source[1:] if is_short else ""
+                place = finders[0].find(claim.source)
             if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
                 continue
-            # A topic of the video is a heading, not a statement.
-            is_heading = opening is not None and not opening["said"]
-            place = None
-            if not is_heading:
-                place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
             first, last = place or (0, 0)
             around = window[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
             is_said = place is not None and rests_on(worded, around, f"{window} {title}")
@@ -289,44 +255,26 @@ def _place_of(words: str, shown: ShownText, similar: Localiser) -> tuple[int, in
 
 
 def _distinct(found: Sequence[ClaimCandidate]) -> list[ClaimCandidate]:
-    """Sort by importance and drop paraphrases of more important claims."""
-    kept: list[ClaimCandidate] = []
+    """Sort by importance and drop claims in the words of more important ones."""
+    kept: dict[tuple[str, ...], ClaimCandidate] = {}
     for each in sorted(found, key=lambda each: (-each.draft.importance, -each.draft.confidence)):
-        if not any(says_the_same(each.draft.text, other.draft.text) for other in kept):
-            kept.append(each)
-    return kept
-
-
-def says_the_same(one: str, other: str) -> bool:
-    """Whether two claims have the same figures and negations and almost the same words.
-
-    Claims with a substituted word ("unsafe" for "safe") are different; so are comparisons in a
-    different order.
-    """
-    if Counter(_FIGURE.findall(one)) != Counter(_FIGURE.findall(other)):
-        return False
-    if len(_NEGATION.findall(one)) != len(_NEGATION.findall(other)):
-        return False
-    first, second = content_stems(one), content_stems(other)
-    if _COMPARES.search(one) and first != second:
-        return False
-    if set(first) - set(second) and set(second) - set(first):
-        return False
-    ratio = fuzz.token_sort_ratio(one, other, processor=utils.default_process)
-    return bool(ratio >= _PARAPHRASE)
+        kept.setdefault(tuple(_WORD.findall(each.draft.text.casefold())), each)
+    return list(kept.values())
 
 
 def rests_on(claim: str, passage: str, known: str) -> bool:
     """Whether the transcript contains the claim's figures, its names and half of its words.
 
     `passage` holds the claim and its surroundings; names and figures may come from all of `known`,
-    the window and the title. The transcript may spell figures as words and misspell names.
+    the window and the title. The transcript may misspell names, and spell figures as words, which
+    are known in English only.
     """
     digits = _BETWEEN_DIGITS.sub("", known)
-    unheard = (
+    unheard = {
         figure for figure in _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim)) if figure not in digits
-    )
-    if any(unheard) and not _SPOKEN_NUMBER.search(passage):
+    }
+    spoken = {f"{number.value:g}" for number in find_numbers(known)} if unheard else set()
+    if unheard - spoken and is_english(known):
         return False
     words = {word.casefold() for word in _WORD.findall(known)}
     beginnings = {word[:_STEM] for word in words}
@@ -347,23 +295,26 @@ def rests_on(claim: str, passage: str, known: str) -> bool:
 
 
 def drops_denial(claim: str, source: str) -> bool:
-    """Whether a claim asserts words that its source only uses after a negation.
+    """Whether an English claim asserts words that its source only uses after a negation.
 
     False for a claim that has words of its own, such as "fails to" or "unsafe".
     """
     denied, affirmed = set[str](), set[str]()
     is_denied = False
-    for word in _WORD_OR_MARK.findall(source.replace("\u2019", "'")):
-        if _NEGATION.fullmatch(word):
-            is_denied = True
+    for word in tokenise(source):
+        # A mark ends the reach of a negation, and so does "not only".
+        goes_on = source[word.end : word.end + 1] not in _MARKS
+        if word.norm in NEGATIONS:
+            is_denied = goes_on
             continue
-        stems = content_stems(word)
-        is_denied &= word[0].isalpha() and word.casefold() not in _BUT
+        stems = content_stems(word.norm)
+        is_denied &= word.norm not in {"only", "just"}
         (denied if is_denied else affirmed).update(stems)
-        is_denied &= not stems
+        is_denied &= goes_on and not stems
     asserted = set(content_stems(claim))
-    is_in_its_words = asserted <= denied | affirmed and not _NEGATION.search(claim)
-    return is_in_its_words and not asserted.isdisjoint(denied - affirmed)
+    is_in_its_words = asserted <= denied | affirmed
+    is_denial = any(word.norm in NEGATIONS for word in tokenise(claim))
+    return is_in_its_words and not is_denial and not asserted.isdisjoint(denied - affirmed)
 
 
 def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[ClaimCandidate]) -> list[Piece]:

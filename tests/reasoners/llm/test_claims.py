@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.config import ClaimsConfig
-from factible_assets.reasoners.llm.claims import Windowing, says_the_same, windows
+from factible_assets.reasoners.llm.claims import Windowing, windows
 from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerOutageError
@@ -96,26 +96,10 @@ async def test_statements_that_cannot_be_checked_are_dropped(kind: str) -> None:
     assert found.claims == ()
 
 
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        ("The video states that sugar makes children hyperactive.", True),
-        ("The speaker also claims sugar makes children hyperactive.", True),
-        ("In this video, the speaker mentions sugar and hyperactive children.", False),
-        ("The video discusses how sugar makes children hyperactive.", True),
-        ("The video discusses how important sugar and children are.", False),
-    ],
-)
-async def test_statements_about_the_video_are_no_claims(said: str, kept: bool) -> None:
-    other = stated(
-        "In 2019 the average child ate forty kilos.", "the average child ate forty kilos"
-    )
-    found = await drafts(answer(stated(said), other))
-    assert found.basis is None
-    assert [claim.text for claim in found.claims] == [
-        *(["Sugar makes children hyperactive."] if kept else []),
-        other["text"],
-    ]
+async def test_a_claim_about_the_video_becomes_what_was_said() -> None:
+    about = stated("The video discusses how sugar makes children hyperactive.")
+    (claim,) = (await drafts(answer(about))).claims
+    assert claim.text == "Sugar makes children hyperactive"
 
 
 async def test_the_embedded_engine_replaces_a_model_that_only_describes_the_video() -> None:
@@ -157,24 +141,24 @@ async def test_the_code_enforces_lengths() -> None:
     assert claim.context is not None
     assert len(claim.context.split()) == 20
     found = await drafts(answer(stated(long), thesis=long))
-    assert found.claims[0].text == "sugar makes children hyperactive"
+    assert found.claims[0].text == "Sugar makes children hyperactive"
     assert found.thesis is not None
     assert len(found.thesis.split()) == 25
 
 
-async def test_paraphrases_are_dropped_but_not_opposites_or_other_figures() -> None:
+async def test_repetitions_are_dropped_but_not_opposites_or_other_figures() -> None:
     found = await drafts(
         answer(
             stated("Sugar makes children hyperactive.", importance=0.95),
-            stated("Children, sugar makes hyperactive!"),
+            stated("sugar makes children hyperactive"),
             stated("Sugar never makes children hyperactive."),
-            stated("Sugar makes 3 children hyperactive."),
+            stated("Sugar makes 10 children hyperactive."),
         )
     )
     assert [claim.text for claim in found.claims] == [
         "Sugar makes children hyperactive.",
         "Sugar never makes children hyperactive.",
-        "Sugar makes 3 children hyperactive.",
+        "Sugar makes 10 children hyperactive.",
     ]
 
 
@@ -208,11 +192,6 @@ async def test_a_claim_that_says_more_than_its_source_is_refused_and_counted(inv
             "There is a link between vaccines and autism.",
             "Vaccines have no link to autism.",
         ),
-        (
-            "Impfungen verursachen bei Kindern keinen Autismus",
-            "Impfungen verursachen bei Kindern Autismus.",
-            "Impfungen verursachen keinen Autismus.",
-        ),
         ("a lamp isn’t safe in water", "A lamp is safe in water.", "A lamp is unsafe in water."),
     ],
 )
@@ -238,29 +217,6 @@ async def test_a_negation_of_something_else_refuses_no_claim(said: str) -> None:
     claim = stated("Sugar raises blood pressure.", said)
     found = await drafts(answer(claim), text=f"Well, {said}.")
     assert [each.text for each in found.claims] == [claim["text"]]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("The new vaccine is safe for children.", "The new vaccine is unsafe for children."),
-        ("Prices in the country rose last year.", "Prices in the country fell last year."),
-        ("Prices rose by 5 percent in May.", "Prices rose by 6 percent in May."),
-        ("The law mostly helps older women.", "The law mostly helps older men."),
-        ("Dogs kill more people than sharks.", "Sharks kill more people than dogs."),
-        ("Zucker macht Kinder hyperaktiv.", "Zucker macht Kinder nicht hyperaktiv."),
-        ("Kolesterol er farlig for hjertet.", "Kolesterol er ikke farlig for hjertet."),
-        ("Şeker çocuklar için zararlı değil.", "Şeker çocuklar için zararlı."),  # noqa: RUF001
-        ("Сахар вреден для детей.", "Сахар не вреден для детей."),  # noqa: RUF001
-        ("السكر مضر للأطفال.", "السكر ليس مضر للأطفال."),
-        ("चीनी बच्चों के लिए बुरी है।", "चीनी बच्चों के लिए बुरी नहीं है।"),
-        ("설탕은 아이들에게 해롭다.", "설탕은 아이들에게 해롭지 않다."),
-        ("糖对儿童有害。", "糖对儿童没有害。"),
-    ],
-)
-def test_opposite_claims_are_two_claims_in_any_language(one: str, other: str) -> None:
-    assert not says_the_same(one, other)
-    assert says_the_same(one, f"{one.rstrip('.')}!")
 
 
 async def test_the_drafts_become_located_claims_of_the_stage() -> None:
