@@ -563,9 +563,10 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
         f"{len(sides[each.name])} {each.read}" for each in STANCES.values() if sides[each.name]
     )
     origins = "one origin" if opinion.origins == 1 else f"{opinion.origins} independent origins"
+    were = "was" if len(rows) == 1 else "were"
     voted = (
         f"The sources, weighed by their reliability, {STANCES[vote.stance].sources}: "
-        f"{numbered(len(rows), 'source')} of {origins} were read, {counts}."
+        f"{numbered(len(rows), 'source')} of {origins} {were} read, {counts}."
     )
     return _with_words(voted, draft, vote.stance)
 

@@ -20,6 +20,7 @@ from functools import partial
 
 from factible_assets.reasoners.llm import investigation
 from factible_assets.reasoners.llm.engine import asking
+from factible_assets.reasoners.llm.verdict import CARRIERS
 from factible_assets.records.scales import UNPROVEN, stance_of
 from factible_assets.records.stances import DEFINITE
 from factible_assets.records.tables import Evidence, MediaFinding, Status, StepKind
@@ -216,13 +217,22 @@ class _Inquiry:
             if found.invented:
                 words = "Citations of evidence that does not exist were dropped"
                 note.reason = f"{words}: {found.invented}."
-            cited = [self.pool[at] for at in found.evidence]
-            is_claimed = found.label != "unproven"
-            if cited and is_claimed and all(isinstance(each, MediaFinding) for each in cited):
+            if doubt := self._why_not_borne(found):
                 found = replace(found, label="unproven", confidence=1, words="")
-                note.reason = "The label does not count: it cites findings on pictures alone."
+                note.reason = f"The label does not count: {doubt}"
             note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
         return found
+
+    def _why_not_borne(self, found: investigation.Reasoning) -> str | None:
+        """Say why the cited evidence does not bear a label; None if it may."""
+        cited = [self.pool[at] for at in found.evidence]
+        read = {each.stance for each in cited if isinstance(each, Evidence)}
+        if found.label == "unproven" or not cited:
+            return None
+        if not read:
+            return "it cites findings on pictures alone."
+        is_denied = read & DEFINITE and not read & CARRIERS[stance_of(found.label, UNPROVEN)]
+        return "the sources that it cites say the contrary." if is_denied else None
 
     def _is_over(self) -> bool:
         if self.reasoned >= MOST_STEPS:

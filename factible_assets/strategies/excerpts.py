@@ -213,6 +213,21 @@ def unfounded(sentence: str, passage: str) -> list[str]:
     return [*wrong, *(each for each in misquotes if each not in passage)]
 
 
+def split_quotes(quotes: Iterable[str], passage: str) -> tuple[str, ...]:
+    """Return quotes, and in place of one that the passage lacks its sentences.
+
+    A model may join sentences that do not stand together.
+    """
+    finder = QuoteFinder(passage)
+    return tuple(
+        part
+        for quote in quotes
+        for part in (
+            (quote,) if finder.find(quote) else (each.text for each in page_sentences(quote))
+        )
+    )
+
+
 def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
     """Return a summary without sentences that judge the claim or invent something.
 

@@ -173,7 +173,8 @@ class _Passages:
             words, wrong = checked
             self._wrong += wrong
             relevance = chosen.score / max(each.score for each in self._selected.values())
-            draft = ports.EvidenceDraft("unclear", 0.0, relevance, words, tuple(told.quotes))
+            quotes = excerpts.split_quotes(told.quotes, chosen.text)
+            draft = ports.EvidenceDraft("unclear", 0.0, relevance, words, quotes)
         return ports.WithCalls(draft, tuple(talk.calls))
 
 

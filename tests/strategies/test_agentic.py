@@ -35,6 +35,7 @@ from tests.stages.world import VIDEO, Hit, World, make_claim, own_words
 
 CLAIM = make_claim("In 2012, sugar made most children hyperactive.")
 DENIAL = "Controlled trials have found no evidence that sugar makes children hyperactive"
+ASSERTION = "In 2012, sugar made most children hyperactive, as one trial found"
 LATER = VIDEO.model_copy(update={"published_on": date(2020, 1, 1)})
 
 Says = Mapping[str, Any] | ModelError | Callable[[str], Mapping[str, Any] | ModelError]
@@ -84,11 +85,12 @@ def explains(label: str = "false", confidence: int = 5, *cited: int) -> Says:
 
 
 def reads(prompt: str) -> dict[str, Any]:
-    """Read a page as a denial that quotes it."""
+    """Read a page as the denial or the assertion that stands there."""
+    denies = DENIAL in prompt
     return {
-        "sentences": [sentence(prompt, DENIAL)],
-        "summary": "Trials found nothing.",
-        "stance": "refutes",
+        "sentences": [sentence(prompt, DENIAL if denies else ASSERTION)],
+        "summary": "Trials found nothing." if denies else "A trial found it.",
+        "stance": "refutes" if denies else "supports",
         "confidence": 0.9,
         "relevance": 0.9,
     }
@@ -312,6 +314,15 @@ async def test_citations_of_nothing_bear_no_label() -> None:
     assert told.made == ()
 
 
+async def test_a_label_against_all_sources_that_it_cites_does_not_count() -> None:
+    model = Investigator([plan("sugar trials")], [thinks("true", 5)], [explains("true", 5)])
+    result, steps = await investigate(model, sugar_world("sugar trials"), max_plans=1)
+    (verdict,) = result.verdicts
+    assert (verdict.stance, verdict.vote_stance) == ("unclear", "refutes")
+    (told,) = [step for step in steps if step.technique == "explanation"]
+    assert told.reason == "The label does not count: the sources that it cites say the contrary."
+
+
 async def test_reasoning_that_needs_only_what_does_not_exist_leaves_the_vote_alone() -> None:
     model = Investigator([plan("sugar trials")], [thinks("true", 5, useful=[99])])
     result, _ = await investigate(model, sugar_world("sugar trials"), max_plans=2)
@@ -356,6 +367,7 @@ async def test_a_label_that_the_vote_denies_gets_one_more_plan_with_escalate() -
         )
 
     world = sugar_world("sugar trials", "sugar registry")
+    world.texts["https://sugar-trials1.example/"] = f"{own_words('a')}. {ASSERTION}."
     flagged, once = await investigate(model(), world)
     assert (flagged.verdicts[0].stance, flagged.verdicts[0].disagreement) == ("supports", True)
     _, twice = await investigate(model(), world, escalate=True)

@@ -219,6 +219,14 @@ async def test_a_summary_is_held_against_its_passage_and_not_the_whole_document(
     assert "no passage has it: 46 percent" in summarised.got
 
 
+async def test_a_quote_that_joins_distant_sentences_counts_by_its_sentences() -> None:
+    joined = {**SUMMARY, "quotes": [f"Nobody was asked about bags there. {QUOTE}, it is said."]}
+    result, _ = await checked(world_with(1), told(SummaryAnswer=joined))
+    (row,) = result.evidence
+    assert QUOTE in (row.quote or "")
+    assert row.rejected_quotes == 1
+
+
 async def test_its_rows_keep_all_rules() -> None:
     for model in (told(), told(VeracityAnswer=ModelError("overloaded")), None):
         result, _ = await checked(world_with(6), model)
