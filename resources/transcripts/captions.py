@@ -16,10 +16,10 @@ from typing import Final
 
 from resources.lines import PlacedError
 from resources.transcripts import base
-from resources.transcripts.tracks import Caption, captions_of, timed_text
+from resources.transcripts.segments import Caption, captions_of, transcript_of
+from resources.transcripts.times import seconds_of
 
 ARROW: Final = "-->"
-_TIME = re.compile(r"(-?)(?:(?:(\d{1,4}):)?(\d{1,3}):)?(\d{1,3})(?:[.,](\d{0,9}))?:?")
 _FULL = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
 _TIMING = re.compile(rf"^[ \t]*({_FULL})[ \t]*-->[ \t]*({_FULL})(?=\s|$)")
 _TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
@@ -43,7 +43,6 @@ _METADATA = re.compile(
 )
 """A comment, style or region after a blank line."""
 _SETTINGS = re.compile(r"(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*\s*")
-_MINUTE = 60
 _MAX_TIMING_LINE = 400
 _LONGEST_LINE = 10_000
 _FRAME_RATE = 25.0
@@ -76,7 +75,7 @@ def read_webvtt(text: str) -> base.TimedText:
         if colon and value.strip():
             known[key.strip().lower()] = value.strip()
     return replace(
-        timed_text(captions),
+        transcript_of(captions),
         language=known.get("language"),
         title=known.get("title"),
         # Only YouTube's speech recogniser times every word.
@@ -186,27 +185,6 @@ def _mapped(header: str) -> float | None:
     return int(found[2]) / _TICKS - (seconds_of(found[1]) or 0.0) if found else None
 
 
-def seconds_of(text: str) -> float | None:
-    """Return the seconds of a time such as 1:02:03.500, 2:03 or 3,5; None if invalid.
-
-    A negative time, from a tool that shifted captions too far, is zero.
-    """
-    match = _TIME.fullmatch(text.strip())
-    if match is None:
-        return None
-    sign, hours, minutes, seconds, fraction = match.groups()
-    if minutes is None and fraction is None:
-        return None
-    if minutes is not None and int(seconds) >= _MINUTE:
-        return None
-    if hours is not None and int(minutes) >= _MINUTE:
-        return None
-    if sign:
-        return 0.0
-    total = (int(hours or 0) * _MINUTE + int(minutes or 0)) * _MINUTE + int(seconds)
-    return (total * 1000 + int((fraction or "0").ljust(3, "0")[:3])) / 1000
-
-
 # --- Formats that pysubs2 reads -----------------------------------------------------------------
 
 _BY_LIBRARY = (
@@ -248,7 +226,7 @@ def read_by_library(text: str, form: str) -> base.TimedText:
         )
     ]
     title = subtitles.info.get("Title", "").strip()
-    return replace(timed_text(captions), title=title or None)
+    return replace(transcript_of(captions), title=title or None)
 
 
 def _names_rate(text: str) -> bool:

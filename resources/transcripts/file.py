@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from resources.lines import NotTextError, PlacedError, decode_text, legible, naming
-from resources.transcripts import base, captions, documents
+from resources.transcripts import base, captions, records
+from resources.transcripts.segments import (
+    INVISIBLE,
+    STOPS,
+    Caption,
+    transcript_of,
+    with_colons,
+    with_speakers,
+)
+from resources.transcripts.speech import check_speech
 from resources.transcripts.timed_lines import read_timed_lines
-from resources.transcripts.tracks import INVISIBLE, Caption, timed_text, with_speakers
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Limit of a file. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
 _MARKUP = re.compile(r"\s*(?:<(?:\?xml|!|[a-z][\w:.-]*[\s/>])|\{\\rtf)", re.IGNORECASE)
-_HTML = re.compile(r"\s*<(?:!doctype\s+html|html|cite|time|p|div|article|section)\b", re.IGNORECASE)
+_HTML = re.compile(
+    r"\s*<(?:!doctype\s+html|html|body|table|cite|time|p|div|article|section|h1)\b", re.IGNORECASE
+)
 _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-9]+")
 _FRONT_MATTER = re.compile(r"\A---\n(?:(?!---\n).*\n){1,200}?---\n")
-_MARKDOWN = re.compile(r"\*\*|__|\\(?=[\[\]()*_#.:-])")
+_MARKDOWN = re.compile(r"(?<=\])\(https?://[^\s()]*\)|\*\*|__|\\(?=[\[\]()*_#.:-])")
 _EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
 _CLOCK = re.compile(r"\d\d?:\d\d:\d\d|^\W{0,3}\d\d?:\d\d", re.MULTILINE)
-_MIN_SPOKEN_SHARE = 0.3
-_MAX_CLOCK_SHARE, _FEW_CLOCKS = 0.2, 3
-_LONGEST_WORD, _PAIR = 60, 2
+_MAX_CLOCK_SHARE, _FEW, _PAIR = 0.2, 3, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +81,15 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
         raise PlacedError(None, f"This is no text: {error}. Give {base.FORMATS}.") from error
     if not text.strip():
         raise PlacedError(None, "The file is empty. Give a file with words in it.")
-    transcript = _parse(text, extension.lower())
-    _check_words(transcript.plain_text or " ".join(cue.text for cue in transcript.cues))
-    return transcript
+    return _parse(text, extension.lower())
 
 
 def _parse(text: str, extension: str) -> base.TimedText:
     start = text.lstrip()
     if start.startswith("WEBVTT"):
         return captions.read_webvtt(start if text.startswith(start) else text)
-    if start[0] in "[{" and (document := documents.load_json(text, extension)) is not None:
-        return documents.read_document(document)
+    if start[0] in "[{" and (document := records.load_json(text, extension)) is not None:
+        return records.read_records(document)
     if (form := captions.library_format(text)) is not None:
         return captions.read_by_library(text, form)
     if _MARKUP.match(text):
@@ -91,24 +98,27 @@ def _parse(text: str, extension: str) -> base.TimedText:
 
 
 def _read_markup(text: str) -> base.TimedText:
-    is_html, is_rtf = _HTML.match(text) is not None, text.lstrip().startswith("{")
-    if not (is_html or is_rtf) and (read := documents.read_xml(text)) is not None:
+    if not _HTML.match(text):
+        if text.lstrip().startswith("{"):
+            raise base.unknown_format("This is markup, Rich Text")
+        return records.read_xml(text)
+    root = records.parse_html(text)
+    if (read := records.read_html(root)) is not None:
         return read
-    lines = documents.lines_of_html(text) if is_html else None
-    if lines and (timed := read_timed_lines(lines)) is not None:
-        return timed_text(timed[0])
+    if (timed := read_timed_lines(records.lines_of_html(root))) is not None:
+        return transcript_of(timed[0])
     raise base.unknown_format("This is markup without the times of a transcript")
 
 
 def _read_lines(text: str, extension: str) -> base.TimedText:
     text = captions.with_arrows(_FRONT_MATTER.sub("", text))
     if captions.has_arrows(text):
-        return timed_text(captions.read_arrows(text))
-    if (table := documents.read_table(text)) is not None:
+        return transcript_of(captions.read_arrows(text))
+    if (table := records.read_table(text)) is not None:
         return table
     plain = _MARKDOWN.sub("", text)
     if (timed := read_timed_lines(_EMPHASIS.sub("", plain) if "**" in text else plain)) is not None:
-        return replace(timed_text(timed[0]), title=timed[1])
+        return replace(transcript_of(timed[0]), title=timed[1])
     if extension in _CAPTION_SUFFIXES:
         raise PlacedError(None, captions.NO_TIMES)
     _check_layout(text)
@@ -120,23 +130,24 @@ def _prose(text: str) -> base.TimedText:
     words = INVISIBLE.sub("", text).strip()
     if not words:
         raise PlacedError(None, "The file has no words. Give one that has.")
-    parts = re.split(r"\n\s*\n|\n(?=.{0,60}[:\uff1a])", _MARKDOWN.sub("", words))
-    paragraphs = [" ".join(part.split()) for part in parts]
-    spoken = with_speakers([Caption((part,), None) for part in paragraphs if part])
-    if not any(each.speaker for each in spoken):
-        return base.TimedText(plain_text=words)
-    return timed_text(spoken)
+    marked = "\n".join(with_colons(_named_paragraphs(words).split("\n")))
+    parts = re.split(r"\n\s*\n|\n(?=.{0,60}[:\uff1a])", _MARKDOWN.sub("", marked))
+    check_speech("\n".join(parts).split("\n"))
+    paragraphs = list(filter(None, (" ".join(part.split()) for part in parts)))
+    # Before the first sentence stand titles and lists of persons.
+    first = next((at for at, each in enumerate(paragraphs) if each.endswith(STOPS)), 0)
+    spoken = with_speakers([Caption((each,), None) for each in paragraphs[first:]])
+    if any(each.speaker for each in spoken):
+        return transcript_of(spoken)
+    return base.TimedText(plain_text=words)
 
 
-def _check_words(text: str) -> None:
-    """Refuse codes and numbers, such as the addresses of pictures."""
-    tokens = text.split()
-    spoken = sum(any(map(str.isalpha, each)) and not any(map(str.isdigit, each)) for each in tokens)
-    longest = max(map(len, tokens), default=0)
-    if tokens and spoken < _MIN_SPOKEN_SHARE * len(tokens) and len(tokens) > _FEW_CLOCKS:
-        raise base.unknown_format("This holds codes or numbers, not speech")
-    if longest > _LONGEST_WORD and text.isascii() and len(tokens) < longest:
-        raise base.unknown_format("This holds codes, not speech")
+def _named_paragraphs(text: str) -> str:
+    """Write names on lines of their own, which recur above the words, as "Name: "."""
+    alone = re.compile(r"(?<![^\n])([^\W\d_a-z][\w.'’ -]{0,39}):?\n(?=\S)")
+    names = Counter(match[1] for match in alone.finditer(text) if len(match[1].split()) <= _FEW)
+    recurring = {name for name, count in names.items() if count > 1}
+    return alone.sub(lambda m: f"{m[1]}: " if m[1] in recurring else m[0], text)
 
 
 def _check_layout(text: str) -> None:
@@ -145,5 +156,5 @@ def _check_layout(text: str) -> None:
     marks = {mark: {line.count(mark) for line in lines} for mark in ";\t|"}
     if len(lines) > _PAIR and any(len(found) == 1 and max(found) > 1 for found in marks.values()):
         raise base.unknown_format("This is a table, and its first line names no start and text")
-    if clocks > max(_FEW_CLOCKS, _MAX_CLOCK_SHARE * len(lines)):
+    if clocks > max(_FEW, _MAX_CLOCK_SHARE * len(lines)):
         raise base.unknown_format(f"This has {clocks:,} times in an unknown format")

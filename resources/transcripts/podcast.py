@@ -31,7 +31,7 @@ from resources.transcripts.recording import (
     missing_requirement,
     with_progress,
 )
-from resources.transcripts.tracks import one_line
+from resources.transcripts.segments import one_line
 
 MAX_FEED_BYTES: Final = 32 * 1024 * 1024
 MAX_EPISODES: Final = 1_000

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from resources.lines import PlacedError, install_command
 from resources.transcripts import base
-from resources.transcripts.tracks import Caption, NothingSaidError, timed_text
+from resources.transcripts.segments import Caption, NothingSaidError, transcript_of
 
 Done = TypeVar("Done")
 OnProgress = Callable[[str, float], None]
@@ -149,7 +149,7 @@ class RecordingTranscript:
                 )
             # Without speech the detected language is meaningless.
             language = found.language if captions else language
-        transcript = timed_text(captions)
+        transcript = transcript_of(captions)
         return base.TimedText(cues=transcript.cues, language=language, kind="generated")
 
 

@@ -13,15 +13,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from resources.transcripts.captions import seconds_of
-from resources.transcripts.tracks import Caption, captions_of
+from resources.transcripts.segments import Caption, captions_of, label_of, speakers_of
+from resources.transcripts.times import AMOUNT, CLOCK, seconds_of
 
-_CLOCK = r"(?:\d{1,3}:)?\d{1,3}:[0-5]\d(?:[.,]\d{1,3}|:\d\d(?!\d))?(?!\d|:\d)"
-_RANGE = rf"(?P<at>{_CLOCK})(?:\s*(?:-+>?|[–—→,;|]|to)\s*(?P<end>{_CLOCK}))?"
-_EDGE = r"[\s*_`#>|~@•·-]*"
-_BEGINS = re.compile(rf"{_EDGE}[\[({{<]?{_RANGE}(?P<close>[\])}}>]?){_EDGE}[:–—,;]?\s*")
-_ENDS = re.compile(rf"[\s|@,–—-]*[*_`]*[\[({{<]?{_RANGE}(?P<close>[\])}}>]?)[\s*_`:]*$")
-_INSIDE = re.compile(rf"(?P<name>[^\W\d][^\n\[\]():]{{0,39}}?)[\s:]*[\[(]{_RANGE}[\])]:?\s+(?=\S)")
+_DATE = r"(?:\d{4}-\d\d-\d\d[T\s])?"
+_MOMENT = rf"{_DATE}(?:{CLOCK}(?:\s?[AaPp]\.?[Mm]\b\.?)?|{AMOUNT}|\d{{1,5}}\.\d{{1,3}}(?![\d%.]))"
+_RANGE = rf"(?P<at>{_MOMENT})(?:\s*(?:-+>?|[–—→,;|]|to)\s*(?P<end>{_MOMENT}))?"
+_OPEN, _CLOSE = r"[\[({<【]?", r"(?P<close>[\])}>】]?)"
+_EDGE = r"[\s*_`#>|~@•·-]*(?:\d{1,6}[.)]?\s+(?=\S?\d))?"
+_BEGINS = re.compile(rf"{_EDGE}{_OPEN}{_RANGE}{_CLOSE}[\s*_`#>|~@•·:–—,;-]*")
+_ENDS = re.compile(rf"[\s|@,–—-]*[*_`]*{_OPEN}{_RANGE}{_CLOSE}[\s*_`:]*$")
+_INSIDE = re.compile(
+    r"(?P<name>[^\W\d][^\n\[\]():|]{0,39}?)(?:\s*:|\s+[-–—|,])?\s*"
+    rf"(?P<open>[\[(])?{_RANGE}(?(open)[\])]:?\s+|\s*[-–—|:]\s+)(?=\S)"
+)
 _IN_ANGLES = re.compile(r"<([^<>]{1,40})>\s+(?=\S)")
 _TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]$")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
@@ -43,6 +48,7 @@ class _Line:
     strong: bool = False
     at_end: bool = False
     after_blank: bool = False
+    raw: str = ""
 
 
 def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
@@ -50,16 +56,17 @@ def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
 
     None for prose and anything else.
     """
+    text = re.sub(r"(?<=\d)\uff1a(?=\d)", ":", text)
     lines, title = list[_Line](), None
     after_blank = False
     for raw in map(str.strip, text.split("\n")):
         tag = _TAG_LINE.match(raw)
         if tag is None and raw:
-            lines += (replace(line, after_blank=after_blank) for line in _lines_of(raw))
+            lines += (replace(each, after_blank=after_blank, raw=raw) for each in _lines_of(raw))
         elif tag is not None and tag["key"] == "ti":
             title = tag["value"].strip()
         after_blank = not raw
-    lines = _without_early_time(lines)
+    lines = _of_one_layout(_without_early_time(lines))
     timed = [line for line in lines if line.at is not None]
     if not _is_timed(lines, timed):
         return None
@@ -102,9 +109,8 @@ def _lines_of(raw: str) -> Iterator[_Line]:
     yield _Line(words, at, None, bool(match["close"]) or _is_name(words), at_end=True)
 
 
-def _seconds(clock: str) -> float | None:
-    has_frames = clock.count(":") == 3  # noqa: PLR2004 - hours, minutes, seconds and a frame
-    return seconds_of(clock.rpartition(":")[0] if has_frames else clock)
+def _seconds(moment: str) -> float | None:
+    return seconds_of(re.sub(rf"^{_DATE}|\s?[AaPp]\.?[Mm]\.?$", "", moment))
 
 
 def _name(words: str) -> str:
@@ -129,6 +135,16 @@ def _without_early_time(lines: list[_Line]) -> list[_Line]:
     return lines[timed[0][0] + 1 :] if is_early else lines
 
 
+def _of_one_layout(lines: list[_Line]) -> list[_Line]:
+    """Leave the times only at those edges of lines where most of the times are."""
+    at_ends = [line.at_end for line in lines if line.at is not None]
+    is_end = 2 * sum(at_ends) >= len(at_ends)
+    return [
+        line if line.at is None or line.at_end == is_end else replace(line, words=line.raw, at=None)
+        for line in lines
+    ]
+
+
 def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
     starts = [line.at or 0.0 for line in timed]
     rising = sum(after >= before for before, after in pairwise(starts))
@@ -142,7 +158,7 @@ def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
         )
     return (
         len(timed) > 1
-        and lines[0].at is not None
+        and (lines[0].at is not None or len(timed) >= _MANY_TIMES)
         and rising == len(timed) - 1
         and len(timed) >= _BARE_SHARE * len(lines)
     )
@@ -151,23 +167,30 @@ def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
 def _without_spoken_times(lines: Sequence[_Line]) -> list[_Line]:
     """Remove times repeated in words, if nearly every time of the text has such a repetition."""
     found: dict[int, str] = {}
-    last, heading, has_words = -1.0, "", False
+    last, heading, has_words, named = -1.0, "", False, False
     for index, line in enumerate(lines):
         if line.at is not None:
             last, has_words = line.at, False
             heading = lines[index - 1].words if index else ""
         rest = None if has_words else _without_time(line.words, last)
         if rest is not None:
+            named = named or (bool(rest) and rest == heading)
             found[index] = rest = "" if rest == heading else rest
         has_words = bool(line.words if rest is None else rest)
     times = sum(line.at is not None for line in lines)
     if len(found) < _LABEL_SHARE * times:
         return list(lines)
-    return [
-        replace(each, words=words, at_end=each.at_end and words == each.words)
-        for at, each in enumerate(lines)
-        if (words := found.get(at, each.words)) or each.at is not None
-    ]
+    # A panel has one line of words for each time; a further line is a heading.
+    plain, has_words = list[_Line](), False
+    for at, each in enumerate(lines):
+        words = found.get(at, each.words)
+        if each.at is not None:
+            plain.append(replace(each, words=words, at_end=each.at_end and words == each.words))
+            has_words = bool(words) and at in found
+        elif words and (named or not has_words):
+            plain.append(replace(each, words=words))
+            has_words = True
+    return plain
 
 
 def _without_time(words: str, at: float) -> str | None:
@@ -210,12 +233,23 @@ def _with_names(lines: Sequence[_Line]) -> list[tuple[str | None, _Line]]:
     before = [
         at for at in alone if at and lines[at - 1].at is None and _is_name(lines[at - 1].words)
     ]
-    heads = [lines[at - 1].words for at in before]
-    recur = len(set(heads)) < len(heads) or all(head.endswith(":") for head in heads)
-    if before and recur and len(before) >= _LABEL_SHARE * len(alone) and before[0] == 1:
-        for at in before:
-            named[at] = (_name(lines[at - 1].words), lines[at])
-            named[at - 1] = (None, _Line(""))
+    after = [
+        at
+        for at in alone
+        if len(lines) > at + _FEW_TIMES
+        and lines[at + 1].at is None
+        and lines[at + _FEW_TIMES].at is None
+        and _is_name(lines[at + 1].words)
+    ]
+    for beside, step in ((before, -1), (after, 1)):
+        heads = [lines[at + step].words for at in beside]
+        recur = len(set(heads)) < len(heads) or all(head.endswith(":") for head in heads)
+        is_first = step > 0 or beside[:1] == [1]
+        if beside and recur and len(beside) >= _LABEL_SHARE * len(alone) and is_first:
+            for at in beside:
+                named[at] = (_name(lines[at + step].words), lines[at])
+                named[at + step] = (None, _Line(""))
+            break
     return named
 
 
@@ -232,19 +266,24 @@ def _without_frame(lines: Sequence[tuple[str | None, _Line]]) -> list[tuple[str 
         if line.at is not None
         or not (line.words in counted or line.words == "" or _HEADING.match(line.words))
     ]
-    timed = [at for at, (_, line) in enumerate(kept) if line.at is not None]
-    first, last = timed[0] if kept[timed[0]][1].at == 0 else 0, timed[-1]
-    inside = [
+    words = [line.words for _, line in kept]
+    speakers = speakers_of(words, timed=True)
+    timed = [
         at
-        for at in range(timed[0] + 1, len(kept))
-        if kept[at][1].at is None and kept[at - 1][1].words
+        for at, (_, line) in enumerate(kept)
+        if line.at is not None or ((label := label_of(line.words)) and label["name"] in speakers)
     ]
+    first, last = timed[0] if kept[timed[0]][1].at == 0 else 0, timed[-1]
+    starts = {*timed}
+    inside = [at for at in range(timed[0] + 1, len(kept)) if at not in starts and words[at - 1]]
     paragraphs = [at for at in inside if kept[at][1].after_blank]
-    for at in (*paragraphs[:1], *inside[:1]):
-        is_last = at > last + kept[last][1].at_end
-        if is_last and len(timed) >= (_FEW_TIMES if at in paragraphs else _MANY_TIMES):
-            return kept[first:at]
-    return kept[first:]
+    cuts = [
+        at
+        for few, found in ((_FEW_TIMES, paragraphs[:1]), (_MANY_TIMES, inside[:1]))
+        for at in found
+        if at > last + kept[last][1].at_end and len(timed) >= few
+    ]
+    return kept[first : min(cuts, default=len(kept))]
 
 
 def _title(lines: Sequence[_Line]) -> str | None:

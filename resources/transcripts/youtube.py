@@ -37,7 +37,7 @@ from youtube_transcript_api.proxies import ProxyConfig
 from resources.lines import PlacedError
 from resources.transcripts import base
 from resources.transcripts.file import parse_transcript
-from resources.transcripts.tracks import NothingSaidError, one_line
+from resources.transcripts.segments import NothingSaidError, one_line
 from resources.transcripts.youtube_ids import is_video_id
 
 ORIGIN = "https://www.youtube.com"

@@ -335,7 +335,7 @@ def test_one_damaged_byte_does_not_spoil_other_accents() -> None:
         (
             b'{"events": [{"tStartMs": "x", "segs": [{"utf8": "a"}]}]}',
             "",
-            "Write milliseconds as a number, such as 12500.",
+            "'x'",
         ),
     ],
 )

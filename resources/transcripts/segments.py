@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 from resources.lines import PlacedError
 from resources.transcripts import base
+from resources.transcripts.speech import check_speech
 
 MAX_CUES: Final = 200_000
 """Limit of a transcript. Twenty hours of live captions have 100,000."""
@@ -52,6 +53,7 @@ INVISIBLE: Final = re.compile(
     "\ud800-\udfff\ufeff]"
 )
 """Control and zero-width characters, marks of direction, and surrogates, which no file can hold."""
+STOPS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
 _TAG = re.compile(
     r"</?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p)(?:\.[^\s<>]*)?"
     r"|(?:font|span)(?:\s+[\w-]+\s*=[^<>]*)?)\s?/?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
@@ -208,9 +210,9 @@ def _without_credits(captions: Sequence[Caption]) -> Sequence[Caption]:
 
 _NAME = r"(?:[^\W\d_a-z]|[a-z](?=[A-Z]))[\w.'’&#/-]*"
 _LABEL = re.compile(
-    r"(?P<turn>>{2,}\s*|[-–]\s+)?(?P<open>[\[(])?"
+    r"(?P<turn>>{2,}\s*|[-–]\s+|\d{1,3}\.\s)?(?P<open>[\[(])?"
     rf"(?P<name>{_NAME}(?:,?\s(?:[^\W\d]{{1,3}}\s){{0,2}}(?:{_NAME}|\#?\d{{1,3}})){{0,4}})"
-    r"(?(open)[\])])(?:\s*\([^()]{1,30}\))?\s?[:\uff1a](?=\s|$|[^\x00-\x7f])\s*"
+    r"(?(open)[\])])(?:\s*\([^()]{1,30}\)){0,2}\s?[:\uff1a](?=\s|$|[^\x00-\x7f])\s*"
 )
 _TURN = re.compile(r"(?:>{2,}|[-–](?=[\s\w\[¿¡]))\s*")
 _DASH = re.compile(r"[-–][\s\w\[¿¡]")
@@ -226,8 +228,28 @@ _MAX_LABEL = 60
 _FEW_LABELS, _LABELLED_SHARE = 2, 0.3
 
 
-def _label(line: str) -> re.Match[str] | None:
+def label_of(line: str) -> re.Match[str] | None:
     return _LABEL.match(line[:_MAX_LABEL])
+
+
+_BRACKETED = re.compile(
+    rf"[-–\s]*(?:\*\*|__|[\[(<])(?P<name>{_NAME}(?:\s{_NAME}){{0,3}}):?(?:\*\*|__|[\])>]):?\s+(?=\S)"
+)
+
+
+def with_colons(texts: Sequence[str]) -> list[str]:
+    """Write names in brackets or bold as "Name: ", if half of the texts begin with one.
+
+    Few of them may name everybody, while sounds in brackets are rarer.
+    """
+    found = [_BRACKETED.match(text[:_MAX_LABEL]) for text in texts]
+    names = [match["name"] for match in found if match]
+    if len(names) < max(_FEW_LABELS, len(texts) / 2) or len({*names}) > len(names) / 2:
+        return list(texts)
+    return [
+        f"{match['name']}: {text[match.end() :]}" if match else text
+        for match, text in zip(found, texts, strict=True)
+    ]
 
 
 def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
@@ -236,9 +258,14 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
     A change of speaker splits a caption, and its time by the number of characters. A label applies
     until the next one.
     """
+    firsts = with_colons([caption.lines[0] for caption in captions])
+    captions = [
+        replace(caption, lines=(first, *caption.lines[1:]))
+        for caption, first in zip(captions, firsts, strict=True)
+    ]
     lines = [line for caption in captions for line in caption.lines]
     timed = any(caption.start is not None for caption in captions)
-    speakers = _speakers_of(lines, timed=timed)
+    speakers = speakers_of(lines, timed=timed)
     divided: list[Caption] = []
     current: str | None = None
     for caption in captions:
@@ -252,14 +279,14 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
     return divided
 
 
-def _speakers_of(lines: Sequence[str], *, timed: bool) -> set[str]:
-    """Return the labels that name a speaker.
+def speakers_of(lines: Sequence[str], *, timed: bool) -> set[str]:
+    """Return the labels of lines that name a speaker.
 
     Such a label follows ">>", is in capitals, recurs, or a third of all lines have one and some
     recur. Captions may all have one that does not recur. A label of words that the text also has in
     small letters must recur.
     """
-    found = [match for line in lines if (match := _label(line))]
+    found = [match for line in lines if (match := label_of(line))]
     counts = Counter(match["name"] for match in found)
     text = " ".join(lines)
     everyday = {folded(word) for word in text.split() if word.islower()} if found else set()
@@ -285,7 +312,7 @@ def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Ca
     parts: list[list[str]] = [[]]
     heads: list[tuple[str | None, bool]] = [(None, caption.new_turn)]
     for line in caption.lines:
-        match, turn = _label(line), _TURN.match(line)
+        match, turn = label_of(line), _TURN.match(line)
         is_turn = turn is not None and (dashed or turn[0].startswith(">"))
         if match is not None and match["name"] in speakers:
             head, rest = (match["name"], True), line[match.end() :]
@@ -315,22 +342,42 @@ def _parts(caption: Caption, speakers: set[str], *, dashed: bool) -> Iterator[Ca
         )
 
 
+# --- Sounds -------------------------------------------------------------------------------------
+
+_NOISE = r"\[[^\[\]]{0,80}\]|\([^()]{0,79}[^().!?]\)|\*[^*]{1,80}\*|([♪♫#])[^♪♫#]{1,80}\1|[♪♫]"
+_NOISES = re.compile(_NOISE)
+_AT_AN_EDGE = re.compile(
+    r"^(?:[-–\s]*(?:\[[^\[\]:]{1,60}\]|\([^\W\d_]+(?:\s[^\W\d_]+)?\)|[♪♫]))+\s+(?!:)"
+    r"|\s(?:\[[^\[\]:]{1,60}\]|[♪♫])$"
+)
+
+
+def without_sounds(captions: Sequence[Caption]) -> list[Caption]:
+    """Remove noises in brackets or between notes, alone or at the edges of a caption.
+
+    They are not said. A sentence in round brackets is spoken. NothingSaidError if nothing is left.
+    """
+    kept, heard = list[Caption](), list[str]()
+    for caption in captions:
+        text = " ".join(caption.lines)
+        if not any(map(str.isalnum, _NOISES.sub("", text))):
+            heard.append(text)
+            continue
+        said = tuple(filter(None, (_AT_AN_EDGE.sub("", line) for line in caption.lines)))
+        kept.append(replace(caption, lines=said))
+    if heard and not kept and any(map(str.isalnum, "".join(heard))):
+        names = ", ".join(dict.fromkeys(heard))[:120]
+        raise NothingSaidError(f"Nothing is said in it: its captions hold only {names}.")
+    return kept
+
+
 # --- The whole ----------------------------------------------------------------------------------
 
-_SOUND = re.compile(
-    r"\[[^\[\]]{0,80}\]|\([^()]{0,79}[^().!?]\)|\*[^*]{1,80}\*|([♪♫#])[^♪♫#]{1,80}\1"
-)
-"""A noise, or words sung, in the marks of captions. A sentence in round brackets is spoken."""
 
-
-def _is_sound(text: str) -> bool:
-    return not any(map(str.isalnum, _SOUND.sub("", text)))
-
-
-def timed_text(captions: Iterable[Caption]) -> base.TimedText:
+def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
     """Make a transcript of captions: sorted by time, each word once, with separate speakers.
 
-    PlacedError if no caption has words, nobody speaks, or there are more than MAX_CUES.
+    PlacedError if there are more than MAX_CUES, nobody speaks, or the words are not speech.
     """
     ordered = sorted(captions, key=lambda caption: caption.start or 0.0)
     if len(ordered) > MAX_CUES:
@@ -340,7 +387,7 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
     timed = any(each.start is not None for each in ordered)
     once = undo_rolling(list(dict.fromkeys(ordered))) if timed else ordered
     spoken = with_speakers([each for each in once if each.lines])
-    spoken = [_without_repetition(each) for each in spoken if each.lines]
+    spoken = without_sounds([_without_repetition(each) for each in spoken if each.lines])
     spoken = without_repetitions(
         spoken, lambda each: f"{' '.join(each.lines)} {each.speaker or ''}"
     )
@@ -349,26 +396,12 @@ def timed_text(captions: Iterable[Caption]) -> base.TimedText:
     for caption in _without_credits(spoken):
         start, end = caption.start, caption.end
         changes = caption.new_turn or (caption.speaker != speaker and bool(cues))
+        # Whole milliseconds, against rounding errors of the difference.
+        lasts = 0.0 if start is None else max(0.0, round(end - start, 3))
         text = " ".join(caption.lines)
-        if "[" not in text and any(map(str.isalnum, text)) and _is_sound(text):
-            text = f"[{text.strip('()*#♪♫ ')}]"
-        cues.append(
-            base.Cue(
-                text,
-                start,
-                # Whole milliseconds, against rounding errors of the difference.
-                0.0 if start is None else max(0.0, round(end - start, 3)),
-                caption.speaker,
-                new_turn=changes,
-            )
-        )
+        cues.append(base.Cue(text, start, lasts, caption.speaker, new_turn=changes))
         speaker = caption.speaker
     if not cues:
-        raise NothingSaidError(
-            "No caption of the file has words. Give one in which someone speaks."
-        )
-    sounds = dict.fromkeys(cue.text for cue in cues)
-    if all(map(_is_sound, sounds)):
-        heard = ", ".join(sounds)[:120]
-        raise NothingSaidError(f"Nothing is said in it: its captions hold only {heard}.")
+        raise NothingSaidError("No caption of the file has words. Give one with speech.")
+    check_speech([cue.text for cue in cues], [cue.start_seconds for cue in cues])
     return base.TimedText(cues=tuple(cues))
