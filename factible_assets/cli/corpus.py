@@ -20,6 +20,7 @@ from factible_assets.exchange.averitec import write_averitec
 from factible_assets.exchange.claim_review import reviews_of_corpus
 from factible_assets.exchange.fever import write_fever
 from factible_assets.exchange.importing import import_corpus
+from factible_assets.runs.targets import resolve
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import counted, plain
@@ -38,7 +39,10 @@ Output = Annotated[Path | None, Option("--output", "-o", help="Write to this fil
 def add(
     video: Annotated[
         str,
-        Argument(help="A YouTube URL or id, an id of your own, or the address of a podcast feed."),
+        Argument(
+            help="A YouTube URL or id, a transcript file or recording, an id of your own, or the "
+            "address of a podcast feed."
+        ),
     ],
     *,
     transcript: Annotated[
@@ -65,6 +69,8 @@ def add(
     A check of an episode fetches the transcript that the feed links to. Without one it fetches the
     recording and recognises the speech. Run the same command later to add new episodes.
 
+    Example: factible corpus add talk.vtt
+
     Example: factible corpus add my-talk --transcript talk.vtt --title "What everybody knows"
 
     Example: factible corpus add https://example.org/podcast.xml --limit 20
@@ -80,6 +86,10 @@ def add(
             )
         _add_feed(video, settings, corpus, web, limit)
         return
+    if transcript is None and media is None and Path(video).is_file():
+        found = resolve(video, title, settings)
+        video, transcript, media = found.video_id, found.transcript, found.media
+        title = found.title or title
     file = corpus or settings.home_corpora / LOCAL_CORPUS
     if corpus is None:
         settings.ensure_home()

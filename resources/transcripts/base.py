@@ -88,9 +88,9 @@ class TranscriptProvider(Protocol):
 
 FORMATS: Final = (
     "WebVTT, SRT, SBV, SubStation (.ass, .ssa), LRC, MicroDVD, MPL2, SAMI, TTML, YouTube's srv1, "
-    "srv3 and json3, JSON of the podcast namespace, of Whisper and of other speech recognition, "
-    "tables with a start and a text, or plain text, with times at the beginning or the end of its "
-    "lines or without"
+    "srv3 and json3, JSON, XML and tables whose entries have words and times, such as those of "
+    "speech recognition, and plain text, with times at the beginning or the end of its lines or "
+    "without"
 )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from resources.lines import NotTextError, PlacedError, decode_text, legible, naming
-from resources.transcripts import base, captions, records
+from resources.transcripts import base, captions, markup, records
 from resources.transcripts.segments import (
     INVISIBLE,
     STOPS,
@@ -101,11 +101,11 @@ def _read_markup(text: str) -> base.TimedText:
     if not _HTML.match(text):
         if text.lstrip().startswith("{"):
             raise base.unknown_format("This is markup, Rich Text")
-        return records.read_xml(text)
-    root = records.parse_html(text)
-    if (read := records.read_html(root)) is not None:
+        return markup.read_xml(text)
+    root = markup.parse_html(text)
+    if (read := markup.read_html(root)) is not None:
         return read
-    if (timed := read_timed_lines(records.lines_of_html(root))) is not None:
+    if (timed := read_timed_lines(markup.lines_of_html(root))) is not None:
         return transcript_of(timed[0])
     raise base.unknown_format("This is markup without the times of a transcript")
 
@@ -114,7 +114,7 @@ def _read_lines(text: str, extension: str) -> base.TimedText:
     text = captions.with_arrows(_FRONT_MATTER.sub("", text))
     if captions.has_arrows(text):
         return transcript_of(captions.read_arrows(text))
-    if (table := records.read_table(text)) is not None:
+    if (table := markup.read_table(text)) is not None:
         return table
     plain = _MARKDOWN.sub("", text)
     if (timed := read_timed_lines(_EMPHASIS.sub("", plain) if "**" in text else plain)) is not None:

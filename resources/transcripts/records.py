@@ -9,8 +9,6 @@ tool for speech recognition or for editing.
 from __future__ import annotations
 
 import ast
-import csv
-import io
 import itertools
 import json
 import math
@@ -21,9 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
-
-import lxml.etree
-import lxml.html
 
 from resources.lines import PlacedError, read_json, shown
 from resources.transcripts import base
@@ -60,7 +55,7 @@ _CHOICES = re.compile(r"alternatives|nbest|hypotheses|candidates")
 _SPEAKER = re.compile(
     r"(?:speaker|voice|agent|who|person|participant|cite)(?:display)?(?:name|label|id|tag)?"
 )
-_NAME = re.compile(r"(?:(?:speaker|display|full)?name|label)")
+_SPEAKERS = re.compile(r"(?:speaker|agent|participant)s?")
 _LANGUAGE = re.compile(r"(?:detected)?lang(?:uage)?(?:code)?")
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _RECOGNISED = re.compile(r"(?:acasr)?conf(?:idence)?|avglogprob|nospeechprob|toffsetms")
@@ -69,7 +64,7 @@ _OF_WORDS = re.compile(r"word|items|elements|tokens")
 _SLOWEST, _USUAL = 0.05, 12.0
 """Characters a second. People speak 5 to 30; misread milliseconds give less than a thirtieth."""
 _SCALES: Final = (1.0, 1e-3, 1e-6, 1e-7, 1e-9)
-_FEW_WORDS, _MANY, _LONG_SECONDS, _COVERS, _NEARLY = 2.2, 20, 20.0, 0.6, 0.9
+_FEW_WORDS, _MANY, _LONG_SECONDS, _COVERS = 2.2, 20, 20.0, 0.6
 _WORDS_IN_CUE, _PAUSE_SECONDS, _DAY = 12, 2.0, 86_400.0
 
 
@@ -169,10 +164,7 @@ def _collect(node: Any, path: tuple[str, ...], around: _Record | None, found: _F
     """Make a record of every object at and below a node."""
     if isinstance(node, list):
         for each in node:
-            is_row = isinstance(each, list) and not any(
-                isinstance(one, (list, dict)) for one in each
-            )
-            row = {f"column{at}": value for at, value in enumerate(each)} if is_row else each
+            row = {f"column{at}": one for at, one in enumerate(each)} if _is_flat(each) else each
             _collect(row, path, around, found)
     if not isinstance(node, dict) or len(path) > _MAX_DEPTH:
         return
@@ -183,22 +175,30 @@ def _collect(node: Any, path: tuple[str, ...], around: _Record | None, found: _F
     found.groups[path].append(record)
     if around is not None:
         around.inside[path[-1]].append(record)
-    keys = [frozenset(value) if isinstance(value, dict) else None for value in node.values()]
-    is_keyed = len(keys) > 1 and len(set(keys)) == 1 and keys[0] is not None
+    # Objects of one shape under different keys are one list.
+    shapes = [frozenset(value) if isinstance(value, dict) else None for value in node.values()]
+    is_keyed = len(shapes) > 1 and len(set(shapes)) == 1 and shapes[0] is not None
     for key, value in node.items():
         short = "#" if is_keyed else _short(str(key))
-        found.recognised = found.recognised or _RECOGNISED.fullmatch(short) is not None
-        if isinstance(value, str) and _LANGUAGE.fullmatch(short):
-            tag = _LANGUAGE_TAG.fullmatch(value)
-            found.language = found.language or (value.replace("_", "-") if tag else None)
-        if isinstance(value, list) and _CHOICES.fullmatch(short):
-            _collect(value[:1], (*path, short), record, found)  # the best one comes first
-        elif isinstance(value, (list, dict)):
-            _collect(value, (*path, short), record, found)
-    if any(re.fullmatch(r"(?:speaker|agent|participant)s?", each) for each in path[-2:]):
-        named = record.values.get("name") or _said_inside(record)
-        found.names[str(record.values.get("id"))] = str(named)
+        _note_facts(short, value, found)
+        # The best choice comes first.
+        inner = value[:1] if isinstance(value, list) and _CHOICES.fullmatch(short) else value
+        _collect(inner, (*path, short), record, found)
+    if any(_SPEAKERS.fullmatch(each) for each in path[-2:]):
+        found.names[str(record.values.get("id"))] = _said_inside(record) or str(
+            record.values.get("name") or ""
+        )
         found.names |= {key: value for key, value in node.items() if isinstance(value, str)}
+
+
+def _is_flat(node: Any) -> bool:
+    return isinstance(node, list) and not any(isinstance(each, (list, dict)) for each in node)
+
+
+def _note_facts(key: str, value: Any, found: _Found) -> None:
+    found.recognised = found.recognised or _RECOGNISED.fullmatch(key) is not None
+    if isinstance(value, str) and _LANGUAGE.fullmatch(key) and _LANGUAGE_TAG.fullmatch(value):
+        found.language = found.language or value.replace("_", "-")
 
 
 def _rows(node: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -212,11 +212,11 @@ def _rows(node: Mapping[str, Any]) -> list[dict[str, Any]]:
         for key, value in node.items()
         if isinstance(value, (list, dict)) and len(value) > 1
     }
-    if len(columns) < _PAIR or len({len(column) for column in columns.values()}) > 1:
+    if len(columns) < _PAIR or not all(map(_is_flat, columns.values())):
         return []
-    if any(isinstance(each, (list, dict)) for column in columns.values() for each in column):
-        return []
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    with suppress(ValueError):  # columns of different lengths
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return []
 
 
 def _values(node: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -234,6 +234,11 @@ def _values(node: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterat
 
 def _matches(pattern: re.Pattern[str], name: str) -> re.Match[str] | None:
     return pattern.fullmatch(name.replace(".", "")) or pattern.fullmatch(name.rpartition(".")[2])
+
+
+def is_start(key: str) -> bool:
+    """Tell whether a key is a usual name of a start."""
+    return _TIMES["start"].fullmatch(_short(key)) is not None
 
 
 def _speaker(values: Mapping[str, Any]) -> str | None:
@@ -268,7 +273,7 @@ def _entries(records: Sequence[_Record], found: _Found) -> list[_Entry]:
         )
         if start is not None or not entries or entries[-1].start is None:
             end = start + length if end is None and start is not None and length else end
-            named = record.speaker or str(record.values.get(speakers) or "")
+            named = record.speaker or str(record.values.get(speakers or "") or "")
             named = found.names.get(named.removeprefix("Speaker ")) or named
             entries.append(_Entry(text, start, end, named or None, len(text.split())))
         elif text.strip():  # untimed: a full stop or a number
@@ -288,7 +293,7 @@ def _is_prose(value: str) -> bool:
     tokens = value.split()
     spoken = sum(any(map(str.isalpha, each)) for each in tokens)
     is_code = "://" in value or (len(tokens) == 1 and any(map(str.isdigit, value)))
-    return spoken > len(tokens) / 2 and not is_code and seconds_of(value) is None
+    return spoken >= len(tokens) / 2 and not is_code and seconds_of(value) is None
 
 
 def _words_column(records: Sequence[_Record]) -> str | None:
@@ -308,7 +313,6 @@ def _words_column(records: Sequence[_Record]) -> str | None:
         best = max(sizes, key=sizes.__getitem__, default=None)
         rivals = [name for name in sizes if name != best and sizes[name] > sizes[best or ""] / 2]
         return None if rivals else best
-
     most = max(map(len, usual.values()))
     return max(
         (name for name in usual if len(usual[name]) > most / 2),
@@ -506,171 +510,3 @@ def _joined(words: Iterable[_Entry]) -> list[_Entry]:
 def _captions(entries: Iterable[_Entry]) -> Iterator[Caption]:
     for each in entries:
         yield from captions_of(each.text, each.start, each.end, each.speaker)
-
-
-# --- XML, HTML and tables -----------------------------------------------------------------------
-
-_INLINE: Final = frozenset(
-    ["a", "b", "br", "c", "em", "font", "i", "rt", "ruby", "s", "span", "strong", "sub", "sup", "u"]
-)
-_BLOCKS: Final = ("br", "p", "div", "li", "cite", "time", "h1", "h2", "h3", "tr", "dt", "dd")
-_EXPRESSION = re.compile(r"(?:(\d+:\d\d:\d\d):)?(\d+(?:\.\d+)?)(h|ms|m|s|f|t)?")
-_EXPRESSED: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, None: 1.0}
-
-
-def read_xml(text: str) -> base.TimedText:
-    """Read XML whose elements have times: TTML, YouTube's srv1 to srv3, and the like."""
-    body = re.sub(r"^\s*<\?xml.*?\?>", "", text, count=1).strip()
-    last = re.search(r"</([\w:.-]{1,60})>\Z", body[-100:])
-    # A complete file may have small faults; a truncated one must not pass for complete.
-    is_whole = last is not None and f"<{last[1]}" in body[:1_000]
-    parser = lxml.etree.XMLParser(resolve_entities=False, no_network=True, recover=is_whole)
-    try:
-        if "<!ENTITY" in body:
-            raise PlacedError(None, "This XML declares entities. Write the words out.")
-        root = lxml.etree.fromstring(body.encode(), parser)
-    except lxml.etree.XMLSyntaxError as error:
-        raise PlacedError(error.lineno, f"This is no XML: {error.msg}. Export it again.") from error
-    rates = {_local(key): value for key, value in root.attrib.items()}
-    return _read_timed(_mapping(root, rates))
-
-
-def _read_timed(document: Any) -> base.TimedText:
-    read = read_records(document)
-    if not any(cue.start_seconds is not None for cue in read.cues):
-        raise base.unknown_format("This is markup without the times of a transcript")
-    return read
-
-
-def _local(name: Any) -> str:
-    return str(name).rpartition("}")[2]
-
-
-def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: int = 0) -> Any:
-    """Return an element as JSON would write it: attributes, words, and lists of other elements."""
-    found: dict[str, Any] = {_local(key): value for key, value in element.attrib.items()}
-    begins = _expressed(found.get("begin"), rates)
-    if begins is not None:
-        found["begin"] = begins + shift
-        for key in ("end", "dur"):
-            if (lasts := _expressed(found.get(key), rates)) is not None:
-                found[key] = lasts + (shift if key == "end" else 0.0)
-    children = [each for each in element if isinstance(each.tag, str)]
-    inside = [_expressed(child.get("begin"), rates) for child in children]
-    # Times inside a container count from its start, although some tools write absolute ones.
-    is_absolute = any(inside) and min(each for each in inside if each is not None) >= (begins or 0)
-    shift += 0.0 if is_absolute else begins or 0.0
-    is_timed = any(_matches(_TIMES["start"], _short(key)) for key in found)
-    has_timed = not is_timed and any(one.attrib for each in children for one in each.iter("*"))
-    words = [element.text or ""]
-    for child in children:
-        name = _local(child.tag)
-        if name in _INLINE and not has_timed:
-            words += ["\n" if name == "br" else "", _inner(child), child.tail or ""]
-        elif depth < _MAX_DEPTH:
-            found.setdefault(name, []).append(_mapping(child, rates, shift, depth + 1))
-            words.append(child.tail or "")
-    text = "".join(words)
-    if not found:
-        return text
-    for name, value in found.items():
-        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-            found[name] = value[0]
-    return {**found, "text": text} if text.strip() else found
-
-
-def _inner(element: Any) -> str:
-    parts = [element.text or ""]
-    for child in element:
-        if isinstance(child.tag, str):
-            parts += ["\n" if _local(child.tag) == "br" else "", _inner(child)]
-        parts.append(child.tail or "")
-    return "".join(parts)
-
-
-def _expressed(value: str | None, rates: Mapping[str, str]) -> float | None:
-    """Return the seconds of a time expression of TTML."""
-    match = _EXPRESSION.fullmatch((value or "").strip())
-    if match is None:
-        return seconds_of(value) if value else None
-    clock, number, unit = match[1], float(match[2]), match[3]
-    if clock or unit == "f":
-        frames = number / float(rates.get("frameRate") or 30.0)
-        return frames + (seconds_of(clock) or 0.0 if clock else 0.0)
-    return number / float(rates.get("tickRate") or 1) if unit == "t" else number * _EXPRESSED[unit]
-
-
-def parse_html(text: str) -> Any:
-    """Return the body of a page without its scripts and styles."""
-    parser = lxml.html.HTMLParser(encoding="utf-8")
-    root = lxml.html.document_fromstring(text.encode(), parser=parser)
-    for element in root.xpath("//script|//style|//head|//nav|//footer"):
-        element.drop_tree()
-    return root
-
-
-def read_html(root: Any) -> base.TimedText | None:
-    """Read a page with a table, or with elements whose attributes are times; None without any."""
-    rows = [[cell.text_content().strip() for cell in row] for row in root.iter("tr")]
-    if (read := _read_rows(rows)) is not None:
-        return read
-    with suppress(PlacedError):
-        read = _read_timed(_mapping(root, {}))
-        said = sum(len(cue.text) for cue in read.cues)
-        if said > len(" ".join(root.text_content().split())) / 2:
-            return read
-    return None
-
-
-def lines_of_html(root: Any) -> str:
-    """Return the words of a page, one block a line, and the cells of a table with bars."""
-    for element in root.iter(*_BLOCKS):
-        element.tail, element.text = f"\n{element.tail or ''}", f"\n{element.text or ''}"
-    return str(root.text_content())
-
-
-def read_table(text: str) -> base.TimedText | None:
-    """Read a table with a column of words and one of times or speakers; None for other text.
-
-    A table has delimiters, or bars as in Markdown, or each line is one value with its name.
-    """
-    text = text.strip()
-    if text.startswith("|"):
-        lines = [line.strip().strip("|").split("|") for line in text.split("\n")]
-        cells = [[cell.strip() for cell in line] for line in lines]
-        return _read_rows([row for row in cells if not set("".join(row)) <= set("-: ")])
-    if (named := _named_values(text)) is not None:
-        return named
-    head = text.split("\n", 1)[0]
-    mark = max("\t;,|", key=head.count)
-    with suppress(csv.Error):
-        return _read_rows([row for row in csv.reader(io.StringIO(text), delimiter=mark) if row])
-    return None
-
-
-def _named_values(text: str) -> base.TimedText | None:
-    records: list[dict[str, str]] = [{}]
-    for line in filter(str.strip, text.split("\n")):
-        match = re.match(r"[-\s]*[\"']?(\w{1,20})[\"']?\s?[:=]\s*(.*)", line)
-        if match is None:
-            return None
-        if match[1] in records[-1]:
-            records.append({})
-        records[-1][match[1]] = match[2].strip().strip("\"'")
-    return _read_rows([list(records[0]), *(list(each.values()) for each in records)], timed=True)
-
-
-def _read_rows(rows: list[list[str]], *, timed: bool = False) -> base.TimedText | None:
-    width = len(rows[0]) if rows else 0
-    if width < _PAIR or sum(len(row) == width for row in rows) < max(_PAIR, _NEARLY * len(rows)):
-        return None
-    head = rows[0]
-    if any(seconds_of(cell) is not None or cell.strip().isdigit() for cell in head):
-        head = [f"column{at}" for at in range(width)]
-    else:
-        rows = rows[1:]
-    with suppress(PlacedError):
-        read = read_records([dict(zip(head, row, strict=False)) for row in rows])
-        if read.cues and not (timed and read.cues[0].start_seconds is None):
-            return read
-    return None

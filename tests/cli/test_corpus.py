@@ -61,6 +61,14 @@ def test_a_video_that_is_added_is_listed(factible: Run, home: Path, tmp_path: Pa
     assert factible("corpus", "validate").exit_code == 0
 
 
+def test_a_transcript_file_is_added_by_its_name(factible: Run, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "bat_talk.txt").write_text("Ann Berg: Bats are blind.\nAnn Berg: They fly.")
+    added = factible("corpus", "add", str(tmp_path / "bat_talk.txt"), "--json")
+    video = json.loads(added.stdout)["video_id"]
+    assert video.startswith("bat-talk-")
+    assert (home / "corpora" / "transcripts" / f"{video}.txt").is_file()
+
+
 def test_an_id_that_begins_with_a_dash_can_be_added(factible: Run, tmp_path: Path) -> None:
     result = factible("corpus", "add", "--transcript", talk(tmp_path), "--", "-LDjqcvSbP4")
     assert result.exit_code == 0, result.stderr

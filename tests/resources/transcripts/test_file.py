@@ -243,7 +243,7 @@ def test_the_published_layout_is_read_whole() -> None:
     path = min(runs.glob("max_claims_1/*/outputs.json"))
     published = json.loads(path.read_text())["final_output"]["transcript_data"]["segments"]
     cues = read_transcript(path).cues
-    spoken = [segment for segment in published if segment["text"].strip()]
+    spoken = [each for each in published if each["text"].strip("[] ") not in {"Music", ""}]
     assert len(cues) == len(spoken)
     assert " ".join(" ".join(segment["text"].split()) for segment in spoken) == " ".join(
         cue.text for cue in cues
@@ -332,11 +332,7 @@ def test_one_damaged_byte_does_not_spoil_other_accents() -> None:
         (b"[\n" + b"[" * 100_000, ".json", "nested too deeply"),
         (b'[{"text": "a", "start": "soon"}]', "", "'soon'"),
         (b'[{"text": "a", "start": NaN}]', "", "12.5"),
-        (
-            b'{"events": [{"tStartMs": "x", "segs": [{"utf8": "a"}]}]}',
-            "",
-            "'x'",
-        ),
+        (b'{"events": [{"tStartMs": "x", "segs": [{"utf8": "a"}]}]}', "", "'x'"),
     ],
 )
 def test_a_bad_file_is_refused_with_a_sentence(data: bytes, extension: str, sentence: str) -> None:
@@ -424,9 +420,7 @@ def test_no_caption_like_text_breaks_the_parser(text: str) -> None:
 
 SPEECH = (
     st.text(
-        alphabet=st.characters(
-            categories=("L", "N", "P", "S", "Zs"), exclude_characters="{\\:>-–©|"
-        ),
+        alphabet=st.characters(categories=("L", "N", "Zs"), include_characters="&<'\",.!?%$/"),
         min_size=1,
         max_size=40,
     )
@@ -437,7 +431,7 @@ SPEECH = (
 CUES = st.lists(
     st.tuples(SPEECH, st.integers(0, 10_800_000), st.integers(0, 9_999)),
     min_size=1,
-    max_size=12,
+    max_size=9,
     unique=True,
 ).map(
     lambda rows: tuple(
