@@ -1,5 +1,5 @@
-// The number of characters of a page that its readers see.
-() => {
+// Tells whether a page shows at least so many characters.
+least => {
   let length = document.body ? document.body.innerText.trim().length : 0;
   const walk = root => {
     for (const element of root.querySelectorAll('*')) {
@@ -10,5 +10,5 @@
     }
   };
   walk(document);
-  return length;
+  return length >= least;
 }
