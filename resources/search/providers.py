@@ -10,8 +10,7 @@ https://developers.google.com/fact-check/tools/api/reference/rest/v1alpha1/claim
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from textwrap import shorten
@@ -28,8 +27,10 @@ from resources.search.service import (
     Findings,
     SearchService,
     Service,
+    at,
     objects,
     text,
+    text_at,
     whole_number,
     wrong_shape,
 )
@@ -167,30 +168,21 @@ class SemanticScholarSearch(SearchService):
         if whole_number(answer.get("total")) is None:
             raise wrong_shape("has no total")
         # The service leaves out an empty list.
-        papers = objects(answer.get("data", []), "papers")
-        addressed = []
-        for paper in papers:
-            paper_id, pdf = text(paper.get("paperId")), paper.get("openAccessPdf")
-            pdf_url = text(pdf.get("url")) if isinstance(pdf, Mapping) else ""
-            page = f"https://www.semanticscholar.org/paper/{paper_id}" if paper_id else ""
-            addressed.append({**paper, "url": pdf_url or text(paper.get("url")) or page})
+        papers = [
+            {"page": f"https://www.semanticscholar.org/paper/{paper['paperId']}", **paper}
+            if text(paper.get("paperId"))
+            else paper
+            for paper in objects(answer.get("data", []), "papers")
+        ]
         hits = await self._hits(
-            addressed, "paper", request.offset, snippet="abstract", day="publicationDate"
+            papers,
+            "paper",
+            request.offset,
+            url="openAccessPdf.url|url|page",
+            snippet="abstract",
+            day="publicationDate",
         )
-        told = dict(enumerate(papers, request.offset + 1))
-        return [
-            replace(
-                hit,
-                citation_count=whole_number(told[hit.rank].get("citationCount")),
-                journal=_journal(told[hit.rank]),
-            )
-            for hit in hits
-        ], ""
-
-
-def _journal(paper: Mapping[str, Any]) -> str:
-    journal = paper.get("journal")
-    return text(journal.get("name")) if isinstance(journal, Mapping) else ""
+        return hits, ""
 
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}")
@@ -240,21 +232,18 @@ class WikipediaSearch(SearchService):
             exchars=_EXTRACT_CHARACTERS,
             exlimit="max",
         )
-        found = answer.get("query")
-        if found is None:
+        if "query" not in answer:
             # Without articles the service leaves this out and reports that the batch is complete.
             if "batchcomplete" not in answer:
                 raise wrong_shape("has neither articles nor an end")
             return [], ""
-        listed = objects(found.get("pages") if isinstance(found, Mapping) else None, "articles")
+        listed = objects(at(answer, "query.pages"), "articles")
         ranked = [page for page in listed if whole_number(page.get("index")) is not None]
         if listed and not ranked:
             raise wrong_shape("gives no article a rank")
-        pages = [
-            {**page, "url": page.get("canonicalurl") or page.get("fullurl")}
-            for page in sorted(ranked, key=lambda page: int(page["index"]))
-        ]
-        return await self._hits(pages, "article", request.offset, snippet="extract"), ""
+        pages = sorted(ranked, key=lambda page: int(page["index"]))
+        url = "canonicalurl|fullurl"
+        return await self._hits(pages, "article", request.offset, url=url, snippet="extract"), ""
 
 
 _WITHOUT_CREDIT = "insufficient_quota|exceeded your current quota|insufficient credit"
@@ -309,8 +298,7 @@ class PerplexityExpert(SearchService):
         }
         answer = await self._post("/chat/completions", body)
         choice = next(iter(objects(answer.get("choices"), "choices")), {})
-        message = choice.get("message")
-        words = message.get("content") if isinstance(message, Mapping) else None
+        words = at(choice, "message.content")
         if not isinstance(words, str):
             raise wrong_shape("has no message")
         if results := answer.get("search_results"):
@@ -386,20 +374,18 @@ def _checks(claims: object, now: datetime) -> Iterator[FoundFactCheck]:
         for claim in objects(claims, "claims")
         for review in objects(claim.get("claimReview", []), "reviews")
     ]
-    addressed = [(claim, review) for claim, review in reviews if text(review.get("url"))]
+    addressed = [(claim, review) for claim, review in reviews if text_at(review, "url")]
     if reviews and not addressed:
         raise wrong_shape("gives no review a URL")
     for claim, review in addressed:
-        publisher = review.get("publisher")
-        names = publisher if isinstance(publisher, dict) else {}
         yield FoundFactCheck(
-            claim=text(claim.get("text")),
-            claimant=text(claim.get("claimant")),
-            rating=text(review.get("textualRating")),
-            publisher=text(names.get("name")) or text(names.get("site")),
-            url=text(review.get("url")),
-            reviewed_on=read_day(text(review.get("reviewDate")), now),
-            claimed_on=read_day(text(claim.get("claimDate")), now),
-            title=text(review.get("title")),
-            language=text(review.get("languageCode")),
+            claim=text_at(claim, "text"),
+            claimant=text_at(claim, "claimant"),
+            rating=text_at(review, "textualRating"),
+            publisher=text_at(review, "publisher.name|publisher.site"),
+            url=text_at(review, "url"),
+            reviewed_on=read_day(text_at(review, "reviewDate"), now),
+            claimed_on=read_day(text_at(claim, "claimDate"), now),
+            title=text_at(review, "title"),
+            language=text_at(review, "languageCode"),
         )

@@ -168,7 +168,7 @@ class SearchService(Service):
         snippet: str = "snippet",
         day: str = "",
     ) -> list[FoundHit]:
-        """Read results from their fields `title`, `url`, `snippet` and `day` as named.
+        """Read results from their fields `url`, `snippet` and `day` as named; see `text_at`.
 
         `before` results came before the first. Results without a URL are left out; the others keep
         their ranks. OutageError, which calls a result `kind`, if no result has a URL.
@@ -179,13 +179,15 @@ class SearchService(Service):
             return [
                 FoundHit(
                     rank,
-                    text(entry.get("title")),
+                    text_at(entry, "title"),
                     address,
-                    text(entry.get(snippet)),
-                    read_day(text(entry.get(day)), now),
+                    text_at(entry, snippet),
+                    read_day(text_at(entry, day), now),
+                    whole_number(entry.get("citationCount")),
+                    text_at(entry, "journal.name"),
                 )
                 for rank, entry in enumerate(entries[:_MAX_RESULTS], before + 1)
-                if (address := text(entry.get(url)))
+                if (address := text_at(entry, url))
             ]
 
         hits = await asyncio.to_thread(read)  # parsing a date in words is slow
@@ -241,7 +243,7 @@ def _error_in(answer: Json) -> str | None:
     )
     if not error and not is_failure:
         return None
-    code = text(error.get("code")) if isinstance(error, Mapping) else ""
+    code = text_at(error, "code")
     return code if _ERROR_CODE.fullmatch(code) else "no reason given"
 
 
@@ -267,6 +269,18 @@ def text(value: object) -> str:
     if not isinstance(value, str):
         return ""
     return " ".join(value.encode("utf-8", "replace").decode("utf-8").split())
+
+
+def at(value: object, path: str) -> object:
+    """Return the value at the end of a path of keys, such as `journal.name`, or None."""
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def text_at(value: object, paths: str) -> str:
+    """Return the first text at one of some paths, such as `url|fullurl`, or an empty one."""
+    return next(filter(None, (text(at(value, path)) for path in paths.split("|"))), "")
 
 
 def whole_number(value: object) -> int | None:
