@@ -25,7 +25,6 @@ from resources.lines import naming
 from resources.ratings import datasets
 from resources.ratings.base import ListedRating
 
-_DESCRIBED = (".csv", ".json")
 _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
@@ -70,7 +69,7 @@ def _is_description(file: Path, given: set[Path]) -> bool:
     Raises SetupError: The other file is missing.
     """
     described = file.with_name(file.name.removesuffix(datasets.DESCRIBES))
-    if file.suffix != datasets.DESCRIBES or described.suffix.lower() not in _DESCRIBED:
+    if file.suffix != datasets.DESCRIBES or described.suffix.lower() not in datasets.TABLES:
         return False
     if described not in given:
         problem = f"it describes {described.name}, which is missing; add it, or remove this file"
@@ -85,7 +84,7 @@ def _changed_at(file: Path) -> int | None:
 @lru_cache(maxsize=32)
 def _rating_set(file: Path, changed_at: int | None, described_at: int | None) -> datasets.RatingSet:
     kind = file.suffix.lower()
-    if kind not in _DESCRIBED:
+    if kind not in datasets.TABLES:
         with naming(file):
             return datasets.load_rating_yaml(file)
     layout = None
@@ -101,8 +100,7 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
         layout = known.model_copy(update=told)
     layout = layout.model_copy(update={"as_of": layout.as_of or _day_in_name(file)})
     with naming(file):
-        load = datasets.load_rating_csv if kind == ".csv" else datasets.load_mbfc_json
-        return load(file, layout)
+        return datasets.load_table(file, layout)
 
 
 def _day_in_name(file: Path) -> date | None:

@@ -16,7 +16,7 @@ import io
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -43,7 +43,7 @@ from resources.ratings.base import ListedRating, Rating, SourceClass, journal_ke
 Name = TypeVar("Name")
 _MAX_BYTES: Final = 1 << 30
 _ListedRating: TypeAlias = Literal["very_low", "low", "medium", "high"]
-_LISTED_RATINGS: tuple[Rating, ...] = get_args(_ListedRating)
+_RANKS: tuple[Rating, ...] = get_args(_ListedRating)
 """From worst to best."""
 _CLASSES: tuple[SourceClass, ...] = get_args(SourceClass)
 _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
@@ -86,12 +86,6 @@ def host_name(text: str) -> str | None:
         return None
     host = host.removeprefix("www.")
     return host if _HOST.fullmatch(host) else None
-
-
-def _add(ratings: dict[str, ListedRating], found: ListedRating) -> None:
-    """Add a rating. If several disagree on one host, the lowest wins."""
-    held = ratings.get(found.domain, found)
-    ratings[found.domain] = min(held, found, key=lambda each: _LISTED_RATINGS.index(each.rating))
 
 
 # --- Strict YAML --------------------------------------------------------------------------------
@@ -187,7 +181,7 @@ _MBFC: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
 )
 
 
-def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
+def _outlets(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
     """Read a snapshot of Media Bias/Fact Check (https://mediabiasfactcheck.com/methodology/).
 
     The layout is a list of objects with `Source URL`, `Bias`, `Factual Reporting`, `Credibility`
@@ -195,14 +189,13 @@ def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
     reporting and bias, which decide alone if it is missing: see mbfc.yaml.
 
     Rows about sections of a site rate the site only if at least two of them agree and no row is
-    about the site itself, because one video channel does not represent its platform. If rows
-    disagree on one site, the lowest rating wins. Raises PlacedError.
+    about the site itself, because one video channel does not represent its platform.
     """
-    sites: dict[str, ListedRating] = {}
-    sections: dict[str, list[ListedRating]] = defaultdict(list)
     rows = lines.read_json(lines.read_text(file, _MAX_BYTES))
     if not isinstance(rows, list):
         raise PlacedError(None, "the file should hold a list of outlets")
+    sites: set[str] = set()
+    sections: dict[str, list[ListedRating]] = defaultdict(list)
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or "Source URL" not in row:
             problem = f"entry {number} should be an outlet with a Source URL"
@@ -214,11 +207,11 @@ def load_mbfc_json(file: Path, layout: TableLayout) -> RatingSet:
         if rating is not None and is_section:
             sections[rating.domain].append(rating)
         elif rating is not None:
-            _add(sites, rating)
-    for host, rows in sections.items():
-        if host not in sites and len(rows) > 1 and len({row.rating for row in rows}) == 1:
-            sites[host] = rows[0]
-    return RatingSet(layout.dataset, sites, layout.as_of, layout.licence)
+            sites.add(rating.domain)
+            yield rating
+    for host, found in sections.items():
+        if host not in sites and len(found) > 1 and len({each.rating for each in found}) == 1:
+            yield found[0]
 
 
 def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> ListedRating | None:
@@ -237,7 +230,7 @@ def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> L
     return ListedRating(
         dataset=layout.dataset,
         domain=host,
-        rating=min(limits, key=_LISTED_RATINGS.index),
+        rating=min(limits, key=_RANKS.index),
         source_class="satire" if bias == "satire" else source_class,
         reason=f"credibility {credibility or 'not given'}, factual reporting "
         f"{factual or 'not given'}, bias {bias or 'not given'}",
@@ -259,7 +252,7 @@ def _both_named(columns: Mapping[str, str]) -> Mapping[str, str]:
 def _descending(steps: dict[Rating, float]) -> dict[Rating, float]:
     if "high" not in steps:
         raise ValueError("high should be given")
-    found = {rating: steps[rating] for rating in reversed(_LISTED_RATINGS) if rating in steps}
+    found = {rating: steps[rating] for rating in reversed(_RANKS) if rating in steps}
     if any(better <= worse for better, worse in pairwise(found.values())):
         raise ValueError("each number should lie below that of the better rating")
     return found
@@ -329,7 +322,7 @@ class TableLayout(_About, frozen=True, extra="forbid"):
                 raise ValueError("the scale of the description lacks it; add it there")
             return self.scale[word]
         name = re.sub(r"[\s-]+", "_", word)
-        if name not in _LISTED_RATINGS:
+        if name not in _RANKS:
             raise ValueError("not high, medium, low or very low")
         return name
 
@@ -350,12 +343,8 @@ DOMAIN_QUALITY = _Shares(
 OUTLETS = TableLayout(dataset="mbfc")
 
 
-def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
-    """Read a CSV file with a header line, in the given layout.
-
-    If rows disagree on one host, the lowest rating wins. Raises PlacedError.
-    """
-    ratings: dict[str, ListedRating] = {}
+def _table(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
+    """Read a CSV file with a header line, in the given layout."""
     for line, cells in _csv_rows(file, layout):
         host, value, named = host_name(cells["domain"]), cells["rating"], cells["class"]
         if host is None or not value:
@@ -372,8 +361,7 @@ def load_rating_csv(file: Path, layout: TableLayout) -> RatingSet:
                 raise PlacedError(line, problem)
             kind = named
         reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
-        _add(ratings, ListedRating(layout.dataset, host, rating, kind, reason, bias, layout.as_of))
-    return RatingSet(layout.dataset, ratings, layout.as_of, layout.licence)
+        yield ListedRating(layout.dataset, host, rating, kind, reason, bias, layout.as_of)
 
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -390,6 +378,25 @@ def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[st
     except csv.Error as error:
         # `line_num` counts complete records only.
         raise PlacedError(reader.line_num + 1, f"this is not CSV: {error}") from error
+
+
+TABLES: Mapping[str, Callable[[Path, TableLayout], Iterator[ListedRating]]] = {
+    ".csv": _table,
+    ".json": _outlets,
+}
+"""The readers of other publishers' files, by suffix."""
+
+
+def load_table(file: Path, layout: TableLayout) -> RatingSet:
+    """Read a file of another publisher. If rows disagree on one host, the lowest rating wins.
+
+    Raises PlacedError.
+    """
+    ratings: dict[str, ListedRating] = {}
+    for found in TABLES[file.suffix.lower()](file, layout):
+        held = ratings.get(found.domain, found)
+        ratings[found.domain] = min(held, found, key=lambda each: _RANKS.index(each.rating))
+    return RatingSet(layout.dataset, ratings, layout.as_of, layout.licence)
 
 
 # --- Descriptions -------------------------------------------------------------------------------

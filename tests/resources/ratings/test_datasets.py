@@ -21,9 +21,8 @@ from resources.ratings.datasets import (
     RatingSet,
     TableLayout,
     host_name,
-    load_mbfc_json,
-    load_rating_csv,
     load_rating_yaml,
+    load_table,
 )
 from tests.shared_data import shared_data
 
@@ -55,7 +54,7 @@ def outlet(url: str, **values: str) -> dict[str, str]:
 
 
 def mbfc(folder: Path, *rows: dict[str, str]) -> RatingSet:
-    return load_mbfc_json(written(folder, json.dumps(rows), "mbfc.json"), OUTLETS)
+    return load_table(written(folder, json.dumps(rows), "mbfc.json"), OUTLETS)
 
 
 def test_the_projects_layout_is_read_whole(tmp_path: Path) -> None:
@@ -224,7 +223,7 @@ def test_of_rows_that_disagree_the_lower_holds(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(PlacedError, match=words):
-        load_mbfc_json(written(tmp_path, text, "mbfc.json"), OUTLETS)
+        load_table(written(tmp_path, text, "mbfc.json"), OUTLETS)
 
 
 def test_a_table_is_read_by_its_layout(tmp_path: Path) -> None:
@@ -237,7 +236,7 @@ def test_a_table_is_read_by_its_layout(tmp_path: Path) -> None:
         ",not a host,high,,\n"
         ",empty.example,,,\n"
     )
-    found = load_rating_csv(written(tmp_path, text, "mine.csv"), layout)
+    found = load_table(written(tmp_path, text, "mine.csv"), layout)
     paper, journal = found.ratings["paper.example"], found.ratings["journal.example"]
     assert (paper.rating, paper.source_class, paper.bias) == ("very_low", "news", "left")
     assert paper.reason == "Long, careful review"
@@ -264,7 +263,7 @@ def test_a_mistake_in_a_table_is_named_with_its_line(
     tmp_path: Path, text: str, line: int, words: str
 ) -> None:
     with pytest.raises(PlacedError, match=words) as mistake:
-        load_rating_csv(written(tmp_path, text, "q.csv"), DOMAIN_QUALITY)
+        load_table(written(tmp_path, text, "q.csv"), DOMAIN_QUALITY)
     assert mistake.value.line == line
 
 
@@ -309,7 +308,7 @@ def test_a_host_name_is_clean_or_none(text: str) -> None:
 
 def test_the_published_snapshot_is_read() -> None:
     (file,) = shared_data("factible", "mbfc").glob("*.json")
-    found = load_mbfc_json(file, OUTLETS)
+    found = load_table(file, OUTLETS)
     assert len(found.ratings) > 7_500
     ratings = Counter(rating.rating for rating in found.ratings.values())
     assert ratings["high"] > ratings["low"] > ratings["medium"] > ratings["very_low"] > 100
@@ -323,7 +322,7 @@ def test_the_published_snapshot_is_read() -> None:
 
 
 def test_the_published_qualities_are_read() -> None:
-    found = load_rating_csv(shared_data("domain_ratings", "domain_pc1.csv"), DOMAIN_QUALITY)
+    found = load_table(shared_data("domain_ratings", "domain_pc1.csv"), DOMAIN_QUALITY)
     assert len(found.ratings) > 11_000
     assert found.ratings["reuters.com"].rating == "high"
     assert found.ratings["naturalnews.com"].rating == "very_low"
