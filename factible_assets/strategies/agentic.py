@@ -214,12 +214,17 @@ class _Inquiry:
             async with asking(self.check, "reasoning", "verdicts") as talk:
                 found = await question(talk, self.plan, shown)
             note.made = self._ids(found.evidence)
+            notes = []
             if found.invented:
                 words = "Citations of evidence that does not exist were dropped"
-                note.reason = f"{words}: {found.invented}."
+                notes.append(f"{words}: {found.invented}.")
+            if found.on_video:
+                words = "Key points that name the video as evidence were dropped"
+                notes.append(f"{words}: {found.on_video}.")
             if doubt := self._why_not_borne(found):
                 found = replace(found, label="unproven", confidence=1, words="")
-                note.reason = f"The label does not count: {doubt}"
+                notes.append(f"The label does not count: {doubt}")
+            note.reason = " ".join(notes) or None
             note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
         return found
 
@@ -229,6 +234,8 @@ class _Inquiry:
         read = {each.stance for each in cited if isinstance(each, Evidence)}
         if found.label == "unproven" or not cited:
             return None
+        if found.confidence == 1:
+            return "its confidence is 1 of 5, so no evidence bears it."
         if not read:
             return "it cites findings on pictures alone."
         is_denied = read & DEFINITE and not read & CARRIERS[stance_of(found.label, UNPROVEN)]

@@ -70,7 +70,7 @@ PUBLISHED = {
     "veracity": "veracity-2-",
     "three_way": "three_way-2-",
     "condense": "condense-2-",
-    "plan": "plan-2-",
+    "plan": "plan-3-",
     "reasoning": "reasoning-3-",
 }
 
