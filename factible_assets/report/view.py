@@ -179,12 +179,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """The stored text behind one or more sources, and the claims that quote it."""
+    """The stored text behind one or more sources, the first of them, and the claims on it."""
 
     anchor: str
-    source: records.Evidence
-    link: str | None
-    page: records.Page | None
+    first: SourceView
     text: StoredText
     claims: list[ClaimView]
 
@@ -203,7 +201,6 @@ class ReportView:
     length: float
     transcript: tuple[Paragraph, ...]
     stored: list[StoredPage]
-    pictures: Mapping[str, list[records.MediaFinding]]
 
 
 def arrange(data: ReportData) -> ReportView:
@@ -213,12 +210,6 @@ def arrange(data: ReportData) -> ReportView:
     bases: set[str] = {each.basis for each in data.verdicts or data.claims}
     ends = [segment.begins + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]
-    pictures: dict[str, list[records.MediaFinding]] = {}
-    for row in data.media:
-        if row.status in {"ok", "infra_error"}:
-            findings = pictures.setdefault(row.picture, [])
-            if row.match_class != "similar":
-                findings.append(row)
     return ReportView(
         data=data,
         youtube_id=youtube_id(data.video),
@@ -234,7 +225,6 @@ def arrange(data: ReportData) -> ReportView:
         length=max([data.video.duration_seconds or 0.0, *ends, *times]),
         transcript=transcript_paragraphs(builder.transcript, data.segments, data.claims),
         stored=builder.stored_pages(claims),
-        pictures=pictures,
     )
 
 
@@ -328,9 +318,7 @@ class _ClaimBuilder:
             text = stored_text(self._texts[content_hash], quotes)
             speak = {each.evidence.claim_id for each in own}
             mine = [view for view in claims if view.claim.claim_id in speak]
-            first = own[0]
-            page = StoredPage(anchor, first.evidence, first.link, first.page, text, mine)
-            pages.append(page)
+            pages.append(StoredPage(anchor, own[0], text, mine))
         return pages
 
     def _source_views(self) -> list[SourceView]:
