@@ -191,7 +191,7 @@ class _Counter:
             # The model chooses its questions, within its budget; most of them are about pages.
             calls = {"claims": calls["claims"], "evidence": claims * config.budget.max_calls}
         holders = self.store.holders(variant.name, video_id, keys, strategy)
-        self.store.note(variant.name, video_id, keys)
+        self.store.note(variant.name, video_id, keys, STAGES)
         missing = STAGES[len(holders) :]
         done = sum(name == variant.name for name in holders.values())
         totals = Counter(compute=len(missing), done=done, shared=len(holders) - done)

@@ -45,7 +45,7 @@ def render_page(comparison: Comparison, evaluations: Mapping[str, Evaluation] | 
         ],
         undefined=[each.name for each in comparison.metrics if not each.is_known],
         headlines={each.name for each in comparison.headlines},
-        strips=lambda metric: strips(metric, comparison.baseline),
+        strip_scale=strip_scale,
         scatters=_scatters(comparison),
         drawn={
             name: (inline_charts(each), each.confusion)
@@ -132,27 +132,12 @@ def _placed(value: float, low: float, high: float, start: float, end: float) -> 
     return round(start + share * (end - start), 1)
 
 
-def strips(metric: MetricComparison, baseline: str) -> dict[str, dict[str, float | None]]:
-    """Return the coordinates of each variant's value and interval, and of the baseline's value.
-
-    All variants have the same scale.
-    """
+def strip_scale(metric: MetricComparison) -> Callable[[float], float]:
+    """Return the scale of all variants' values and intervals."""
     stated = [each for cell in metric.cells for each in (cell.value, cell.low, cell.high)]
     values = [each for each in stated if each is not None]
-    guide = metric.cell(baseline).value
-    ends = (min(values, default=0), max(values, default=0), _PADDING, _STRIP_WIDTH - _PADDING)
-    return {
-        cell.variant: {
-            name: None if each is None else _placed(each, *ends)
-            for name, each in zip(
-                ("dot", "low", "high", "guide"),
-                (cell.value, cell.low, cell.high, guide),
-                strict=True,
-            )
-        }
-        for cell in metric.cells
-        if cell.value is not None
-    }
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return partial(_placed, low=low, high=high, start=_PADDING, end=_STRIP_WIDTH - _PADDING)
 
 
 class Point(NamedTuple):

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -101,10 +101,12 @@ class ExperimentStore:
             return {stage: name for stage, name in found.items() if stage == STAGES[0]}
         return found
 
-    def note(self, variant: str, video_id: str, keys: Mapping[str, str]) -> None:
-        """Take the sets with these keys, by stage, for stored ones of a variant."""
-        for stage, key in keys.items():
-            self._keys.setdefault((video_id, stage), {})[variant] = key
+    def note(
+        self, variant: str, video_id: str, keys: Mapping[str, str], stages: Iterable[str]
+    ) -> None:
+        """Count the sets of some stages as stored."""
+        for stage in stages:
+            self._keys.setdefault((video_id, stage), {})[variant] = keys[stage]
 
     def read(self, video_id: str, holders: Mapping[str, str]) -> VideoRows:
         """Return the rows of some stages, each from the variant named for it.
@@ -119,11 +121,14 @@ class ExperimentStore:
             )
         return held
 
-    def write(self, variant: str, video_id: str, sets: Mapping[str, AssetRows]) -> None:
-        """Store sets of rows in one transaction."""
+    def write(
+        self, variant: str, video_id: str, keys: Mapping[str, str], sets: Mapping[Any, AssetRows]
+    ) -> None:
+        """Store sets of rows by stage, each under its key, in one transaction."""
+        keyed = {stage: replace(rows, code_version=keys[stage]) for stage, rows in sets.items()}
         stamp = Stamp(run_id=variant, checked_at=datetime.now(UTC))
-        self._warehouse.write_assets(video_id, sets, stamp=stamp)
-        self.note(variant, video_id, {each: rows.code_version for each, rows in sets.items()})
+        self._warehouse.write_assets(video_id, keyed, stamp=stamp)
+        self.note(variant, video_id, keys, sets)
 
 
 # --- A run --------------------------------------------------------------------------------------
@@ -216,15 +221,16 @@ def run_experiment(
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
 class _Timer(Observer):
-    """Measures the seconds to each verdict."""
+    """Measures the seconds to the first verdict."""
 
-    started: float = field(default_factory=perf_counter)
-    reached: list[float] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._started = perf_counter()
+        self.seconds: float | None = None
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        self.reached.append(perf_counter() - self.started)
+        if self.seconds is None:
+            self.seconds = perf_counter() - self._started
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +255,7 @@ class _Check:
         held, failure = VideoRows(), None
         if shared or (holders and missing):
             held = await asyncio.to_thread(self.store.read, video_id, holders)
+        if shared:
             copies = {
                 stage: replace(
                     AssetRows(held.of_asset(stage), "", held.sets[stage].data_version),
@@ -307,22 +314,17 @@ class _Check:
                 strategy=strategy,
             )
         # With reused stages, the time to the first verdict would say nothing.
-        first = timer.reached[0] if timer.reached and missing == STAGES else None
+        first = timer.seconds if missing == STAGES else None
         sets = {each: asset_rows(each, result) for each in stages}
         sets["verdicts"] = replace(sets["verdicts"], first_result_seconds=first)
         await self._write(sets)
         return result.verdicts
 
     async def _write(self, sets: Mapping[Any, AssetRows]) -> None:
-        keyed = {
-            stage: replace(rows, code_version=self.keys[stage]) for stage, rows in sets.items()
-        }
         if "claims" in sets:
-            words = self.said.transcripts[0].content_hash
-            keyed["transcripts"] = AssetRows(self.said.of_asset("transcripts"), words)
-        if keyed:
-            video_id = self.said.video.video_id
-            await asyncio.to_thread(self.store.write, self.variant, video_id, keyed)
+            sets = {"transcripts": AssetRows(self.said.of_asset("transcripts"), ""), **sets}
+        video_id = self.said.video.video_id
+        await asyncio.to_thread(self.store.write, self.variant, video_id, self.keys, sets)
 
 
 # --- The results --------------------------------------------------------------------------------
@@ -358,7 +360,6 @@ def _result_rows(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of the main warehouse, by table."""
     name, matcher = experiment.name, default_matcher()
-    rule = str(matcher.rule)
     failures = {(each.variant, each.video_id): each for each in ran if each.failure is not None}
     sources: dict[tuple[str, str, str], str] = {}
     tables: dict[str, list[dict[str, Any]]] = {
@@ -369,7 +370,7 @@ def _result_rows(
                 "file": str(experiment.file),
                 "warehouse": str(store.path.relative_to(settings.home)),
                 "baseline": experiment.baseline,
-                "matcher": rule,
+                "matcher": str(matcher.rule),
                 "code_version": surroundings.code_version(),
                 "videos": len(experiment.videos),
                 "started_at": started_at,
@@ -385,31 +386,28 @@ def _result_rows(
         choice = surroundings.choose(variant, settings, None)
         place: dict[str, Any] = {"experiment": name, "variant": variant.name}
         failed = {video_id for known, video_id in failures if known == variant.name}
-        tables["experiment_variants"].append(
-            place
-            | {
-                "position": position,
-                "is_baseline": variant.name == experiment.baseline,
-                "settings": json.dumps(dict(variant.values)),
-                "reasoner": _reasoner_words(choice.made_by),
-                "models": json.dumps(dict(choice.models)),
-                "videos": len(experiment.videos) - len(failed),
-                "failed_videos": len(failed),
-            }
-        )
+        described = {
+            "position": position,
+            "is_baseline": variant.name == experiment.baseline,
+            "settings": json.dumps(dict(variant.values)),
+            "reasoner": _reasoner_words(choice.made_by),
+            "models": json.dumps(dict(choice.models)),
+            "videos": len(experiment.videos) - len(failed),
+            "failed_videos": len(failed),
+        }
+        tables["experiment_variants"].append(place | described)
         for video_id in failed:
             end = failures[variant.name, video_id]
             stage = STAGES[len(end.shared) + len(end.kept)]
             told = {"video_id": video_id, "asset": stage, "stage_key": "", "source": variant.name}
-            tables["experiment_sets"].append(
-                place | told | {"status": "failed", "reason": end.failure or "no transcript"}
-            )
+            why = {"status": "failed", "reason": end.failure or "no transcript"}
+            tables["experiment_sets"].append(place | told | why)
         outcomes = list(_outcomes(experiment, store, variant.name, failed))
         for outcome in outcomes:
             tables["experiment_sets"] += _set_rows(place, outcome, sources)
         evaluation = score(outcomes, matcher=matcher)
         tables["experiment_results"] += [
-            place | columns_of(each) | {"trivial": each.baseline, "matcher": rule}
+            place | columns_of(each) | {"trivial": each.baseline, "matcher": str(matcher.rule)}
             for each in evaluation.figures
         ]
         tables["experiment_video_results"] += [

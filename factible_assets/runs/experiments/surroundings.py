@@ -106,7 +106,7 @@ class StageKeys:
         choice: VariantServices,
         given: ClaimDrafts | None = None,
     ) -> dict[str, str]:
-        """Return the key of every stage on the video of a transcript; claims may be `given`."""
+        """Return the key of the transcript and of every stage; claims may be `given`."""
         web = self._content_of(choice.web)
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home = choice.settings.home
@@ -129,7 +129,8 @@ class StageKeys:
         seen = said.video.model_dump(mode="json", exclude={"tags", "notes", "corpus"})
         words = said.transcripts[0].content_hash
         subject = f"{json.dumps(seen, sort_keys=True)}\n{words}{stated}"
-        return stage_keys(config, subject=subject, makers=makers, code=code_version())
+        keys = stage_keys(config, subject=subject, makers=makers, code=code_version())
+        return {"transcripts": words, **keys}
 
 
 def _web_content(web: str, settings: Settings) -> str:
