@@ -13,14 +13,12 @@ import dagster as dg
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError, code_of
 from factible_assets.pipeline import schedules
-from factible_assets.pipeline.run_records import options_of_run
 from factible_assets.records.scales import veracity_of
 from factible_assets.records.tables import Claim
-from factible_assets.report.data import ReportData
 from factible_assets.runs.check import Say
 from factible_assets.runs.launch import Watch, open_instance, run_video
 from factible_assets.runs.result import Checked, StoredVideo
-from factible_assets.runs.reusable import find_reusable, input_tags
+from factible_assets.runs.reusable import Reuse
 from factible_assets.settings import Settings
 from warehouse.rechecks import PlannedVideo, forget_launch, read_plan, remember_launch
 from warehouse.store import Warehouse
@@ -45,14 +43,12 @@ def check_claim_list(
 
     Raises FactibleError: The user interrupted it; finished checks stay.
     """
+    reuse: Reuse = "nothing" if fresh else "same"
 
     def check_claim(video_id: str) -> tuple[dict[str, Any], ExitCode]:
-        video, checked = StoredVideo(video_id, settings), None
+        video = StoredVideo(video_id, settings)
         try:
-            if not fresh:
-                checked = video.finished_check()
-            if checked is None or not _has_same_inputs(video, checked.data, config):
-                checked = run_video(video, config=config, watch=watch)
+            checked = run_video(video, config=config, watch=watch, reuse=reuse)
         except FactibleError as error:
             return result_row(video_id, None, str(error)), code_of([str(error)])
         return result_row(video_id, checked, " ".join(checked.failures)), checked.code
@@ -91,16 +87,6 @@ def result_row(video_id: str, checked: Checked | None, failure: str) -> dict[str
         "video_id": video_id,
         "report": str(checked.report) if checked else None,
     }
-
-
-def _has_same_inputs(video: StoredVideo, stored: ReportData, config: FactCheckConfig) -> bool:
-    """Tell whether a stored check used the claim's current text and date, and these options."""
-    tags = input_tags(video, config)
-    with open_instance(video.settings) as instance:
-        claims = find_reusable(stored, instance, tags, "claims").claims
-        last = options_of_run(instance, stored.run_id)
-    given = config.model_dump(mode="json", exclude_none=True)
-    return bool(claims) and last is not None and {**given, **last} == given
 
 
 # --- Checking again -----------------------------------------------------------------------------

@@ -264,7 +264,7 @@ def run_video(
     ):
         inputs = input_tags(video, config)
         if reuse != "nothing":
-            reusable = find_reusable(video.data(), instance, inputs, reuse)
+            reusable = find_reusable(video.data(), instance, inputs, reuse, config)
             claims, assets = reusable.claims, reusable.assets
             if reusable.remark:
                 observer.remarked(reusable.remark)
@@ -298,7 +298,7 @@ def run_video(
             if not result.success:
                 failed = failures_of_run(instance, run_id)
                 run = instance.get_run_by_id(run_id)
-    checked = video.result(publish=not failed)
+    checked = video.result(publish=has_work and not failed)
     if run is not None and run.status is dg.DagsterRunStatus.CANCELED:
         raise _stopped(run_id, remedy)
     if checked is None:

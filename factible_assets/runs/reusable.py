@@ -20,6 +20,7 @@ from dagster import DagsterInstance
 from factible_assets.config import FactCheckConfig
 from factible_assets.pipeline.assets import claims as claims_asset
 from factible_assets.pipeline.assets import transcripts as transcripts_asset
+from factible_assets.pipeline.run_records import options_of_run
 from factible_assets.records.rows import Materialization
 from factible_assets.records.tables import Claim, ReviewAction
 from factible_assets.report.data import ReportData
@@ -34,8 +35,9 @@ from resources.errors import SetupError
 INPUT_TAGS = TRANSCRIPT_TAG, CLAIMS_TAG = "factible/transcript_inputs", "factible/claims_inputs"
 
 
-Reuse: TypeAlias = Literal["nothing", "claims", "verdicts"]
-"""How much of earlier runs a run may reuse. `claims` includes the transcript, `verdicts` all."""
+Reuse: TypeAlias = Literal["nothing", "claims", "verdicts", "same"]
+"""How much of earlier runs a run may reuse. `claims` includes the transcript, `verdicts` is any
+finished check, and `same` is one with the same inputs and options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,30 @@ def input_tags(video: StoredVideo, config: FactCheckConfig) -> dict[str, str]:
 
 
 def find_reusable(
-    stored: ReportData | None, instance: DagsterInstance, tags: Mapping[str, str], reuse: Reuse
+    stored: ReportData | None,
+    instance: DagsterInstance,
+    tags: Mapping[str, str],
+    reuse: Reuse,
+    config: FactCheckConfig,
 ) -> Reusable:
-    """Compare the stored results of a video with its current `input_tags`."""
-    if stored is not None and reuse == "verdicts" and stored.is_finished:
-        return Reusable(assets=())
-    if stored is None or not tags:
+    """Compare the stored results of a video with its current `input_tags` and options."""
+    if stored is None:
         return Reusable()
+    if reuse == "verdicts" and stored.is_finished:
+        return Reusable(assets=())
+    found = _with_same_inputs(stored, instance, tags) if tags else Reusable()
+    if reuse != "same":
+        return found
+    given = config.model_dump(mode="json", exclude_none=True)
+    last = options_of_run(instance, stored.run_id)
+    is_same = last is not None and {**given, **last} == given
+    is_whole = bool(found.claims) and stored.is_finished
+    return Reusable(assets=() if is_whole and is_same else None)
 
+
+def _with_same_inputs(
+    stored: ReportData, instance: DagsterInstance, tags: Mapping[str, str]
+) -> Reusable:
     def has_same_inputs(result: Materialization | None, tag: str) -> bool:
         run = instance.get_run_by_id(result.run_id) if result else None
         return run is not None and run.tags.get(tag) == tags[tag]

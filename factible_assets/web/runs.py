@@ -77,7 +77,8 @@ class Worker:
     def _kill(self) -> None:
         """Kill the process and its children, such as a browser, if it has not ended."""
         if self._process.returncode is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     async def wait(self) -> int:
         """Wait for the end of the process and return its exit code."""

@@ -157,9 +157,10 @@ def test_claims_are_reused_unless_their_inputs_have_changed(
     def reused(**options: Any) -> tuple[bool, bool]:
         """Tell whether a run with these options would reuse the transcript, and the claims."""
         video = StoredVideo(video_id, settings)
-        tags = input_tags(video, FactCheckConfig(**options))
+        config = FactCheckConfig(**options)
+        tags = input_tags(video, config)
         with open_instance(settings) as instance:
-            found = find_reusable(video.data(), instance, tags, "claims")
+            found = find_reusable(video.data(), instance, tags, "claims", config)
         return found.assets is not None, bool(found.claims)
 
     assert reused() == (True, True)
