@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypedDict, Unpack
 from uuid import uuid4
 
 from factible_assets.reasoners.llm import prompts
@@ -28,6 +28,14 @@ class PromptTooLongOutageError(ReasonerOutageError):
     """The prompt does not fit into the model's context window; a shorter one may."""
 
 
+class Limits(TypedDict, total=False):
+    """Limits on the answer to one question, and the listener to it; see `ModelRequest`."""
+
+    max_tokens: int
+    most: int
+    listen: Callable[[Any], None] | None
+
+
 @dataclass(frozen=True, slots=True)
 class StageModel(CallOptions):
     """The model of one stage and the options of its calls.
@@ -44,15 +52,13 @@ class StageModel(CallOptions):
         system: str,
         parts: tuple[Part, ...],
         output_type: type[base.Answer],
-        *,
-        max_tokens: int | None = None,
-        most: int | None = None,
-        listen: Callable[[base.Answer], None] | None = None,
+        **limits: Unpack[Limits],
     ) -> ModelRequest[base.Answer]:
-        """Build a request. Lists in the answer may have `most` items."""
-        options = {each.name: getattr(self, each.name) for each in fields(CallOptions)}
-        options["max_tokens"] = max_tokens or self.max_tokens
-        return ModelRequest(system, parts, output_type, most, listen=listen, **options)
+        options: dict[str, Any] = {
+            each.name: getattr(self, each.name) for each in fields(CallOptions)
+        }
+        options.update(limits)
+        return ModelRequest(system, parts, output_type, **options)
 
 
 @dataclass(slots=True)
@@ -77,12 +83,9 @@ class Conversation:
         section: str,
         output_type: type[base.Answer],
         material: Material = NOTHING,
-        *,
-        max_tokens: int | None = None,
-        most: int | None = None,
-        listen: Callable[[base.Answer], None] | None = None,
+        **limits: Unpack[Limits],
     ) -> ModelRequest[base.Answer]:
-        """Build the request for a section of the prompt; see `StageModel.request`."""
+        """Build the request for a section of the prompt."""
         places, month = self.prompt.places(section), prompts.this_month()
         usual: dict[str, Piece | Sequence[Piece]] = {
             "video": ("The video:\n", video_data(self.video, self.claim)),
@@ -93,33 +96,23 @@ class Conversation:
         }
         filled = {name: piece for name, piece in usual.items() if name in places} | {**material}
         parts = self.prompt.fill(section, **filled)
-        return self.stage.request(
-            *(self.prompt.system, parts, output_type),
-            max_tokens=max_tokens,
-            most=most,
-            listen=listen,
-        )
+        return self.stage.request(self.prompt.system, parts, output_type, **limits)
 
     async def ask(
         self,
         section: str,
         output_type: type[base.Answer],
         material: Material = NOTHING,
-        *,
-        max_tokens: int | None = None,
-        most: int | None = None,
-        listen: Callable[[base.Answer], None] | None = None,
+        **limits: Unpack[Limits],
     ) -> base.Answer:
-        """Ask a section of the prompt and return the valid answer; see `request`.
+        """Ask a section of the prompt and return the valid answer.
 
         Raises ReasonerRefusalError if the model declined, PromptTooLongOutageError if the prompt
         exceeds the context window, ReasonerOutageError for any other failure. Each error carries
         all calls of the judgement so far. Its reason is plain text, because a model may have
         written it.
         """
-        request = self.request(
-            section, output_type, material, max_tokens=max_tokens, most=most, listen=listen
-        )
+        request = self.request(section, output_type, material, **limits)
         try:
             answer = await self.stage.model.complete(request)
         except base.ModelError as failure:
@@ -132,6 +125,24 @@ class Conversation:
             raise outage(reason, self.calls, lasting=failure.lasting) from failure
         self._record(answer.calls)
         return answer.value
+
+    async def recall(
+        self, section: str, output_type: type[base.Answer], material: Material
+    ) -> base.Answer | None:
+        """Return the stored answer to a question, None without one."""
+        model = self.stage.model
+        if not isinstance(model, base.RememberingModel):
+            return None
+        return await model.recall(self.request(section, output_type, material))
+
+    async def remember(
+        self, section: str, answer: base.Answer, material: Material, **limits: Unpack[Limits]
+    ) -> None:
+        """Store an answer that came with the answer to another question."""
+        model = self.stage.model
+        if isinstance(model, base.RememberingModel):
+            request = self.request(section, type(answer), material, **limits)
+            await model.remember(request, answer)
 
     def _record(self, calls: Sequence[ModelCall]) -> None:
         for call in calls:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -37,15 +37,12 @@ from factible_assets.stages.ports import (
     ReasonerOutageError,
     WithCalls,
 )
-from resources.llm.base import ModelRequest, RememberingModel
 from resources.single_flight import SingleFlight
 
 SUMMARY_WORDS = 60
 _FRAME_TOKENS, _READING_TOKENS = 100, 220
 _NO_QUOTE = "none of its sentences that you named bears that"
 _CONTRARY = "the sentence that you named first says the contrary"
-
-Outcome = WithCalls[EvidenceDraft | None] | ReasonerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +59,25 @@ class ReadingTask:
     shown: Awaitable[ShownPage | None]
 
 
+@dataclass(frozen=True, slots=True)
+class _SharedCall:
+    """The readings of one call about several pages, by identity of the source.
+
+    Its `calls` are recorded with the `first` page. After a `failure` no page is asked about again.
+    """
+
+    first: ReadingTask
+    calls: Sequence[LlmCall]
+    readings: Mapping[int, Reading]
+    failure: ReasonerOutageError | None = None
+
+
 @dataclass(eq=False, slots=True)
 class _Group:
-    """Pages of one claim that are read together, and their outcomes by identity of the source."""
+    """Pages of one claim that are read together, and their calls by identity of the source."""
 
     waiting: list[ReadingTask] = field(default_factory=list)
-    outcomes: SingleFlight[dict[int, Outcome]] = field(default_factory=SingleFlight)
+    calls: SingleFlight[dict[int, _SharedCall]] = field(default_factory=SingleFlight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +100,20 @@ class SourceReader:
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
         """
+        conversation, reading, failure = self.converse([source]), None, None
         if source.page.together and not source.page.sought:
-            outcome = await self._read_in_group(source)
-        else:
-            outcome = await self._read_one(source)
-        if isinstance(outcome, ReasonerError):
-            raise outcome
-        return outcome
+            shared = await self._shared_call(source)
+            reading, failure = shared.readings.get(id(source)), shared.failure
+            if shared.first is source:
+                conversation.calls.extend(shared.calls)
+        shown, draft = await source.shown, None
+        if shown is not None and reading is None and failure is not None:
+            raise ReasonerOutageError(failure.reason, conversation.calls, lasting=failure.lasting)
+        if shown is not None:
+            draft = await self._draft(conversation, source, shown, reading)
+        return WithCalls(draft, tuple(conversation.calls))
 
     # --- One page -------------------------------------------------------------------------------
-
-    async def _read_one(self, source: ReadingTask, reading: Reading | None = None) -> Outcome:
-        """Check a reading, or else ask for one; return the draft or the error."""
-        conversation = self.converse([source])
-        try:
-            shown = await source.shown
-            draft = None
-            if shown is not None:
-                draft = await self._draft(conversation, source, shown, reading)
-        except ReasonerError as failure:
-            return failure
-        return WithCalls(draft, tuple(conversation.calls))
 
     async def _draft(
         self,
@@ -163,23 +166,23 @@ class SourceReader:
 
     # --- Several pages --------------------------------------------------------------------------
 
-    async def _read_in_group(self, source: ReadingTask) -> Outcome:
+    async def _shared_call(self, source: ReadingTask) -> _SharedCall:
         claim_id = source.claim.claim_id
         group = self._open.setdefault(claim_id, _Group())
         group.waiting.append(source)
         try:
-            outcomes = await group.outcomes.get(None, partial(self._serve, claim_id, group))
+            calls = await group.calls.get(None, partial(self._serve, claim_id, group))
         finally:
             group.waiting[:] = [each for each in group.waiting if each is not source]
             if not group.waiting:
                 self._close(claim_id, group)
-        return outcomes[id(source)]
+        return calls[id(source)]
 
     def _close(self, claim_id: str, group: _Group) -> None:
         if self._open.get(claim_id) is group:
             del self._open[claim_id]
 
-    async def _serve(self, claim_id: str, group: _Group) -> dict[int, Outcome]:
+    async def _serve(self, claim_id: str, group: _Group) -> dict[int, _SharedCall]:
         try:
             arrivals = group.waiting[0].page.arrivals
             if arrivals is not None:
@@ -188,39 +191,32 @@ class SourceReader:
             self._close(claim_id, group)  # later pages form another group
         present = sorted(group.waiting, key=lambda each: each.page.canonical_url)
         count = math.ceil(len(present) / self.size)
-        parts = await asyncio.gather(*(self._read_call(present[at::count]) for at in range(count)))
-        return {key: each for part in parts for key, each in part.items()}
+        parts = [present[at::count] for at in range(count)]
+        calls = await asyncio.gather(*map(self._call, parts))
+        return {id(each): call for part, call in zip(parts, calls, strict=True) for each in part}
 
-    async def _read_call(self, sources: Sequence[ReadingTask]) -> dict[int, Outcome]:
-        """Read some pages in one call, and alone those that the answer leaves out.
-
-        Shared calls are recorded with the first page.
-        """
+    async def _call(self, sources: Sequence[ReadingTask]) -> _SharedCall:
+        """Ask about some pages in one call, except those whose readings are stored."""
         conversation = self.converse(sources)
         seen = [(source, await source.shown) for source in sources]
         pages = [(source, shown) for source, shown in seen if shown is not None]
-        recalled = [(id(each), await _recall(conversation, shown)) for each, shown in pages]
-        readings = {key: reading for key, reading in recalled if reading is not None}
-        asked = [page for page in pages if id(page[0]) not in readings]
-        outcomes: dict[int, Outcome] = {}
+        readings: dict[int, Reading] = {}
+        for source, shown in pages:
+            # A reading is stored under its page alone: other pages of the call do not matter.
+            alone = {"sources": shown.pieces()}
+            if known := await conversation.recall("Together", ReadingsAnswer, alone):
+                readings |= {id(source): reading for reading in known.readings[:1]}
+        failure = None
         try:
-            readings |= await _ask_together(conversation, asked)
-        except ReasonerError as failure:
+            readings |= await _ask_together(
+                conversation, [page for page in pages if id(page[0]) not in readings]
+            )
+        except ReasonerError as error:
             unusable = conversation.calls and conversation.calls[-1].outcome in UNUSABLE_ANSWER
-            if type(failure) is ReasonerOutageError and not unusable:
-                # The service is down: no page is asked about again.
-                for source, _ in asked:
-                    copy = ReasonerOutageError(failure.reason, lasting=failure.lasting)
-                    outcomes[id(source)] = copy
-        left = [source for source in sources if id(source) not in outcomes]
-        found = await asyncio.gather(
-            *(self._read_one(source, readings.get(id(source))) for source in left)
-        )
-        outcomes |= {id(source): each for source, each in zip(left, found, strict=True)}
-        if pages:
-            first = id(pages[0][0])
-            outcomes[first] = _with_calls(outcomes[first], conversation.calls)
-        return outcomes
+            if type(error) is ReasonerOutageError and not unusable:
+                failure = error
+        first = pages[0][0] if pages else sources[0]
+        return _SharedCall(first, conversation.calls, readings, failure)
 
 
 async def _ask_together(
@@ -261,36 +257,9 @@ async def _ask_together(
         source, shown = asked[at]
         own = reading.model_copy(update={"source": 1, "sentences": numbers[at]})
         readings[id(source)] = own
-        await _remember(conversation, shown, own)
+        alone = {"sources": shown.pieces()}
+        await conversation.remember("Together", ReadingsAnswer(readings=[own]), alone)
     return readings
-
-
-# A reading is cached under its page alone, so that other pages in the call do not matter.
-
-
-def _key(conversation: Conversation, shown: ShownPage) -> ModelRequest[ReadingsAnswer]:
-    return conversation.request("Together", ReadingsAnswer, {"sources": shown.pieces()})
-
-
-async def _recall(conversation: Conversation, shown: ShownPage) -> Reading | None:
-    model = conversation.stage.model
-    if not isinstance(model, RememberingModel):
-        return None
-    found = await model.recall(_key(conversation, shown))
-    return found.readings[0] if found is not None and found.readings else None
-
-
-async def _remember(conversation: Conversation, shown: ShownPage, reading: SourceReading) -> None:
-    model = conversation.stage.model
-    if isinstance(model, RememberingModel):
-        await model.remember(_key(conversation, shown), ReadingsAnswer(readings=[reading]))
-
-
-def _with_calls(outcome: Outcome, calls: Sequence[LlmCall]) -> Outcome:
-    if isinstance(outcome, ReasonerError):
-        outcome.calls = (*calls, *outcome.calls)
-        return outcome
-    return WithCalls(outcome.value, (*calls, *outcome.calls))
 
 
 def _context(page: PageExcerpt, quote: str) -> str:

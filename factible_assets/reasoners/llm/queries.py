@@ -20,7 +20,6 @@ from factible_assets.reasoners.llm.prompts import claim_data
 from factible_assets.records.tables import Claim, QueryType, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, QueryDraft
-from resources.llm.base import RememberingModel
 
 QUERY_WORDS = 16
 """Words of the longest query: the prompt asks for twelve, and search engines read few more."""
@@ -55,10 +54,9 @@ async def ask_queries(
 
 async def remember_queries(conversation: Conversation, claim: ClaimDraft) -> None:
     """Cache the searches that came with a claim as the answer to the prompt for searches."""
-    model = conversation.stage.model
-    if isinstance(model, RememberingModel) and claim.searches:
-        request = conversation.request("User", QueriesAnswer, _material(claim, USUAL), most=USUAL)
-        await model.remember(request, QueriesAnswer(searches=list(claim.searches)))
+    if claim.searches:
+        answer = QueriesAnswer(searches=list(claim.searches))
+        await conversation.remember("User", answer, _material(claim, USUAL), most=USUAL)
 
 
 def _material(claim: Claim | ClaimDraft, count: int) -> Material:
