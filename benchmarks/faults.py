@@ -45,8 +45,9 @@ from factible_assets.records.tables import (
     Verdict,
     Video,
 )
+from factible_assets.services.models import new_budget
 from factible_assets.services.ratings import rating_directory
-from factible_assets.services.reasoning import choose_reasoners, new_budget, open_reasoner
+from factible_assets.services.reasoning import choose_reasoners, open_reasoner
 from factible_assets.services.web import open_web
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import check_claims, extract_claims

@@ -104,11 +104,11 @@ def _begin_instances_as_copies(launch: Any) -> None:
     launch.prepare_instance = prepare_instance
 
 
-def _share_vectors_of_this_process(reasoning: Any) -> None:
+def _share_vectors_of_this_process(embedder: Any) -> None:
     from resources.cache.store import DiskCache  # noqa: PLC0415 - as the module says
 
-    kept, original = DiskCache(_shared[0]), reasoning._embedder
-    reasoning._embedder = lambda folder, _: original(folder, kept)
+    kept, original = DiskCache(_shared[0]), embedder.OnnxEmbedder.keeping
+    embedder.OnnxEmbedder.keeping = lambda self, _: original(self, kept)
 
 
 def _wait_for_no_disk(engine: Any) -> None:
@@ -125,7 +125,7 @@ _REPLACEMENTS = {
     "sqlalchemy.engine": _wait_for_no_disk,
     "warehouse.connection": _begin_warehouses_as_copies,
     "factible_assets.runs.launch": _begin_instances_as_copies,
-    "factible_assets.services.reasoning": _share_vectors_of_this_process,
+    "factible_assets.reasoners.embedded.embedder": _share_vectors_of_this_process,
 }
 
 

@@ -30,16 +30,15 @@ from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning
 from factible_assets.services import web as web_choice
 from factible_assets.services.labels import ReadingModel
-from factible_assets.services.ratings import CollectionRatings, rating_directory
-from factible_assets.services.reasoning import (
+from factible_assets.services.models import (
     DEFAULT_MODEL,
-    STAGES,
+    JUDGEMENTS,
     RunBudgets,
-    choose_reasoners,
-    open_models,
     plan_models,
     stage_model,
 )
+from factible_assets.services.ratings import CollectionRatings, rating_directory
+from factible_assets.services.reasoning import choose_reasoners, open_models
 from factible_assets.services.search import PROVIDERS, default_remarks, search_names, search_remark
 from factible_assets.services.web import (
     OpenWeb,
@@ -252,7 +251,7 @@ def test_the_option_and_the_keys_choose_the_reasoner(
 ) -> None:
     options = Reasoners.model_validate({"reasoner": wish})
     choice = choose_reasoners(options, settings(tmp_path, **given))
-    assert choice.asks_llm == (frozenset(STAGES[:3]) if kind == "llm" else frozenset())
+    assert choice.asks_llm == (frozenset(JUDGEMENTS[:3]) if kind == "llm" else frozenset())
     assert (choice.remark is None) == (remark is None)
     assert (remark or "") in (choice.remark or "")
 
@@ -307,7 +306,7 @@ def test_a_missing_language_model_is_refused_with_its_setting(
 def test_an_unlisted_model_works_at_an_unknown_cost(tmp_path: Path) -> None:
     made = settings(tmp_path, model="gpt-4o-mimi", openai_api_key="k")
     choice = choose_reasoners(Reasoners(), made)
-    assert choice.asks_llm == frozenset(STAGES[:3])
+    assert choice.asks_llm == frozenset(JUDGEMENTS[:3])
     assert "gpt-4o-mimi" in (choice.remark or "")
     assert "did you mean 'gpt-4o-mini'?" in (choice.remark or "")
     assert "its calls have no cost" in (choice.remark or "")

@@ -118,7 +118,7 @@ def judge(
     from factible_assets.evaluation.judging.summary import figures, human_scores
     from factible_assets.evaluation.matching import default_matcher
     from factible_assets.runs.judge import plan_judging, run_judging
-    from factible_assets.services.reasoning import plan_judge
+    from factible_assets.services.models import plan_judge
     from warehouse.bookkeeping import read_judgements, verdict_models
 
     settings = load_settings()

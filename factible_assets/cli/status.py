@@ -150,7 +150,8 @@ def _damage(settings: Settings) -> str | None:
 
 def _services(settings: Settings) -> dict[str, str]:
     from factible_assets.config import Reasoners
-    from factible_assets.services.reasoning import choose_reasoners, plan_models
+    from factible_assets.services.models import plan_models
+    from factible_assets.services.reasoning import choose_reasoners
     from factible_assets.services.search import search_names
     from resources.errors import SetupError
 

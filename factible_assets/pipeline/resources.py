@@ -23,6 +23,7 @@ from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_co
 from factible_assets.pipeline.liveness import CANCELLATIONS
 from factible_assets.records.tables import Rating
 from factible_assets.services import reasoning
+from factible_assets.services.models import BUDGETS
 from factible_assets.services.ratings import CollectionRatings, rating_directory
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Services
@@ -128,7 +129,7 @@ async def open_services(
         for remark in (search_remark(settings, web, corpus_web), choices.remark):
             if remark is not None:
                 run.log_once(remark)
-        budget = reasoning.BUDGETS.of(run.run_id, run.video_id, settings)
+        budget = BUDGETS.of(run.run_id, run.video_id, settings)
         reasoner = await reasoning.open_reasoner(
             settings, choices, stack, cache, budget, renew=renew
         )

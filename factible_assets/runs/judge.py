@@ -27,7 +27,7 @@ from factible_assets.evaluation.judging.judge import (
 )
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.records.tables import JudgementRow
-from factible_assets.services import reasoning
+from factible_assets.services.models import JUDGE, ModelPlan, model_clients, new_budget, stage_model
 from factible_assets.settings import Settings
 from resources.cache.answers import CachingModel
 from resources.cache.store import DiskCache
@@ -141,7 +141,7 @@ class JudgingResult:
 def plan_judging(
     store: Warehouse,
     reading: CorporaReading,
-    plan: reasoning.ModelPlan,
+    plan: ModelPlan,
     rubrics: Sequence[Rubric],
     *,
     videos: Collection[str] = (),
@@ -155,7 +155,7 @@ def plan_judging(
     Raises UnknownCorpusError: A named corpus has no checked video.
     Raises FactibleError: There is nothing to judge.
     """
-    info = plan.stages[reasoning.JUDGE]
+    info = plan.stages[JUDGE]
     by = f"{info.provider}/{info.name}"
     if corpora:
         groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
@@ -201,21 +201,21 @@ async def run_judging(
     settings: Settings,
     store: Warehouse,
     judging: JudgingPlan,
-    models: reasoning.ModelPlan,
+    models: ModelPlan,
     listener: Listener | None = None,
 ) -> JudgingResult:
     """Ask the open questions, store the answers, and publish. Raises SetupError."""
-    info, budget = judging.info, reasoning.new_budget("this judging", settings)
+    info, budget = judging.info, new_budget("this judging", settings)
     async with AsyncExitStack() as stack:
         cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
-        clients = await stack.enter_async_context(reasoning.model_clients(settings, models))
+        clients = await stack.enter_async_context(model_clients(settings, models.registry))
         client = clients.model(info.name, provider=info.provider)
 
         async def ask(task: Task) -> JudgeOutcome:
             account = budget.account(f"the video {task.asked.subject.video_id}")
             # Ask again for an answer without a score, instead of taking it from the cache.
             model = CachingModel(client, cache, account, renews=task.known is not None)
-            return await judge(reasoning.stage_model(settings, model, ANSWER_TOKENS), task.asked)
+            return await judge(stage_model(settings, model, ANSWER_TOKENS), task.asked)
 
         try:
             result = await _ask_all(store, judging, ask, listener)

@@ -43,7 +43,8 @@ from factible_assets.pipeline.run_records import failures_of_run, newest_runs
 from factible_assets.records.tables import METHOD, Claim
 from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
-from factible_assets.services.reasoning import BUDGETS, fitting_strategy
+from factible_assets.services.models import BUDGETS
+from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, dollars, web_address

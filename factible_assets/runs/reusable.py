@@ -25,7 +25,8 @@ from factible_assets.records.rows import Materialization
 from factible_assets.records.tables import Claim, ReviewAction
 from factible_assets.report.data import ReportData
 from factible_assets.runs.result import StoredVideo
-from factible_assets.services.reasoning import choose_reasoners, plan_models
+from factible_assets.services.models import plan_models
+from factible_assets.services.reasoning import choose_reasoners
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.version import VERSION

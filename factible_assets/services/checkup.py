@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from factible_assets.services import reasoning, search, web
+from factible_assets.services.models import model_clients, names_models, plan_models
 from factible_assets.services.ratings import rating_directory
 from factible_assets.settings import SearchProvider, Settings, unknown_variables
 from resources.archive.sources import ArchiveError
@@ -213,17 +214,17 @@ def _reader(settings: Settings) -> PartStatus:
 
 
 async def _models(settings: Settings, stack: AsyncExitStack) -> list[PartStatus]:
-    if not reasoning.names_models(settings):
+    if not names_models(settings):
         remedy = "For verdicts by a language model: set OPENAI_API_KEY or FACTIBLE_MODEL."
         return [PartStatus("language model", False, None, "The embedded engine judges.", remedy)]
     try:
-        plan = reasoning.plan_models(settings)
+        plan = plan_models(settings)
         if plan.missing is not None:
             remedy = f"Set {plan.missing}, or name another model."
             return [
                 PartStatus("language model", False, None, f"{plan.missing} is not set.", remedy)
             ]
-        clients = await stack.enter_async_context(reasoning.model_clients(settings, plan))
+        clients = await stack.enter_async_context(model_clients(settings, plan.registry))
         made = [clients.model(each.name, provider=each.provider) for each in plan.models]
     except SetupError as error:
         return [PartStatus("language model", True, False, str(error), "Correct it in .env.")]

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from factible_assets.services.models import model_clients, model_registry, named_model
 from factible_assets.settings import Settings
 from resources.errors import SetupError
 from resources.files import slug, write_whole
-from resources.llm.registry import PROJECT_MODELS, ModelRegistry
 from resources.models.base import known_models, model_path, read_receipt
 
 if TYPE_CHECKING:  # clients and arrays load slowly
@@ -25,15 +25,6 @@ if TYPE_CHECKING:  # clients and arrays load slowly
 
 LOCAL_READERS = ("reader", "reader-large")
 """The models that `factible models pull` fetches for this purpose, the best measured first."""
-
-
-def model_registry(settings: Settings) -> ModelRegistry:
-    """Return the known models, and the prices of models and other services.
-
-    Raises SetupError: A registry is unreadable.
-    """
-    own = settings.own_models
-    return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +82,9 @@ def open_label_model(
         server = LocalServer(model.folder / "model.gguf", place)
         opened = local_model(model.name, model.identity, server)
     else:
-        from resources.llm.clients import ModelClients
-
         registry = model_registry(settings)
-        name, _, rest = model.name.partition("/")
-        info = (
-            registry.model(rest, provider=name)
-            if name in registry.providers
-            else registry.model(model.name)
-        )
-        given = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
-        clients = ModelClients(
-            registry,
-            keys={"openai": settings.openai_api_key, **settings.model_api_keys},
-            base_urls={name: address for name, address in given.items() if address},
-        )
-        opened = clients.model(info.name, provider=info.provider)
+        info = named_model(settings, registry, model.name)
+        opened = model_clients(settings, registry).model(info.name, provider=info.provider)
     stack.push_async_callback(opened.aclose)
     return LabelModel(CachingModel(opened, cache, budget), model.name)
 

@@ -6,52 +6,40 @@ and the models are thread-safe.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from factible_assets.config import Reasoners, StrategyName
-from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.records.tables import Basis, Maker
-from factible_assets.services.labels import model_registry, reading_model
+from factible_assets.services.labels import reading_model
+from factible_assets.services.models import (
+    JUDGEMENTS,
+    ModelPlan,
+    model_clients,
+    names_models,
+    plan_models,
+    stage_model,
+)
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import Strategy, StrategyError
 from factible_assets.stages.ports import EvidenceReader, Reasoner
 from factible_assets.strategies import strategy_named
 from resources.cache.store import DiskCache
 from resources.errors import SetupError
-from resources.llm.base import LanguageModel
-from resources.llm.limits import Budget, Ceiling
-from resources.llm.registry import ModelInfo, ModelRegistry, RegistryError
+from resources.llm.limits import Budget
 from resources.models.base import model_path
 
 if TYPE_CHECKING:
-    from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
+    from factible_assets.reasoners.embedded.embedder import Embedder
     from factible_assets.reasoners.llm.engine import LlmReasoner
     from factible_assets.reasoners.readers.base import StanceReader
     from factible_assets.reasoners.readers.entailment import OnnxInference
-    from resources.llm.backend import Batching
-    from resources.llm.clients import ModelClients
-
-DEFAULT_MODEL = "gpt-6-luna"
-"""The default model: OpenAI's for much work at low cost."""
-
-STAGES = ("claims", "queries", "evidence", "verdicts")
-
-JUDGE = "judge"
-"""The stage of the model that scores answers."""
-
-_SEED = 1
-_KEPT_RUNS = 256
 
 ReaderName = Literal["lexical", "plain", "entailment", "labels", "llm"]
 
@@ -68,7 +56,7 @@ class Choices(BaseModel, frozen=True):
     @property
     def asks_llm(self) -> frozenset[str]:
         """The stages of the large language model."""
-        return frozenset(stage for stage in STAGES if getattr(self, stage) == "llm")
+        return frozenset(stage for stage in JUDGEMENTS if getattr(self, stage) == "llm")
 
     @property
     def words(self) -> str:
@@ -92,114 +80,6 @@ READERS: Mapping[ReaderName, str] = {
 """The name of each reader of pages in a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPlan:
-    """The models of the stages, and the missing key, if any."""
-
-    registry: ModelRegistry
-    stages: dict[str, ModelInfo]
-    missing: str | None
-
-    @property
-    def models(self) -> tuple[ModelInfo, ...]:
-        return tuple(dict.fromkeys(self.stages.values()))
-
-
-# --- Models -------------------------------------------------------------------------------------
-
-
-def names_models(settings: Settings) -> bool:
-    """Tell whether a setting names a language model."""
-    named = [settings.model, *(getattr(settings, f"model_{stage}") for stage in STAGES)]
-    return bool(settings.openai_api_key or settings.openai_base_url or any(named))
-
-
-def plan_models(settings: Settings, names: Sequence[str] = STAGES) -> ModelPlan:
-    """Return the model of each stage.
-
-    A model has a name of models.yaml, optionally after its provider (ollama/qwen3:4b). An unlisted
-    model belongs to OpenAI, or to the server at OPENAI_BASE_URL, if a key or an address is set.
-    Such a server may have names like openai/gpt-4o-mini, which stay whole.
-
-    Raises SetupError: A registry is unreadable, or a model or provider is unknown.
-    """
-    registry = model_registry(settings)
-    stages = {stage: _model(settings, registry, stage) for stage in names}
-    # Only OpenAI itself always needs a key.
-    is_set = settings.openai_base_url or settings.openai_api_key
-    lacks = not is_set and any(info.provider == "openai" for info in stages.values())
-    return ModelPlan(registry, stages, "OPENAI_API_KEY" if lacks else None)
-
-
-def plan_judge(settings: Settings) -> ModelPlan:
-    """Return the plan of the model that judges answers of runs.
-
-    Raises SetupError: No model is named and no key is set, or a registry, model or provider is
-    unusable.
-    """
-    named = settings.model_judge or settings.model
-    other = "name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
-    if not (named or settings.openai_api_key or settings.openai_base_url):
-        raise SetupError(
-            f"No language model for judging is set up. Set OPENAI_API_KEY in .env, or {other}"
-        )
-    plan = plan_models(settings, (JUDGE,))
-    if plan.missing is not None:
-        raise SetupError(
-            f"The model {plan.stages[JUDGE].name} needs {plan.missing} to judge. Set it in .env, "
-            f"or {other}"
-        )
-    return plan
-
-
-def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo:
-    name = getattr(settings, f"model_{stage}") or settings.model or DEFAULT_MODEL
-    provider, slash, rest = name.partition("/")
-    elsewhere = urlsplit(settings.openai_base_url or "").hostname not in {None, "api.openai.com"}
-    if slash and provider in registry.providers:
-        whole = elsewhere and provider == "openai"
-        return registry.model(name if whole else rest, provider=provider)
-    try:
-        return registry.model(name)
-    except RegistryError:
-        if elsewhere or (settings.openai_api_key and not slash):
-            return registry.model(name, provider="openai")
-        raise
-
-
-def model_clients(
-    settings: Settings, plan: ModelPlan, batches: Batching | None = None
-) -> ModelClients:
-    """Return the clients of the planned models; use them with `async with`."""
-    from resources.llm.clients import ModelClients
-    from resources.llm.prompt import PromptFolder
-
-    own = {"openai": settings.openai_api_key} if settings.openai_api_key is not None else {}
-    kept = PromptFolder(settings.prompts, settings.keep_prompts)
-    kept.trim()
-    addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
-    return ModelClients(
-        plan.registry,
-        keys={**settings.model_api_keys, **own},
-        base_urls={name: url for name, url in addresses.items() if url is not None},
-        kept=kept,
-        batches=batches,
-    )
-
-
-def stage_model(settings: Settings, model: LanguageModel, max_tokens: int) -> StageModel:
-    """Return the model of a stage with its settings; `max_tokens` limits an answer."""
-    return StageModel(
-        model,
-        settings.answer_language,
-        max_tokens=max_tokens,
-        seed=_SEED,
-        effort=settings.reasoning_effort,
-        thought_tokens=settings.thought_tokens,
-        remedy="Raise FACTIBLE_THOUGHT_TOKENS, lower FACTIBLE_REASONING_EFFORT",
-    )
-
-
 # --- Choices ------------------------------------------------------------------------------------
 
 
@@ -212,7 +92,7 @@ def choose_reasoners(options: Reasoners, settings: Settings) -> Choices:
 
     Raises SetupError: An option names something that is not set up, or settings are wrong.
     """
-    named = {stage: _named_maker(options, settings, stage) for stage in STAGES}
+    named = {stage: _named_maker(options, settings, stage) for stage in JUDGEMENTS}
     is_open = any(maker == "auto" for stage, maker in named.items() if stage != "verdicts")
     missing, remark = None, None
     is_set_up = False
@@ -310,43 +190,6 @@ def fitting_strategy(name: StrategyName, options: Reasoners, settings: Settings)
     return strategy
 
 
-# --- Budgets ------------------------------------------------------------------------------------
-
-
-def new_budget(name: str, settings: Settings) -> Budget:
-    """Return the budget of a run or a judging, with a ceiling per video."""
-    return Budget(
-        name,
-        Ceiling(settings.budget_per_run_usd, "FACTIBLE_BUDGET_PER_RUN_USD"),
-        per_account=Ceiling(settings.budget_per_video_usd, "FACTIBLE_BUDGET_PER_VIDEO_USD"),
-    )
-
-
-class RunBudgets:
-    """The budgets of runs: all steps of a run and their retries share one."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._budgets: OrderedDict[str, Budget] = OrderedDict()
-
-    def of(self, run_id: str, video_id: str, settings: Settings) -> Budget:
-        """Return the budget of a run for a video."""
-        with self._lock:
-            if run_id not in self._budgets:
-                self._budgets[run_id] = new_budget("this run", settings)
-                if len(self._budgets) > _KEPT_RUNS:
-                    self._budgets.popitem(last=False)
-            return self._budgets[run_id].account(f"the video {video_id}")
-
-    def of_run(self, run_id: str) -> Budget:
-        """Return the budget of a run; an unused one if the run asked no model."""
-        with self._lock:
-            return self._budgets.get(run_id) or Budget("this run", Ceiling())
-
-
-BUDGETS = RunBudgets()
-
-
 # --- Opening ------------------------------------------------------------------------------------
 
 
@@ -372,14 +215,14 @@ async def open_models(
     batches = Batching(settings.home / "batches", hours * 3_600) if hours else None
     check_prompt_files(settings)
     plan = plan_models(settings)
-    clients = await stack.enter_async_context(model_clients(settings, plan, batches))
+    clients = await stack.enter_async_context(model_clients(settings, plan.registry, batches))
     models = {
         model: CachingModel(clients.model(model.name, provider=model.provider), cache, budget)
         for model in plan.models
     }
     stages = {
         stage: stage_model(settings, models[plan.stages[stage]], ANSWER_TOKENS[stage])
-        for stage in STAGES
+        for stage in JUDGEMENTS
     }
     return LlmReasoner(stages, prompts=settings.prompt_files)
 
@@ -408,10 +251,11 @@ async def open_reasoner(
 
     Raises SetupError: A key or an address is invalid.
     """
+    from factible_assets.reasoners.embedded.embedder import minilm
     from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
     from factible_assets.reasoners.readers.page import PageReader
 
-    embedder = _embedder(None, cache)
+    embedder = minilm().keeping(cache)
     embedded = EmbeddedReasoner(embedder)
     llm = None
     if choices.asks_llm:
@@ -476,21 +320,6 @@ def pulled_reader(settings: Settings) -> str | None:
 def entailment_model(home: Path) -> str | None:
     """Return the best pulled entailment model; None if no model was pulled."""
     return next((name for name in ("nli-base", "nli") if model_path(home, name) is not None), None)
-
-
-def _embedder(folder: Path | None, cache: DiskCache) -> OnnxEmbedder:
-    """Return the sentence embeddings of a folder or of the package; the first use loads them."""
-    return _loaded_embedder(folder).keeping(cache)
-
-
-@lru_cache(maxsize=2)
-def _loaded_embedder(folder: Path | None) -> OnnxEmbedder:
-    from factible_assets.reasoners.embedded import embedder
-
-    if folder is None:
-        return embedder.minilm()
-    files = embedder.ModelFiles(folder / "model.onnx", folder / "tokenizer.json")
-    return embedder.OnnxEmbedder(files)
 
 
 @lru_cache(maxsize=2)

@@ -15,7 +15,7 @@ from factible_assets.errors import FactibleError
 from factible_assets.evaluation.judging.judge import Rubric, rubrics
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.runs.judge import JudgingPlan, JudgingResult, plan_judging, run_judging
-from factible_assets.services.reasoning import names_models, plan_judge
+from factible_assets.services.models import names_models, plan_judge
 from factible_assets.settings import Settings
 from resources.errors import SetupError
 from tests.cli.stored import VIDEO_ID, store_sample

@@ -53,7 +53,7 @@ from factible_assets.records.tables import (
     Search,
     Video,
 )
-from factible_assets.services.labels import model_registry
+from factible_assets.services.models import model_registry
 from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import SearchProvider, Settings
 from factible_assets.stages import reviews

@@ -29,7 +29,7 @@ from factible_assets.runs.experiments.surroundings import (
     choose,
     transcript_of,
 )
-from factible_assets.services.reasoning import plan_models
+from factible_assets.services.models import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
 from factible_assets.strategies import strategy_named

@@ -25,7 +25,8 @@ from factible_assets.config import FactCheckConfig, OptionError, Reasoners, RunO
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
 from factible_assets.errors import FactibleError
 from factible_assets.records.tables import CallStage
-from factible_assets.services.reasoning import check_prompt_files, plan_models
+from factible_assets.services.models import plan_models
+from factible_assets.services.reasoning import check_prompt_files
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
 from resources import lines

@@ -28,6 +28,7 @@ from factible_assets.runs.experiments.plan import (
     stage_keys,
 )
 from factible_assets.services import reasoning
+from factible_assets.services.models import JUDGEMENTS, plan_models
 from factible_assets.services.search import NO_LIVE_SEARCH, search_names
 from factible_assets.services.web import choose_web
 from factible_assets.settings import Settings
@@ -75,8 +76,8 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Vari
         reasoning.fitting_strategy(options.strategy, reasoners, own)
     except SetupError as error:
         missing.append(str(error))
-    asked = reasoning.STAGES if choices is None else choices.asks_llm
-    stages = reasoning.plan_models(own).stages if asked else {}
+    asked = JUDGEMENTS if choices is None else choices.asks_llm
+    stages = plan_models(own).stages if asked else {}
     models = {
         stage: f"{model.provider}/{model.name}" for stage, model in stages.items() if stage in asked
     }
@@ -86,9 +87,9 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Vari
         missing.append(f"The variant {variant.name} looks at the live web, and {NO_LIVE_SEARCH}")
     if choices is None:
         verdicts = "llm" if options.verdicts_by == "llm" else "template"
-        made_by = {**dict.fromkeys(reasoning.STAGES, "llm"), "verdicts": verdicts}
+        made_by = {**dict.fromkeys(JUDGEMENTS, "llm"), "verdicts": verdicts}
     else:
-        made_by = {stage: getattr(choices, stage) for stage in reasoning.STAGES}
+        made_by = {stage: getattr(choices, stage) for stage in JUDGEMENTS}
     return VariantServices(own, reasoners, made_by, models, web, tuple(missing))
 
 
@@ -114,7 +115,7 @@ class StageKeys:
         commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
         folder = choice.settings.prompt_files
         prompts = None if folder is None else _digest_of(folder.glob("*.md"))
-        for stage in reasoning.STAGES:
+        for stage in JUDGEMENTS:
             if stage in choice.models:
                 # The version of the project's own prompts is part of the code's.
                 named = (choice.models[stage], choice.settings.reasoning_effort, prompts)

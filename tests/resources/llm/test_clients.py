@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from factible_assets.services.reasoning import model_clients, plan_models
+from factible_assets.services.models import model_clients, plan_models
 from factible_assets.settings import Settings
 from resources.llm.base import ModelOutageError, ModelRequest, Part
 from resources.llm.clients import ModelClients, slots_of
@@ -122,7 +122,7 @@ async def test_concurrent_requests_do_not_exceed_the_slots_of_a_local_server(
             "openai_api_key": SecretStr("k"),
         }
     )
-    async with model_clients(settings, plan_models(settings)) as clients:
+    async with model_clients(settings, plan_models(settings).registry) as clients:
         model = clients.model("own-model", provider="openai")
         answers = await asyncio.gather(*(model.complete(ask()) for _ in range(6)))
     assert gate.most == slots

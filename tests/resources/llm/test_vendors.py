@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, SecretStr
 
 from factible_assets.evaluation.judging import judge
 from factible_assets.reasoners.llm import answers
-from factible_assets.services.reasoning import DEFAULT_MODEL, model_clients, plan_models
+from factible_assets.services.models import DEFAULT_MODEL, model_clients, plan_models
 from factible_assets.settings import Settings
 from resources.llm.answers import read_answer, strict_schema
 from resources.llm.base import (
@@ -64,7 +64,7 @@ async def asked(
     plan = plan_models(settings)
     info = plan.stages["claims"]
     request = replace(request or ask(), effort=settings.reasoning_effort)
-    async with model_clients(settings, plan) as clients:
+    async with model_clients(settings, plan.registry) as clients:
         return await clients.model(info.name, provider=info.provider).complete(request)
 
 
@@ -215,7 +215,7 @@ async def answered(settings: Settings, request: ModelRequest[Leaning]) -> ModelA
     plan = plan_models(settings)
     assert plan.missing is None
     info = plan.stages["claims"]
-    async with model_clients(settings, plan) as clients:
+    async with model_clients(settings, plan.registry) as clients:
         return await clients.model(info.name, provider=info.provider).complete(request)
 
 
