@@ -12,12 +12,9 @@ Each question raises ReasonerOutageError if the model failed. Sources of the met
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-from rapidfuzz import fuzz
 
 from factible_assets.reasoners.llm import answers, prompts
 from factible_assets.reasoners.llm.conversation import Conversation, Material
@@ -40,8 +37,6 @@ LIST_ITEMS = 3
 
 _PLAN_STEPS = 5
 _KEY_POINTS = 4
-_SAME = 90  # Token-sort similarity (0 to 100) from which two searches bring the same results.
-_FIGURES = re.compile(r"\d+")
 _PLAN_TOKENS, _REASONING_TOKENS, _EXPLANATION_TOKENS = 1_000, 1_500, 900
 _STEP_WORDS, _SUMMARY_WORDS, _ITEM_WORDS = 60, 110, 40
 
@@ -137,16 +132,13 @@ async def make_plan(
             for sought, query in needed[:LIST_ITEMS]
         ),
     ]
-    items, made = [], [normalise_text(each) for each in asked]
-
-    def is_same(one: str, other: str) -> bool:  # a different figure makes a different search
-        figures = sorted(_FIGURES.findall(one)) == sorted(_FIGURES.findall(other))
-        return figures and fuzz.token_sort_ratio(one, other) >= _SAME
-
+    # The same words in another order bring the same results.
+    made = {tuple(sorted(normalise_text(each).split())) for each in asked}
+    items = []
     for item in offered:
-        words = normalise_text(item.query)
-        if words and not any(is_same(words, each) for each in made):
-            made.append(words)
+        words = tuple(sorted(normalise_text(item.query).split()))
+        if words and words not in made:
+            made.add(words)
             items.append(item)
     steps = (
         clip(f"{plain(each.step)} ({each.technique}): {plain(each.details)}", _STEP_WORDS)

@@ -82,8 +82,11 @@ class ExperimentError(FactibleError):
 
 @cache
 def options() -> Mapping[str, RunOption]:
-    """Return every option by its name. The models have an empty `place`."""
-    found = dict(config.run_options())
+    """Return every option by its name. The models have an empty `place`.
+
+    An experiment measures every check, so no claim takes over an earlier one.
+    """
+    found = {name: each for name, each in config.run_options().items() if name != "reuse_days"}
     for name in MODEL_OPTIONS:
         stage = name.partition("_")[2]
         what = f"The model of the stage {stage}." if stage else "The model of all stages."
