@@ -18,6 +18,7 @@ _LINKED = (
     ("claim_matches", "other_claim_id", "claims", "claim_id"),
 )
 """A table, the column that leads to a video, and the table and its column that it leads to."""
+_UNNAMED = "Its sources were read for the same claim of a video that has been removed."
 _ADDRESSES = (
     ("search_hits", "url"),
     ("search_hits", "canonical_url"),
@@ -66,6 +67,8 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
         addresses = ask("addresses", own, own=union(is_own=True), others=union(is_own=False))
         sentences, requests = ask("sentences", own), ask("requests", own)
         connection.execute(_SQL["mark_texts"], own)
+        for question in () if dry_run else ("unname_verdicts", "unname_evidence"):
+            connection.execute(_SQL[question], own | {"words": _UNNAMED})
         tables = sorted(ask("tables_of_videos"))
         steps: list[tuple[str, dict[str, str], dict[str, str]]] = [
             *(("texts", {"table": table}, {}) for table in _TEXTS),

@@ -21,6 +21,22 @@ SELECT {column} AS url FROM {table} WHERE (video_id = $video_id) = {is_own}
 SELECT text FROM claims WHERE video_id = $video_id
 UNION SELECT reason FROM judgements WHERE video_id = $video_id AND reason <> ''
 
+-- name: unname_verdicts
+-- Verdicts on claims that took over sources of the video no longer name it.
+UPDATE verdict_history
+SET reason = replace(verdict_history.reason, taken.reused_from, $words)
+FROM (
+    SELECT DISTINCT claim_id, run_id, reused_from
+    FROM evidence
+    WHERE reused_claim_id IN (SELECT claim_id FROM claims WHERE video_id = $video_id)
+) AS taken
+WHERE taken.claim_id = verdict_history.claim_id AND taken.run_id = verdict_history.run_id
+
+-- name: unname_evidence
+UPDATE evidence
+SET reused_from = $words
+WHERE reused_claim_id IN (SELECT claim_id FROM claims WHERE video_id = $video_id)
+
 -- name: requests
 SELECT DISTINCT request_id FROM llm_calls WHERE video_id = $video_id AND request_id IS NOT NULL
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import duckdb
 
-from factible_assets.records.tables import Claim
+from factible_assets.records.tables import Claim, Evidence, Verdict
 from tests.cli.stored import VIDEO_ID, store_sample
+from tests.warehouse.samples import fact_check, stamp
 from warehouse.bookkeeping import record_matches
 from warehouse.erasure import erase_video
 from warehouse.store import Warehouse
@@ -77,3 +78,25 @@ def test_the_matches_of_other_videos_with_its_claims_go_too(tmp_path: Path) -> N
     done = erase_video(warehouse, VIDEO_ID, dry_run=False)
     assert done.rows["claim_matches"] == 1
     assert counts(warehouse)["claim_matches"] == 0
+
+
+def test_a_claim_that_took_over_its_sources_keeps_them_and_no_longer_names_it(
+    in_memory: Warehouse,
+) -> None:
+    for name in ("v", "w"):
+        in_memory.write_assets(name, fact_check(name, claims=1), stamp=stamp(1))
+    (first,) = in_memory.read_current(Claim, "v")
+    sentence = "Its sources are those of the video v."
+    marked = "reused_claim_id = $id, reused_from = $sentence"
+    values = {"id": first.claim_id, "sentence": sentence}
+    in_memory.write(
+        lambda now: now.execute(f"UPDATE evidence SET {marked} WHERE video_id = 'w'", values)  # noqa: S608
+    )
+    reason = {"reason": f"{sentence} One source was silent."}
+    in_memory.write(lambda now: now.execute("UPDATE verdict_history SET reason = $reason", reason))
+    erase_video(in_memory, "v", dry_run=False)
+    (row,) = in_memory.read_current(Evidence, "w")
+    (verdict,) = in_memory.read_current(Verdict, "w")
+    assert row.reused_claim_id == first.claim_id, "it is still no reading of this claim"
+    assert "a video that has been removed" in str(row.reused_from)
+    assert str(verdict.reason) == f"{row.reused_from} One source was silent."
