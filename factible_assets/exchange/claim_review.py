@@ -29,7 +29,6 @@ from urllib.parse import quote
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import Stated, StatedClaim
-from factible_assets.exchange.json_items import whole
 from factible_assets.records.scales import stance_of_rating
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Basis, Claim, ReviewAction, Stance, Verdict
@@ -37,7 +36,7 @@ from factible_assets.report.data import ReportData, source_links
 from factible_assets.version import VERSION
 from factible_assets.wording import STANCE_WORDS, moment_url, sureness, verdict_words
 from resources.files import report_name
-from resources.lines import FileProblem, Place, PlacedError, shown
+from resources.lines import FileProblem, PlacedError, read_json, shown
 
 _CONTAINERS: Final = (
     "@graph",
@@ -50,7 +49,6 @@ _CONTAINERS: Final = (
     "review",
     "subjectOf",
 )
-_MAX_NODES: Final = 1_000_000
 _MAX_REFERENCES: Final = 4
 _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.IGNORECASE)
 _ISO_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -81,24 +79,25 @@ _BASIS_WORDS: Final[Mapping[Basis, str]] = {
 def read_claim_reviews(text: str, file: Path) -> Stated:
     """Read every ClaimReview of a JSON-LD file. Never raises: unusable items become problems."""
     try:
-        document = whole(text)
+        document = read_json(text)
     except PlacedError as error:
         yield error.at(file)
         return
-    found = list(_reviews(document.value))
-    if not found:
-        sentence = "There is no ClaimReview in this file. Give JSON-LD that contains some."
-        yield FileProblem(file, document.line, sentence)
-    graph = _Graph()
-    for _, node in _nodes(document.value):
+    graph, reviews = _Graph(), list[Mapping[str, Any]]()
+    for node, is_public in _nodes(document):
         if isinstance(node.get("@id"), str) and len(node) > 1:
             graph.setdefault(node["@id"], node)
-    for number, node in enumerate(found, start=1):
+        if is_public and _is_review(node):
+            reviews.append(node)
+    if not reviews:
+        sentence = "There is no ClaimReview in this file. Give JSON-LD that contains some."
+        yield FileProblem(file, 1, sentence)
+    for number, node in enumerate(reviews, start=1):
         try:
-            yield _stated(node, graph, document.line)
+            yield _stated(node, graph)
         except ValueError as error:
             sentence = f"Review {number} ({shown(_text(node.get('claimReviewed')))}): {error}"
-            yield FileProblem(file, document.line, sentence)
+            yield FileProblem(file, None, sentence)
 
 
 class _Graph(dict[str, Mapping[str, Any]]):
@@ -120,38 +119,30 @@ class _Graph(dict[str, Mapping[str, Any]]):
         return {}
 
 
-def _nodes(value: Any) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    """Yield every object of a document in order. A loop, because recursion could overflow."""
-    waiting: list[tuple[Place, Any]] = [((), value)]
-    seen = 0
-    while waiting and seen < _MAX_NODES:
-        place, current = waiting.pop()
-        seen += 1
+def _nodes(document: Any) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Yield every object in order, and whether it is in a place where publishers put reviews.
+
+    A loop, because recursion could overflow.
+    """
+    waiting = [(document, True)]
+    while waiting:
+        current, is_public = waiting.pop()
+        inner: list[tuple[Any, bool]] = []
         if isinstance(current, dict):
-            yield place, current
-            inner: list[tuple[Place, Any]] = [((*place, k), v) for k, v in current.items()]
+            yield current, is_public
+            inner = [(each, is_public and key in _CONTAINERS) for key, each in current.items()]
         elif isinstance(current, list):
-            inner = [((*place, index), each) for index, each in enumerate(current)]
-        else:
-            continue
-        waiting.extend(reversed([each for each in inner if isinstance(each[1], dict | list)]))
+            inner = [(each, is_public) for each in current]
+        waiting += reversed(inner)
 
 
-def _reviews(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the reviews in the places where publishers put them, not inside other reviews."""
-    for place, node in _nodes(value):
-        kinds = node.get("@type")
-        names = [
-            re.split(r"[/:#]", kind)[-1]
-            for kind in (kinds if isinstance(kinds, list) else [kinds])
-            if isinstance(kind, str)
-        ]
-        is_public = all(step in _CONTAINERS for step in place if isinstance(step, str))
-        if is_public and "ClaimReview" in names:
-            yield node
+def _is_review(node: Mapping[str, Any]) -> bool:
+    kinds = node.get("@type")
+    listed = kinds if isinstance(kinds, list) else [kinds]
+    return any(re.split(r"[/:#]", str(kind))[-1] == "ClaimReview" for kind in listed)
 
 
-def _stated(node: Mapping[str, Any], graph: _Graph, line: int) -> StatedClaim:
+def _stated(node: Mapping[str, Any], graph: _Graph) -> StatedClaim:
     text = _text(node.get("claimReviewed"))
     if not text:
         raise ValueError("claimReviewed is missing. Add the claim, or take the review out.")
@@ -187,7 +178,6 @@ def _stated(node: Mapping[str, Any], graph: _Graph, line: int) -> StatedClaim:
             review_publisher=_text(graph.node(node.get("author")).get("name"))
             or _text(graph.node(node.get("publisher")).get("name")),
         ),
-        line=line,
         language=_text(node.get("inLanguage")),
     )
 

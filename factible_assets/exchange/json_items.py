@@ -1,27 +1,21 @@
-"""Reads JSON and JSON Lines safely, as items with their line numbers.
-
-The standard library's C parser decodes the values item by item and refuses deep nesting.
-"""
+"""Reads the items of data sets in JSON and JSON Lines, and validates them."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from resources.lines import FileProblem, PlacedError, legible, problem_words, shown
+from resources.lines import FileProblem, PlacedError, legible, problem_words, read_json, shown
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Larger JSON files are refused. JSON Lines are read line by line and may be larger."""
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 _MAX_PROBLEMS: Final = 20
-_SPACE: Final = re.compile(r"[ \t\r\n]*+")
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -34,12 +28,11 @@ class Loose(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class JsonItem:
-    """One value of a file: its number and first line, both from 1, and its text."""
+    """One value of a file with its number, from 1. Only items of JSON Lines have a `line`."""
 
     value: Any
     number: int
-    line: int
-    text: str
+    line: int | None = None
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
@@ -51,42 +44,12 @@ def read_lines(file: Path) -> Iterator[bytes]:
                 return
 
 
-def whole(text: str) -> JsonItem:
-    """Decode a text that is one JSON value. Raises PlacedError otherwise."""
-    start = _skip(text, 0)
-    value, end = _decoded(text, start, 1)
-    rest = _skip(text, end)
-    if rest < len(text):
-        raise _placed(text, rest, "More text follows the JSON value here. Take it out.")
-    return JsonItem(value, 1, text.count("\n", 0, start) + 1, text[start:end])
-
-
-def items_of_list(text: str) -> Iterator[JsonItem]:
-    """Yield the items of one JSON list. Raises PlacedError after the last valid item."""
-    position = _skip(text, 0)
-    if not text.startswith("[", position):
-        words = "The file is not a JSON list. Give a list of claims in brackets."
-        raise _placed(text, position, words)
-    position = _skip(text, position + 1)
-    line, counted, number = 1, 0, 0
-    while not text.startswith("]", position):
-        line, counted = line + text.count("\n", counted, position), position
-        number += 1
-        value, end = _decoded(text, position, line)
-        yield JsonItem(value, number, line, text[position:end])
-        position = _skip(text, end)
-        if text.startswith(",", position):
-            position = _skip(text, position + 1)
-            if text.startswith("]", position):
-                words = f"No item follows the comma after item {number}. Take it out."
-                raise _placed(text, position, words)
-        elif not text.startswith("]", position):
-            words = f"After item {number} a comma or the end is missing. Correct it."
-            raise _placed(text, position, words)
-
-
-def _placed(text: str, position: int, sentence: str) -> PlacedError:
-    return PlacedError(text.count("\n", 0, position) + 1, sentence)
+def items_of_list(text: str) -> list[JsonItem]:
+    """Return the items of one JSON list. Raises PlacedError if the text is none."""
+    values = read_json(text)
+    if not isinstance(values, list):
+        raise PlacedError(1, "The file is not a JSON list. Give a list of claims in brackets.")
+    return [JsonItem(value, number) for number, value in enumerate(values, start=1)]
 
 
 def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[JsonItem | FileProblem]:
@@ -101,18 +64,11 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[JsonItem | Fi
             yield FileProblem(file, line, sentence)
             return
         try:
-            text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
-            value, end = _decoded(text, 0, line)
-            if end < len(text):
-                raise PlacedError(
-                    line, "More than one value stands on this line. Give each its own."
-                )
+            yield JsonItem(read_json(raw.decode("utf-8-sig")), number, line)
         except UnicodeDecodeError:
             yield FileProblem(file, line, "The line is not UTF-8. Save the file as UTF-8.")
         except PlacedError as error:
-            yield error.at(file)
-        else:
-            yield JsonItem(value, number, line, text)
+            yield FileProblem(file, line, error.sentence)
 
 
 def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[FileProblem]:
@@ -123,46 +79,5 @@ def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[
     except ValidationError as error:
         called = f"Item {item.number}{f' ({shown(name)})' if isinstance(name, str) else ''}"
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
-        return [
-            FileProblem(
-                file,
-                item.line,
-                f"{called}: {problem_words(detail, model, '.'.join(map(str, detail['loc'])))}",
-            )
-            for detail in details
-        ]
-
-
-def _skip(text: str, position: int) -> int:
-    """Return the end of the white space at a position."""
-    return _SPACE.match(text, position).end()  # type: ignore[union-attr] # it matches nothing, too
-
-
-def _decoded(text: str, position: int, line: int) -> tuple[Any, int]:
-    """Decode one value; `line` is the line of the position."""
-    try:
-        return _DECODER.raw_decode(text, position)
-    except json.JSONDecodeError as error:
-        at = line + text.count("\n", position, error.pos)
-        raise PlacedError(at, f"This is not valid JSON: {error.msg}. Correct it.") from error
-    except RecursionError as error:
-        words = "The value is nested too deeply. Flatten it, or take it out."
-        raise PlacedError(line, words) from error
-    except ValueError as error:
-        raise PlacedError(line, f"A value here cannot be used ({error}). Correct it.") from error
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {shown(twice)} is written twice in one object")
-    return values
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
-
-
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+        words = [problem_words(each, model, ".".join(map(str, each["loc"]))) for each in details]
+        return [FileProblem(file, item.line, f"{called}: {each}") for each in words]

@@ -1,10 +1,14 @@
-"""The rules that the rows of one video must satisfy together, by asset."""
+"""The rules that the rows of one video must satisfy together, by asset.
+
+The warehouse itself refuses a set with rows of another video or with repeated keys
+(warehouse/sets.py).
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -131,12 +135,9 @@ def judge(
 
 
 def rows_are_valid(asset: str, rows: VideoRows) -> Breaches:
-    """Every row fits its table: fields, types, ranges, finite numbers, and this video."""
+    """Every row fits its table: fields, types, ranges and finite numbers."""
     for position, row in enumerate(rows.of_asset(asset)):
         name = f"{row.table} row {position}"
-        owner = getattr(row, "video_id", rows.video.video_id)
-        if owner != rows.video.video_id:
-            yield name, f"it belongs to the video {owner}"
         try:
             # Pydantic does not validate the changes of model_copy.
             type(row).model_validate(row.__dict__)
@@ -147,14 +148,8 @@ def rows_are_valid(asset: str, rows: VideoRows) -> Breaches:
 
 
 def ids_are_derived(asset: str, rows: VideoRows) -> Breaches:
-    """Each id follows from its row and occurs once; addresses, domains and hashes follow, too."""
-    seen: set[Hashable] = set()
+    """Each id follows from its row; addresses, domains and hashes follow, too."""
     for row in rows.of_asset(asset):
-        key = (row.table, *(getattr(row, each) for each in row.key))
-        # A model call has the id that its client chose.
-        if key in seen and not row.volatile.issuperset(row.key):
-            yield row, "its id occurs twice"
-        seen.add(key)
         derive = _DERIVED.get(row.table)
         for name, value in derive(row).items() if derive else ():
             found = getattr(row, name)
@@ -391,11 +386,8 @@ def no_page_is_too_new(limits: SearchConfig, rows: VideoRows) -> Breaches:
 
 @rule("verdicts")
 def every_claim_has_a_verdict(rows: VideoRows) -> Breaches:
-    """Each claim has a verdict; their ranks count from 1, and incomplete ones say why."""
+    """Each claim has a verdict; their ranks count from 1."""
     yield from _ranks(rows.verdicts, "verdicts")
-    for verdict in rows.verdicts:
-        if verdict.status == "incomplete" and not (verdict.reason or "").strip():
-            yield verdict, "it is incomplete and does not say why"
     judged = {verdict.claim_id for verdict in rows.verdicts}
     for claim in rows.claims:
         if claim.claim_id not in judged:

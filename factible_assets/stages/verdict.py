@@ -5,8 +5,8 @@ sources. The reasoner's own verdict stands beside it, with a flag if the two dif
 published runs of Factible the vote over a model's stances agreed with the annotation more often
 (.677) than the model's own verdict on the same claims (.582).
 
-**One voice.** The words of a verdict follow from its label and its counts. A model's words stand
-beside them only if they speak for the label and for nothing else (wording_guard.py).
+**One voice.** The words of a verdict follow from its label and its counts. A model's words follow
+them only if the model itself gives the same label to its words.
 
 **A verdict is complete only if nothing that is missing could change its stance.** A source that a
 failed service kept back might say anything. If it could change the stance, the verdict is
@@ -28,7 +28,6 @@ from factible_assets.records.stances import DEFINITE, SIDES, STANCES
 from factible_assets.stages import ports
 from factible_assets.stages.origins import PageOdds, StoryIndex, chance, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
-from factible_assets.stages.wording_guard import speaks_for
 from factible_assets.wording import counted as numbered
 
 DECLINED = "The reader declined to read it: "
@@ -506,12 +505,10 @@ def decided_by(
 
 
 def worded(verdict: records.Verdict, words: str) -> records.Verdict:
-    """Add a model's words to a complete verdict, if they speak for its label alone."""
-    if verdict.stance is None:
+    """Add a model's words to a complete verdict."""
+    if verdict.stance is None or not words.strip():
         return verdict
-    draft = ports.VerdictDraft(verdict.stance, verdict.confidence or "low", words)
-    told = _with_words(verdict.summary, draft, verdict.stance)
-    return verdict.model_copy(update={"summary": told})
+    return verdict.model_copy(update={"summary": f"{verdict.summary} {words.strip()}"})
 
 
 def ranked(
@@ -572,9 +569,9 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
 
 
 def _with_words(sentence: str, draft: ports.VerdictDraft | None, stance: records.Stance) -> str:
-    """Add a draft's words to a label's sentence, if they speak for the label alone."""
-    words = draft.summary.strip() if draft is not None and draft.stance == stance else ""
-    return f"{sentence} {words}" if words and speaks_for(words, stance) else sentence
+    """Add a draft's words to a label's sentence, if the draft has the same label."""
+    words = draft.summary if draft is not None and draft.stance == stance else ""
+    return f"{sentence} {words}".strip()
 
 
 def _is_silent(row: records.Evidence) -> bool:

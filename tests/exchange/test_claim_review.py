@@ -141,7 +141,7 @@ def test_mistakes_are_told_with_their_review_and_remedy() -> None:
         ("{}", "no ClaimReview"),
         ("[]", "no ClaimReview"),
         ('"ClaimReview"', "no ClaimReview"),
-        ("{", "not valid JSON"),
+        ("{", "not JSON"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )

@@ -107,6 +107,7 @@ class ReadingsAnswer(Shape):
 class WordedVerdict(Shape):
     claim: int
     words: str
+    says: Annotated[Stance, fold]
 
 
 class WordsAnswer(Shape):

@@ -39,7 +39,8 @@ async def word_verdicts(
 ) -> dict[str, str]:
     """Word some verdicts in one call; return the words by claim id.
 
-    The model sees the `most` definite and reliable sources of each claim. Raises
+    The model sees the `most` definite and reliable sources of each claim. Words that give another
+    verdict, by the model's own account, are left out. Raises
     ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
     """
     pieces: list[Piece] = []
@@ -67,8 +68,11 @@ async def word_verdicts(
     )
     words: dict[str, str] = {}
     for each in answer.verdicts:
-        if 1 <= each.claim <= len(verdicts):
-            claim, rows = verdicts[each.claim - 1][0], shown[each.claim - 1]
+        if not 1 <= each.claim <= len(verdicts):
+            continue
+        claim, verdict, _ = verdicts[each.claim - 1]
+        if each.says == verdict.stance:
+            rows = shown[each.claim - 1]
             text = clip(_quoting_only(plain(each.words), rows), SUMMARY_WORDS)
             words.setdefault(claim.claim_id, text)
     return words

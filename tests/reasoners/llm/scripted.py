@@ -219,7 +219,15 @@ class GullibleModel(Scripted):
             readings = [self._reading(prompt, opened, int(each), taken_over) for each in numbers]
             return {"readings": readings}
         if shape is WordsAnswer:
-            return {"verdicts": [{"claim": 1, "words": f"# So: <{ADDRESS_OF_A_MODEL}> refute it."}]}
+            return {
+                "verdicts": [
+                    {
+                        "claim": 1,
+                        "words": f"# So: <{ADDRESS_OF_A_MODEL}> refute it.",
+                        "says": "refutes",
+                    }
+                ]
+            }
         assert shape is not MergeAnswer, "these transcripts are short"
         raise AssertionError(shape)
 

@@ -23,7 +23,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "claims": {"thesis": "T", "thesis_is_about_expertise": False, "claims": []},
     "queries": {"searches": ["sugar", "sugar myth"]},
     "evidence": READING,
-    "verdicts": {"verdicts": [{"claim": 1, "words": "They refute it."}]},
+    "verdicts": {"verdicts": [{"claim": 1, "words": "They refute it.", "says": "refutes"}]},
 }
 JUDGEMENTS: dict[str, Callable[[LlmReasoner], Awaitable[WithCalls[Any]]]] = {
     "claims": lambda llm: llm.extract_claims(

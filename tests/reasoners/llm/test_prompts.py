@@ -65,7 +65,7 @@ PUBLISHED = {
     "claims": "claims-5-",
     "queries": "queries-5-",
     "evidence": "evidence-4-",
-    "verdict": "verdict-4-",
+    "verdict": "verdict-5-",
     **{name: f"{name}-2-" for name in ("questions", "summary", "summary_examples")},
     "veracity": "veracity-2-",
     "three_way": "three_way-2-",

@@ -12,9 +12,15 @@ OTHER = CLAIM.model_copy(update={"claim_id": "c2", "text": "Honey never spoils."
 
 
 async def words_of(
-    *words: str, rows: tuple[Evidence, ...] = ROWS, limits: ReadingLimits | None = None
+    *words: str,
+    rows: tuple[Evidence, ...] = ROWS,
+    limits: ReadingLimits | None = None,
+    says: tuple[str, ...] = ("refutes", "supports", "unclear"),
 ) -> tuple[dict[str, str], ScriptedModel]:
-    listed = [{"claim": number, "words": each} for number, each in enumerate(words, start=1)]
+    listed = [
+        {"claim": number, "words": each, "says": stance}
+        for number, (each, stance) in enumerate(zip(words, says, strict=False), start=1)
+    ]
     llm, model = reasoner({"verdicts": listed}, limits=limits)
     both = [
         (CLAIM, VERDICT, rows),
@@ -73,3 +79,10 @@ async def test_the_model_judges_no_verdict_by_itself(rows: tuple[Evidence, ...])
     llm, model = reasoner({})
     judged = await llm.judge(VIDEO, CLAIM, rows, VOTE)
     assert (judged.value, judged.calls, model.questions) == (None, (), [])
+
+
+async def test_words_for_another_verdict_are_left_out() -> None:
+    words, _ = await words_of(
+        "The sources refute it.", "They refute it, too.", says=("refutes",) * 2
+    )
+    assert words == {"c1": "The sources refute it."}
