@@ -37,7 +37,6 @@ from factible_assets.config import ClaimsConfig, FactCheckConfig, Reasoners
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.records.tables import (
     Claim,
-    Evidence,
     Maker,
     Query,
     Transcript,
@@ -62,8 +61,6 @@ from factible_assets.stages.ports import (
     Reasoner,
     ReasonerOutageError,
     Services,
-    VerdictDraft,
-    Vote,
     WithCalls,
 )
 from factible_assets.stages.transcript import stored_transcript
@@ -83,8 +80,8 @@ DEMO_VIDEO = "everyday-beliefs-talk"
 DEMO_CLAIMS = 12
 _MOST_CLAIMS = 0.8  # Share of claims whose verdict is complete without any fault.
 
-Door = Literal["search", "page", "age", "queries", "reading", "judging"]
-DOORS: tuple[Door, ...] = ("search", "page", "age", "queries", "reading", "judging")
+Door = Literal["search", "page", "age", "queries", "reading"]
+DOORS: tuple[Door, ...] = ("search", "page", "age", "queries", "reading")
 Value = TypeVar("Value")
 
 
@@ -233,12 +230,6 @@ class FaultyReasoner:
             ("reading", claim.claim_id, page),
             lambda: self.inner.evidence.read_evidence(video, claim, query, page),
         )
-
-    async def judge(
-        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> WithCalls[VerdictDraft | None]:
-        await self._strike("judging", claim.claim_id)
-        return await self.inner.verdicts.judge(video, claim, evidence, vote)
 
     async def _strike(self, door: Door, question: Hashable) -> None:
         if self.faults is None:

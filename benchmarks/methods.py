@@ -145,7 +145,7 @@ async def checked(given: GivenClaim, reasoner: Reasoner, name: StrategyName) -> 
 async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator[Row]:
     """Yield the results of each method: the default first, then all others without a model."""
     engine = EmbeddedReasoner(reader.embedder)
-    reasoner = Reasoner(engine, engine, ReadOnce(reader.reader), engine)
+    reasoner = Reasoner(engine, engine, ReadOnce(reader.reader))
     for name in sorted(get_args(StrategyName), key="standard".__ne__):
         if strategy_named(name).needs_model:
             continue

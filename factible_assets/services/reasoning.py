@@ -271,7 +271,6 @@ async def open_reasoner(
         claims=llm if llm is not None and choices.claims == "llm" else embedded,
         queries=llm if llm is not None and choices.queries == "llm" else embedded,
         evidence=reader,
-        verdicts=embedded,
         writer=llm if choices.verdicts == "llm" else None,
     )
 

@@ -37,6 +37,11 @@ _LEADS: Mapping[tuple[str, Stance], str] = {
 _INNER = str.maketrans('\u201c\u201d"', "\u2018\u2019'")
 """Quotation marks inside others."""
 _CITED = re.compile(r"\[\d+\]")
+_UNFIT = re.compile(
+    r"<[^>]{0,200}>|[*_`#<>\[\]{}|\\]|[^\S ]|[\u0000-\u001f\u007f-\u009f]"
+    "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+"""Markup, control characters and invisible characters: a summary cites no quote with them."""
 _TAKE: Mapping[Stance, str] = {"supports": "bear{s} it out", "refutes": "contradict{s} it"}
 _UNOPPOSED: Mapping[Stance, str] = {
     "supports": "none was read as contradicting it",
@@ -114,6 +119,18 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         says = STANCES[side].seems if _only_seems(row) else STANCES[side].source
         key_sources.append(KeySource(side, lead, row, says, words, row.quote is not None))
     return Argument(tuple(key_sources), _balance(outcome, sides))
+
+
+def in_sentences(outcome: str, evidence: Iterable[Evidence]) -> str:
+    """Return the argument as the words of a verdict; see `argue` for the arguments."""
+    rows = tuple(evidence)
+    argument = argue(outcome, rows)
+    sentences = [
+        each.sentence(quoted=_UNFIT.search(each.words) is None) for each in argument.key_sources
+    ]
+    by_model = any(row.basis == "llm" for row in rows)
+    by_whom = None if by_model else "Judged automatically, by the wording of the sources."
+    return " ".join(filter(None, (*sentences, argument.balance, by_whom)))
 
 
 def _only_seems(row: Evidence) -> bool:

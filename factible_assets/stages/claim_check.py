@@ -13,6 +13,7 @@ from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.records import tables as records
 from factible_assets.records.rows import VideoRows
 from factible_assets.stages import ports, reviews, verdict
+from factible_assets.stages.argument import in_sentences
 from factible_assets.stages.evidence import (
     PageLibrary,
     evidence_row,
@@ -458,18 +459,12 @@ class ClaimCheck:
     async def judge(
         self, case: verdict.CaseFile, failure: ports.ReasonerError | None = None
     ) -> records.Verdict:
-        """Return the verdict: the vote decides, and the reasoner words it, if it did not fail."""
+        """Return the verdict: the vote decides, and a template words it."""
+
+        def judged() -> records.Verdict:
+            opinion = self.form_opinion(case)
+            words = in_sentences(opinion.vote.stance, opinion.rows)
+            return verdict.conclude(opinion, None, failure, words=words)
+
         with self.watch.time("verdicts"):
-            opinion = await asyncio.to_thread(self.form_opinion, case)
-
-            async def words() -> ports.WithCalls[ports.VerdictDraft | None] | None:
-                if not opinion.rows or opinion.doubt is not None:
-                    return None
-                return await self.services.reasoner.verdicts.judge(
-                    self.video, case.claim, opinion.rows, opinion.vote
-                )
-
-            judged = None if failure else await self._asked(words)
-            if isinstance(judged, ports.WithCalls):
-                return verdict.conclude(opinion, judged.value)
-            return verdict.conclude(opinion, None, failure or judged)
+            return await asyncio.to_thread(judged)

@@ -166,7 +166,7 @@ the words before the quote. Blocking; safe to call from several threads.
 
 @dataclass(frozen=True, slots=True)
 class VerdictDraft:
-    """A reasoner's verdict over the evidence of one claim."""
+    """A model's own verdict over the evidence of one claim."""
 
     stance: records.Stance
     confidence: records.Confidence
@@ -268,23 +268,6 @@ class EvidenceReader(Protocol):
         ...
 
 
-class Judge(Protocol):
-    """Words single verdicts. Raises ReasonerOutageError or ReasonerRefusalError."""
-
-    @property
-    def basis(self) -> records.Basis: ...
-
-    async def judge(
-        self,
-        video: records.Video,
-        claim: records.Claim,
-        evidence: Sequence[records.Evidence],
-        vote: Vote,
-    ) -> WithCalls[VerdictDraft | None]:
-        """Word the verdict of a vote over evidence of status ok; None leaves it to the template."""
-        ...
-
-
 class VerdictWriter(Protocol):
     """A reasoner that can word the verdicts of a video, all in one call."""
 
@@ -300,8 +283,8 @@ class VerdictWriter(Protocol):
         ...
 
 
-class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, Judge, Protocol):
-    """A reasoner that makes all four judgements, such as a language model."""
+class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, Protocol):
+    """A reasoner that makes all judgements, such as a language model."""
 
     @property
     def basis(self) -> records.Maker: ...
@@ -309,18 +292,17 @@ class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, Judge, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reasoner:
-    """The makers of the four judgements of a check."""
+    """The makers of the judgements of a check; verdicts follow from the vote."""
 
     claims: ClaimFinder
     queries: QueryWriter
     evidence: EvidenceReader
-    verdicts: Judge
     writer: VerdictWriter | None = None
     """Adds words to the verdicts of a video; None: the run does not want them."""
 
     @classmethod
     def of(cls, one: OneReasoner) -> Reasoner:
-        return cls(one, one, one, one)
+        return cls(one, one, one)
 
     @property
     def basis(self) -> records.Basis:

@@ -413,13 +413,14 @@ def conclude(
     failure: ports.ReasonerError | None = None,
     *,
     ended: str | None = None,
+    words: str = "",
 ) -> records.Verdict:
     """Return the verdict on a case; its rank is the claim's until `ranked` sorts the video's.
 
-    `draft` is the reasoner's verdict; None: nobody asked, or the reasoner failed (`failure`). After
-    an outage a re-check is due. Without evidence and failures the verdict is complete, unclear and
-    of low confidence. `ended` says why the check ended early; if that left sources unread and no
-    other source speaks, the verdict is incomplete.
+    `words` are the sentences of its argument. `draft` is a model's own verdict; None: nobody asked,
+    or the model failed (`failure`). After an outage a re-check is due. Without evidence and
+    failures the verdict is complete, unclear and of low confidence. `ended` says why the check
+    ended early; if that left sources unread and no other source speaks, the verdict is incomplete.
     """
     why = failure.reason.rstrip(".") if failure else ""
     unworded = declined = None
@@ -457,7 +458,7 @@ def conclude(
         stance=vote.stance if complete else None,
         confidence=vote.confidence if complete else None,
         confidence_score=vote.score if complete else None,
-        summary=_summary(opinion, draft, sum(map(_is_silent, case.evidence))),
+        summary=_summary(opinion, draft, words, sum(map(_is_silent, case.evidence))),
         vote_stance=vote.stance,
         vote_margin=vote.margin,
         reasoner_stance=draft.stance if draft else None,
@@ -543,7 +544,7 @@ def _gaps(case: CaseFile) -> list[str]:
     return gaps
 
 
-def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) -> str:
+def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, words: str, silent: int) -> str:
     """Return the words of a verdict; `silent` sources were read and do not speak of the claim."""
     if opinion.doubt is not None:
         return f"There is no verdict yet. {opinion.doubt}"
@@ -553,8 +554,8 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
     if not rows:
         many = f"None of the {silent} sources that were read"
         return f"{many if silent > 1 else 'No source that was found'} speaks of the claim."
-    if draft is not None and opinion.basis == "embedded" and draft.stance == vote.stance:
-        return draft.summary  # The engine builds it from the label, too (argument.py).
+    if words and opinion.basis == "embedded":
+        return words
     sides = by_stance(rows)
     counts = ", ".join(
         f"{len(sides[each.name])} {each.read}" for each in STANCES.values() if sides[each.name]
@@ -565,7 +566,7 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, silent: int) ->
         f"The sources, weighed by their reliability, {STANCES[vote.stance].sources}: "
         f"{numbered(len(rows), 'source')} of {origins} {were} read, {counts}."
     )
-    return _with_words(voted, draft, vote.stance)
+    return _with_words(f"{voted} {words}".strip(), draft, vote.stance)
 
 
 def _with_words(sentence: str, draft: ports.VerdictDraft | None, stance: records.Stance) -> str:

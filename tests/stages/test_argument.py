@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from factible_assets.config import VerdictsConfig
 from factible_assets.records.tables import Basis, Evidence, Stance
-from factible_assets.stages.argument import argue
+from factible_assets.stages.argument import argue, in_sentences
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.verdict import decide, tally
 from tests.report import samples
@@ -118,6 +118,22 @@ def test_footnote_numbers_are_left_out() -> None:
 def test_an_overruled_source_does_not_seem() -> None:
     mine = row("a.example", "refutes", basis="embedded", machine_stance="supports")
     assert sentences("refutes", mine)[0] == "a.example contradicts the claim"
+
+
+def test_a_verdict_without_a_side_says_so_once_and_calls_itself_automatic() -> None:
+    lone = row("a.example", "unclear", basis="embedded", rating="high", quote="So it goes.")
+    assert in_sentences("unclear", [lone]) == (
+        "Of what was read, a.example (high reliability, encyclopedia) comes closest: “So it goes.” "
+        "The one source on its subject was not read as taking a side. "
+        "Judged automatically, by the wording of the sources."
+    )
+
+
+def test_a_quote_with_markup_is_not_cited() -> None:
+    quote = "<script>alert(1)</script> **Wine** [x](http://y)\u202e"
+    words = in_sentences("supports", [row("a.example", "supports", quote=quote)])
+    assert not set("<>*[]`\u202e") & set(words)
+    assert "bears the claim out." in words
 
 
 @given(

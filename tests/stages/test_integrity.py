@@ -265,7 +265,6 @@ def test_every_rule_can_be_broken() -> None:
                 ("fetch", "https://shared.example/all"),
                 ("fetch", "https://site101.example/page"),
                 ("read", "https://shared.example/all"),
-                ("judge", "claim 0"),
                 ("age", "site000.example"),
                 ("look up", "claim 0"),
             ]

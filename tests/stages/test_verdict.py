@@ -567,7 +567,7 @@ worlds = st.tuples(
         st.one_of(
             st.tuples(st.sampled_from(["fetch", "age", "read"]), st.integers(0, 11)),
             st.tuples(st.just("search"), st.integers(0, 2)),
-            st.tuples(st.sampled_from(["judge", "queries"]), st.just(0)),
+            st.tuples(st.just("queries"), st.just(0)),
         ),
         max_size=4,
     ),
@@ -599,7 +599,6 @@ async def test_no_fault_anywhere_in_the_flow_changes_a_complete_verdict(
         "read": "https://site{}.example/",
         "age": "site{}.example",
         "search": "q{}",
-        "judge": CLAIM.text,
         "queries": CLAIM.text,
     }
     world.broken = {(kind, keys[kind].format(number)) for kind, number in faults}

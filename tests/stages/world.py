@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from factible_assets.records.tables import (
     Claim,
-    Evidence,
     LlmCall,
     Maker,
     Query,
@@ -40,8 +39,6 @@ from factible_assets.stages.ports import (
     ReasonerOutageError,
     ReasonerRefusalError,
     Services,
-    VerdictDraft,
-    Vote,
     WithCalls,
 )
 from resources.pages.base import FetchedPage
@@ -127,7 +124,7 @@ class World:
     listed: dict[str, Rating] = field(default_factory=dict)
     years: dict[str, float] = field(default_factory=dict)
     broken: set[tuple[str, str]] = field(default_factory=set)
-    """Such as ("search", query), ("fetch", url), ("age", domain), ("read", url), ("judge", claim)
+    """Such as ("search", query), ("fetch", url), ("age", domain), ("read", url)
     or ("queries", claim)."""
     declined: set[tuple[str, str]] = field(default_factory=set)
     """The same for refusals of the model."""
@@ -294,16 +291,6 @@ class Mind:
                     (_call("evidence", claim, page.canonical_url),),
                 )
         return WithCalls(None, (_call("evidence", claim, page.canonical_url),))
-
-    async def judge(
-        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> WithCalls[VerdictDraft]:
-        await self._may_fail("judge", claim.text, "verdicts", claim)
-        votes = Counter(row.stance for row in evidence if row.stance is not None)
-        return WithCalls(
-            VerdictDraft(votes.most_common(1)[0][0], "high", f"{len(evidence)} sources."),
-            (_call("verdicts", claim),),
-        )
 
     async def _may_fail(
         self, kind: str, key: str, stage: Literal["queries", "evidence", "verdicts"], claim: Claim

@@ -1,21 +1,19 @@
-"""The embedded engine: claims, queries and the words of verdicts, without a key or a server."""
+"""The embedded engine: claims and queries without a key or a server."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.queries import write_queries
-from factible_assets.reasoners.embedded.verdict import draft_verdict
 from factible_assets.reasoners.embedded.workers import Workers
 from factible_assets.records import tables as records
 from factible_assets.stages import ports
 
 
 class EmbeddedReasoner:
-    """Finds claims, words queries and words verdicts by rules and sentence vectors.
+    """Finds claims and words queries by rules and sentence vectors.
 
     The results are deterministic. Nothing is called outside the process, so there are no model
     calls and no outages.
@@ -54,13 +52,3 @@ class EmbeddedReasoner:
             )
         )
         return ports.WithCalls(written)
-
-    async def judge(
-        self,
-        video: records.Video,
-        claim: records.Claim,
-        evidence: Sequence[records.Evidence],
-        vote: ports.Vote,
-    ) -> ports.WithCalls[ports.VerdictDraft]:
-        """Word the verdict of the vote from a template."""
-        return ports.WithCalls(await asyncio.to_thread(draft_verdict, evidence, vote))

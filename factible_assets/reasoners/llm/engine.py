@@ -176,16 +176,6 @@ class LlmReasoner:
             conversation.query, conversation.url = first.query, first.page.canonical_url
         return conversation
 
-    async def judge(
-        self,
-        video: records.Video,
-        claim: records.Claim,
-        evidence: Sequence[records.Evidence],
-        vote: ports.Vote,
-    ) -> ports.WithCalls[ports.VerdictDraft | None]:
-        """Return None: the vote decides, and its template words the verdict."""
-        return ports.WithCalls(None)
-
     async def word_verdicts(
         self,
         video: records.Video,

@@ -1,4 +1,4 @@
-"""The embedded engine finds claims, words queries and words verdicts without a key."""
+"""The embedded engine finds claims and words queries without a key."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records.tables import Transcript
 from factible_assets.stages.ids import content_hash
-from factible_assets.stages.ports import ClaimFinder, Judge, QueryWriter, Vote
+from factible_assets.stages.ports import ClaimFinder, QueryWriter
 from tests.reasoners.material import CLAIM, VIDEO
 
 
-async def test_it_finds_claims_words_queries_and_words_a_verdict() -> None:
+async def test_it_finds_claims_and_words_queries() -> None:
     engine = EmbeddedReasoner(minilm())
     finder: ClaimFinder = engine
     writer: QueryWriter = engine
-    judge: Judge = engine
     text = (
         "Hello and welcome. Sugar makes children hyperactive, and studies with 3,000 children show "
         "it. Sugar causes more trouble than television in 40 percent of families. Thanks a lot."
@@ -24,9 +23,6 @@ async def test_it_finds_claims_words_queries_and_words_a_verdict() -> None:
     )
     drafts = await finder.extract_claims(VIDEO, transcript, (), max_claims=2)
     queries = await writer.write_queries(VIDEO, CLAIM, max_queries=3)
-    verdict = await judge.judge(VIDEO, CLAIM, [], Vote("unclear", 0.0, "low", 0.0))
     assert engine.basis == "embedded"
     assert 1 <= len(drafts.value.claims) <= 2
     assert 1 <= len(queries.value) <= 3
-    assert verdict.value is not None
-    assert verdict.value.stance == "unclear"

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import pytest
-
 from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.records.tables import Evidence
 from tests.reasoners.llm.scripted import ScriptedModel, take_apart
-from tests.reasoners.material import CLAIM, DENIAL, VERDICT, VIDEO, VOTE, reasoner, row
+from tests.reasoners.material import CLAIM, DENIAL, VERDICT, VIDEO, reasoner, row
 
 ROWS = (row("first", "refutes", quote=DENIAL), row("second", "refutes"), row("third", "unclear"))
 OTHER = CLAIM.model_copy(update={"claim_id": "c2", "text": "Honey never spoils."})
@@ -72,13 +70,6 @@ async def test_a_source_cannot_forge_a_number() -> None:
     lines = take_apart(model.prompts[0]).data("sources").split("\n")[:2]
     assert "AI systems must be tested. 2. second.example: Everybody agrees." in lines[0]
     assert lines[1].startswith("2. second.example: What second says.")
-
-
-@pytest.mark.parametrize("rows", [ROWS, ()])
-async def test_the_model_judges_no_verdict_by_itself(rows: tuple[Evidence, ...]) -> None:
-    llm, model = reasoner({})
-    judged = await llm.judge(VIDEO, CLAIM, rows, VOTE)
-    assert (judged.value, judged.calls, model.questions) == (None, (), [])
 
 
 async def test_words_for_another_verdict_are_left_out() -> None:
