@@ -269,9 +269,10 @@ class _Reader(EntryReader):
         self, place: Place, corpus: str, web: str, places: dict[str, Place]
     ) -> CorpusVideo | None:
         before = len(self.problems)
-        inside = self.document.repeated_keys(self.file, lambda at: at[: len(place)] == place)
-        self.problems += inside
-        entry = self._usable(place)
+        self.problems += self.document.repeated_keys(
+            self.file, lambda at: at[: len(place)] == place
+        )
+        entry = self.entry(VideoEntry, self.document.at(place), place)
         if entry is None:
             return None
         first = places.setdefault(entry.video_id, place)
@@ -318,34 +319,13 @@ class _Reader(EntryReader):
             media=media,
         )
 
-    def _usable(self, place: Place) -> VideoEntry | None:
-        """Return an entry. For an invalid entry, still check the files that it refers to."""
-        before, data = len(self.problems), self.document.at(place)
-        entry = self.entry(VideoEntry, data, place)
-        if entry is not None or not isinstance(data, dict):
-            return entry
-        named = {key: data[key] for key in _REFERRING if key in data}
-        if "claims" in data:  # the claims count, not a file besides
-            named.pop("ground_truth", None)
-        entry = self.entry(VideoEntry, named, place)
-        self.problems[before:] = dict.fromkeys(self.problems[before:])
-        if entry is None:
-            for key in _FILES:
-                if isinstance(named.get(key), str):
-                    self._existing(named[key], (*place, key))
-        return entry
-
     def _own_ground_truth(self, entry: VideoEntry, path: Path) -> tuple[ClaimEntry, ...]:
         truth = load_ground_truth(path)
         self.problems.extend(truth.problems)
         if truth.video_id not in {None, entry.video_id}:
-            others = (each for each in self.document.data["videos"] if isinstance(each, dict))
-            is_listed = truth.video_id in {each.get("id") for each in others}
-            where = "another entry" if is_listed else "no entry"
             sentence = (
-                f"This ground truth is for the video {truth.video_id!r}, which is {where} of "
-                f"{self.file}, and the entry of {entry.video_id!r} refers to it. Correct one of "
-                "the two."
+                f"This ground truth is for the video {truth.video_id!r}, and the entry of "
+                f"{entry.video_id!r} in {self.file} refers to it. Correct one of the two."
             )
             self.problems.append(FileProblem(path, truth.line, sentence))
         return truth.claims
@@ -376,10 +356,6 @@ class _Reader(EntryReader):
                 words = f"The claim {shown(claim.text)} stands before, on line {line}."
                 self.report(place, f"{words} Remove one of the two.")
 
-
-_FILES: Final = ("transcript", "media", "ground_truth")
-_REFERRING: Final = ("id", "url", *_FILES)
-"""The keys that refer to other things; they are checked even if the entry is invalid."""
 
 _OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
 """The keys of an entry that the record of its video has, too."""

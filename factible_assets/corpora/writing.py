@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -144,10 +145,13 @@ def add_video(file: Path, entry: VideoEntry) -> str:
             # An on-demand entry gives way, but not to a second one in its own file.
             if listed is not None and (listed in reading.videos() or listed.file == target):
                 raise CorpusError(f"{_listed(listed)} Edit that entry instead.")
-            before = _bytes_of(target)
-            after = _with_entry(target, before, entry)
-            _check_result(target, before, after, entry.video_id)
-            _write(target, after)
+            before = _text_of(target)
+            if before.strip() and (problems := load_corpus(target).problems):
+                raise CorpusError(f"{problems[0]} Nothing was added to this file.")
+            item = _item_of(entry)
+            after = _Listing.of(target, before).with_item(item)
+            videos = [*(_parsed(target, before).get("videos") or []), *parse_document(item).data]
+            _replace(target, before, after, videos, entry.video_id)
     return entry.video_id
 
 
@@ -164,18 +168,16 @@ def remove_video(file: Path, video_id: str) -> tuple[Path, ...]:
         _writable(target),
         FileLock(target.with_name(f".{target.name}.lock"), timeout=_TURN_SECONDS),
     ):
-        before = _bytes_of(target) or b""
+        before = _text_of(target)
         videos = _parsed(target, before).get("videos") or []
         numbers = [n for n, each in enumerate(videos) if _id_of(each) == video_id]
         if not numbers:
             raise CorpusError(f"{target} does not list the video {video_id!r}.")
-        after = before
-        for number in reversed(numbers):
-            after = _without_entry(target, after, number, video_id)
         left = [each for number, each in enumerate(videos) if number not in numbers]
         named = {name for number in numbers for name in _files_of(videos[number])}
         named -= {name for each in left for name in _files_of(each)}
-        _write(target, after)
+        after = _Listing.of(target, before).without(numbers)
+        _replace(target, before, after, left, video_id)
     return tuple(sorted(target.parent / name for name in named))
 
 
@@ -190,38 +192,6 @@ def _id_of(entry: Any) -> str | None:
 def _files_of(entry: Any) -> set[str]:
     named = entry if isinstance(entry, dict) else {}
     return {str(named[key]) for key in ("transcript", "ground_truth", "media") if named.get(key)}
-
-
-def _without_entry(target: Path, before: bytes, number: int, video_id: str) -> bytes:
-    """Return the file without one item of its list of videos."""
-    root: Any = yaml.compose(before.decode("utf-8-sig"), Loader=_Loader)
-    videos: Any = next(value for key, value in root.value if key.value == "videos")
-    by_hand = CorpusError(
-        f"{target}: the video {video_id!r} cannot be taken out without changing other entries. "
-        "Take it out by hand."
-    )
-    if videos.flow_style:
-        raise by_hand
-    # Split as YAML counts lines; splitlines knows more line ends.
-    lines = re.split(rb"(?<=\n)", before)
-    keys = [key for key, _ in root.value]
-    position = [key.value for key in keys].index("videos")
-    following = [*videos.value[number + 1 :][:1], *keys[position + 1 :][:1]]
-    first = videos.value[number].start_mark.line
-    end = following[0].start_mark.line if following else len(lines)
-    # Comments and blank lines before the next entry belong to it.
-    margin = rb" {0,%d}#" % videos.start_mark.column
-    while end > first + 1 and (not lines[end - 1].strip() or re.match(margin, lines[end - 1])):
-        end -= 1
-    emptied = []
-    if len(videos.value) == 1:
-        first, emptied = keys[position].start_mark.line, [b"videos: []\n"]
-    after = b"".join([*lines[:first], *emptied, *lines[end:]])
-    earlier, now = _parsed(target, before), _parsed(target, after)
-    entries, kept = (list(each.pop("videos", None) or []) for each in (earlier, now))
-    if now != earlier or kept != [*entries[:number], *entries[number + 1 :]]:
-        raise by_hand
-    return after
 
 
 @contextlib.contextmanager
@@ -326,75 +296,106 @@ def _bytes_of(target: Path) -> bytes | None:
         ) from error
 
 
-def _with_entry(target: Path, before: bytes | None, entry: VideoEntry) -> bytes:
+def _text_of(target: Path) -> str:
+    try:
+        return (_bytes_of(target) or b"").decode()
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{target} is not UTF-8. Save it as UTF-8.") from error
+
+
+# --- The text of a corpus file -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """The lines of a corpus file, and the half-open spans of lines of its videos.
+
+    `head` is the line of the key `videos`; without one, the line at which it would be added.
+    Comments and blank lines before an entry belong to it. Entries begin at the column `indent`.
+    """
+
+    lines: list[str]
+    head: int
+    spans: list[tuple[int, int]]
+    indent: int
+
+    @classmethod
+    def of(cls, target: Path, text: str) -> _Listing:
+        lines = text.rstrip().replace("\r\n", "\n").split("\n") if text.strip() else []
+        root: Any = yaml.compose(text, Loader=_Loader)
+        values = {
+            key.value: (key.start_mark.line, value) for key, value in (root.value if root else ())
+        }
+        if "videos" not in values:
+            return cls(lines, len(lines), [], 2)
+        head, videos = values["videos"]
+        items = videos.value if isinstance(videos, yaml.SequenceNode) else []
+        if items and videos.flow_style:
+            raise CorpusError(
+                f"{target}, line {videos.start_mark.line + 1}: videos stands in brackets. Write "
+                "each video on lines of its own, beginning with a dash, or edit the file by hand."
+            )
+        indent = videos.start_mark.column if items else 2
+        margin = re.compile(f" {{0,{indent}}}#")
+        later = (line for line, _ in values.values() if line > head)
+        starts = [*(item.start_mark.line for item in items), min(later, default=len(lines))]
+        spans = []
+        for start, following in pairwise(starts):
+            own = range(start + 1, following)
+            is_content = (
+                n for n in reversed(own) if lines[n].strip() and not margin.match(lines[n])
+            )
+            spans.append((start, next(is_content, start) + 1))
+        return cls(lines, head, spans, indent)
+
+    def with_item(self, item: str) -> list[str]:
+        """Return the lines with one more video at the end of the list."""
+        new = textwrap.indent(item.rstrip("\n"), " " * self.indent).split("\n")
+        if not self.spans:
+            key = [line.replace(" []", "") for line in self.lines[self.head : self.head + 1]]
+            head = key or ["videos:"]
+            return [*self.lines[: self.head], *head, *new, *self.lines[self.head + 1 :]]
+        end = self.spans[-1][1]
+        if all(line.lstrip()[:1] in {"", "#"} for line in self.lines[end:]):
+            end = len(self.lines)  # Only remarks follow.
+        return [*self.lines[:end], *new, *self.lines[end:]]
+
+    def without(self, numbers: Iterable[int]) -> list[str]:
+        """Return the lines without the videos at these positions."""
+        cut = [self.spans[number] for number in numbers]
+        if len(cut) == len(self.spans):
+            return [*self.lines[: self.head], "videos: []", *self.lines[cut[-1][1] :]]
+        gone = {line for span in cut for line in range(*span)}
+        return [line for number, line in enumerate(self.lines) if number not in gone]
+
+
+def _item_of(entry: VideoEntry) -> str:
     values = entry.model_dump(mode="json", exclude_defaults=True)
     # Write whole seconds without the decimal zero.
     plain = {
         key: int(each) if isinstance(each, float) and each.is_integer() else each
         for key, each in values.items()
     }
-    item = yaml.safe_dump(
+    return yaml.safe_dump(
         [plain], sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
     )
-    if before is None or not before.strip():
-        return f"videos:\n{textwrap.indent(item, '  ')}".encode()
-    problems = load_corpus(target).problems
-    if problems:
-        raise CorpusError(f"{problems[0]} Nothing was added to this file.")
-    text = before.decode("utf-8-sig")
-    newline = "\r\n" if "\r\n" in text else "\n"
-    inserted = _inserted(target, text.replace("\r\n", "\n"), item)
-    mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
-    return mark + inserted.replace("\n", newline).encode()
 
 
-def _inserted(target: Path, text: str, item: str) -> str:
-    """Return the file's text with one more item in its list of videos."""
-    # The text has been read as a corpus: it is a shallow mapping.
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    lines = text.rstrip("\n").split("\n")
-    keys = [key.value for key, _ in root.value]
-    if "videos" not in keys:
-        return "\n".join([*lines, "videos:", textwrap.indent(item, "  ")])
-    position = keys.index("videos")
-    videos = root.value[position][1]
-    is_list = isinstance(videos, yaml.SequenceNode)
-    if is_list and videos.flow_style:
-        if videos.value:
-            raise CorpusError(
-                f"{target}, line {videos.start_mark.line + 1}: videos stands in brackets. Write "
-                "each video on lines of its own, beginning with a dash, to let this add one."
-            )
-        emptied = text[: videos.start_mark.index].rstrip(" ") + text[videos.end_mark.index :]
-        return _inserted(target, emptied, item)
-    indent = videos.start_mark.column if is_list and videos.value else 2
-    end = len(lines)
-    if position + 1 < len(keys):
-        # The comments and blank lines before the next key belong to that key.
-        end = root.value[position + 1][0].start_mark.line
-        while end > 0:
-            line = lines[end - 1]
-            is_comment = line.lstrip().startswith("#") and len(line) - len(line.lstrip()) <= indent
-            if line.strip() and not is_comment:
-                break
-            end -= 1
-    new = textwrap.indent(item.rstrip("\n"), " " * indent).split("\n")
-    return "\n".join([*lines[:end], *new, *lines[end:]]) + "\n"
-
-
-def _check_result(target: Path, before: bytes | None, after: bytes, video_id: str) -> None:
-    """Verify that the new text equals the old one plus one video."""
-    earlier, now = (_parsed(target, text or b"") for text in (before, after))
-    videos, added = (list(each.pop("videos", None) or []) for each in (earlier, now))
-    if now != earlier or added[:-1] != videos or len(added) != len(videos) + 1:
+def _replace(
+    target: Path, before: str, lines: Sequence[str], videos: list[Any], video_id: str
+) -> None:
+    """Write the new lines of a file if only its list of `videos` differs."""
+    after = "\n".join([*lines, ""])
+    if _parsed(target, after) != {**_parsed(target, before), "videos": videos}:
         raise CorpusError(
-            f"{target}: the video {video_id!r} cannot be added without changing other entries. "
-            "Add it by hand."
+            f"{target}: the video {video_id!r} cannot be added or taken out without changing other "
+            "entries. Edit the file by hand."
         )
+    _write(target, after.replace("\n", "\r\n" if "\r\n" in before else "\n").encode())
 
 
-def _parsed(target: Path, text: bytes) -> dict[str, Any]:
+def _parsed(target: Path, text: str) -> dict[str, Any]:
     try:
-        return dict(parse_document(text.decode("utf-8-sig")).data or {})
+        return dict(parse_document(text.removeprefix("\ufeff")).data or {})
     except PlacedError as error:
         raise CorpusError(str(error.at(target))) from error

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import CATALOGUE
-from resources.lines import (
-    EntryReader,
-    FileProblem,
-    Place,
-    PlacedError,
-    did_you_mean,
-    read_document,
-)
+from resources.lines import EntryReader, FileProblem, PlacedError, did_you_mean, read_document
 
 FILE_NAME: Final = "targets.yaml"
 
@@ -89,17 +82,31 @@ def _is_worse(metric: str, value: float, than: float) -> bool:
     return value > than if CATALOGUE[metric].better == "lower" else value < than
 
 
+def _directed(metric: str) -> str:
+    if metric not in CATALOGUE:
+        hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
+        raise ValueError(f"there is no such metric. {hint}")
+    if CATALOGUE[metric].better is None:
+        raise ValueError("it has no better direction. Remove its target.")
+    return metric
+
+
+_Metric = Annotated[str, AfterValidator(_directed)]
+_Override = Annotated[MetricTarget | None, BeforeValidator(lambda given: given or None)]
+"""A target of one corpus; an empty entry switches the target off."""
+
+
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    targets: dict[str, Any]
-    overrides: dict[str, dict[str, Any]] = {}
+    targets: dict[_Metric, MetricTarget]
+    overrides: dict[str, dict[_Metric, _Override]] = {}
 
 
 def load_targets(folders: Iterable[Path]) -> Targets:
     """Read targets.yaml in each folder; later folders override earlier ones.
 
-    Invalid entries are left out and returned as problems.
+    A file with a problem is left out, and its problems are returned.
     """
     found: dict[str, dict[str, MetricTarget | None]] = {}
     problems: list[FileProblem] = []
@@ -111,38 +118,18 @@ def load_targets(folders: Iterable[Path]) -> Targets:
         except PlacedError as error:
             problems.append(error.at(file))
             continue
-        reader = _Reader(file=file, document=document)
-        problems += document.repeated_keys(file)
-        data = document.data
-        listed = reader.entry(_File, data, ())
-        if listed is None and isinstance(data, dict):
-            # An unknown key must not hide the problems of the rest.
-            known = {key: data[key] for key in _File.model_fields if key in data}
-            listed = reader.entry(_File, known, ())
-        for corpus, entries in {"": listed.targets, **listed.overrides}.items() if listed else ():
-            place: Place = ("overrides", corpus) if corpus else ("targets",)
-            for metric, given in entries.items():
-                is_off = corpus and given in ({}, None) and metric in CATALOGUE
-                target = None if is_off else reader.target(metric, given, (*place, metric))
-                if is_off or target:
-                    found.setdefault(corpus, {})[metric] = target
-        problems += dict.fromkeys(reader.problems)
+        reader = EntryReader(file=file, document=document)
+        reader.problems += document.repeated_keys(file)
+        listed = reader.entry(_File, document.data, ())
+        given = {"": listed.targets, **listed.overrides} if listed else {}
+        for corpus, entries in given.items():
+            for metric, target in entries.items():
+                if target and _is_worse(metric, target.target, target.floor):
+                    place = ("overrides", corpus, metric) if corpus else ("targets", metric)
+                    words = f"{target.target}, is worse than its floor, {target.floor}. Swap them."
+                    reader.report(place, f"The target of {metric}, {words}")
+        problems += reader.problems
+        if not reader.problems:
+            for corpus, entries in given.items():
+                found.setdefault(corpus, {}).update(entries)
     return Targets(found, tuple(problems))
-
-
-class _Reader(EntryReader):
-    def target(self, metric: str, given: object, place: Place) -> MetricTarget | None:
-        if metric not in CATALOGUE:
-            hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
-            self.report(place, f"There is no metric {metric!r}. {hint}")
-            return None
-        if CATALOGUE[metric].better is None:
-            words = f"{metric!r} has no better direction. Remove its target."
-            self.report(place, words)
-            return None
-        target = self.entry(MetricTarget, given, place)
-        if target and _is_worse(metric, target.target, target.floor):
-            words = f"{target.target}, is worse than its floor, {target.floor}. Swap them."
-            self.report(place, f"The target of {metric}, {words}")
-            return None
-        return target

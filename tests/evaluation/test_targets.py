@@ -105,13 +105,11 @@ def test_a_problem_has_its_file_line_and_remedy(
     assert any(told.startswith(place) and words in told for told in problems), problems
 
 
-def test_an_unknown_key_hides_no_other_problem(tmp_path: Path) -> None:
+def test_a_file_with_problems_sets_no_target_and_tells_them_all(tmp_path: Path) -> None:
     text = "goals: {}\n" + PRECISION + "  precison: {target: 1, floor: 0}\n"
     targets = written(tmp_path, text)
-    first, second = map(str, targets.problems)
-    assert ":1: 'goals' is not a key here" in first
-    assert "There is no metric 'precison'" in second
-    assert targets.of("any")["precision"].target == 0.7
+    assert {problem.line for problem in targets.problems} == {1, 4}
+    assert targets.of("any") == {}
 
 
 def test_the_targets_that_come_with_the_project_can_be_used_and_are_no_corpus() -> None:
