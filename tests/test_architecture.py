@@ -27,7 +27,9 @@ FORBIDDEN = {
         "factible_assets.pipeline.assets",
     ),
 }
-VALUES = re.compile(r"resources\.(\w+\.base|files|lines|single_flight|promises|statements)")
+VALUES = re.compile(
+    r"resources\.(\w+\.base|transcripts\.youtube_ids|files|lines|single_flight|promises|statements)"
+)
 """The parts of resources that send nothing; every folder may import them."""
 ROOT_MODULES = {
     *("__init__", "__main__", "config", "definitions", "errors", "settings", "version", "wording")

@@ -28,11 +28,17 @@ Item = TypeVar("Item")
 class Ratio:
     """A metric of one video as a fraction, so that videos can be pooled.
 
-    With a denominator of 0 the metric is undefined.
+    With a denominator of 0 the metric is undefined. `items` counts its items if the denominator
+    does not.
     """
 
     numerator: float
     denominator: float
+    items: int | None = None
+
+    @property
+    def n(self) -> int:
+        return round(self.denominator) if self.items is None else self.items
 
     @property
     def value(self) -> float | None:

@@ -85,22 +85,18 @@ class MeasureBase:
 class RatioMeasure(MeasureBase):
     """A metric that is a fraction for each video, so that videos can be pooled.
 
-    `count` returns the n of one video if the denominator is not that; `baseline` returns the score
-    of the trivial answer. With `is_mean` the metric has only a mean over videos, such as seconds.
+    `baseline` returns the score of the trivial answer. With `is_mean` the metric has only a mean
+    over videos, such as seconds.
     """
 
     of: Callable[[ScoredVideo], Ratio]
     _: KW_ONLY
-    count: Callable[[ScoredVideo], int] | None = None
     baseline: Callable[[ScoredVideo], Ratio] | None = None
     is_mean: bool = False
 
-    def n(self, video: ScoredVideo) -> int:
-        return round(self.of(video).denominator) if self.count is None else self.count(video)
-
     def of_video(self, video: ScoredVideo) -> Figure:
-        baseline = self.baseline(video).value if self.baseline else None
-        return Figure(self.name, self.of(video).value, self.n(video), self.unit, baseline=baseline)
+        ratio, baseline = self.of(video), self.baseline(video).value if self.baseline else None
+        return Figure(self.name, ratio.value, ratio.n, self.unit, baseline=baseline)
 
     def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
         """Return the mean over videos, and the fraction over all items."""
@@ -116,7 +112,7 @@ class RatioMeasure(MeasureBase):
         if self.is_mean:
             return (averaged,)
         value, among = Ratio.pooled(ratios).value, Ratio.pooled(trivial).value
-        interval, n = pooled_interval(ratios, resamples=resamples), sum(map(self.n, videos))
+        interval, n = pooled_interval(ratios, resamples=resamples), sum(each.n for each in ratios)
         return averaged, Figure(self.name, value, n, self.unit, interval, among, "micro")
 
 
@@ -166,29 +162,15 @@ Measure = RatioMeasure | PooledMeasure[Any]
 
 
 def _of_claims(
-    name: str,
-    unit: str,
-    metric: Callable[[MatchedVideo], Ratio],
-    count: Callable[[MatchedVideo], int] | None = None,
-    **others: Any,
+    name: str, unit: str, metric: Callable[[MatchedVideo], Ratio], **others: Any
 ) -> RatioMeasure:
     """Return a metric of matched claims; its trivial answer is evenly spaced sentences."""
-    return RatioMeasure(
-        name,
-        "claims",
-        unit,
-        lambda video: metric(video.matched),
-        count=None if count is None else lambda video: count(video.matched),
-        **{"baseline": lambda video: metric(video.trivial), **others},
-    )
+    usual: dict[str, Any] = {"baseline": lambda video: metric(video.trivial)}
+    return RatioMeasure(name, "claims", unit, lambda video: metric(video.matched), **usual | others)
 
 
 def _importances(video: ScoredVideo) -> list[tuple[float, float]]:
     return claims.importance_pairs(video.matched)
-
-
-def _weighed_gold(video: MatchedVideo) -> int:
-    return sum(bool(claim.importance) for claim in video.gold)
 
 
 def _mean_importance_error(video: ScoredVideo) -> Ratio:
@@ -211,27 +193,25 @@ def _correlation(
 
 _MATCHED, _GOLD = "matched claims", "annotated claims"
 _AT_DEPTHS: Final[tuple[tuple[Any, ...], ...]] = (
-    ("precision", "extracted claims", claims.precision_at_k, None),
-    ("recall", _GOLD, claims.recall_at_k, None),
-    ("F1", _GOLD, claims.f1_at_k, lambda video: len(video.gold)),
+    ("precision", "extracted claims", claims.precision_at_k),
+    ("recall", _GOLD, claims.recall_at_k),
+    ("F1", _GOLD, claims.f1_at_k),
 )
 _CLAIMS: Final[tuple[Measure, ...]] = (
     *(
-        _of_claims(f"{name}@{k}", unit, partial(metric, k=k), count)
+        _of_claims(f"{name}@{k}", unit, partial(metric, k=k))
         if k
-        else _of_claims(name, unit, metric, count, headline=name != "F1")
-        for name, unit, metric, count in _AT_DEPTHS
+        else _of_claims(name, unit, metric, headline=name != "F1")
+        for name, unit, metric in _AT_DEPTHS
         for k in (None, *DEPTHS)
     ),
     _of_claims("MAP over hits", _MATCHED, claims.average_precision_over_hits),
     _of_claims("MAP over relevant", _GOLD, claims.average_precision_over_relevant),
-    _of_claims("nDCG by importance", _GOLD, claims.ndcg_by_importance, _weighed_gold),
+    _of_claims("nDCG by importance", _GOLD, claims.ndcg_by_importance),
     _of_claims(
         "recall@important", "important annotated claims", claims.recall_at_important, headline=True
     ),
-    _of_claims(
-        "importance-weighted coverage", _GOLD, claims.importance_weighted_coverage, _weighed_gold
-    ),
+    _of_claims("importance-weighted coverage", _GOLD, claims.importance_weighted_coverage),
     _of_claims(
         "importance MAE",
         _MATCHED,

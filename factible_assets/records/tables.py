@@ -22,6 +22,8 @@ from resources.transcripts.base import TranscriptKind
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Seconds = Annotated[float, Field(ge=0.0)]
 Count = Annotated[int, Field(ge=0)]
+Rank = Annotated[int, Field(ge=1)]
+"""A place in an order, from 1; the comments of the columns in warehouse/schema say in which."""
 Status = Literal["ok", "no_evidence", "infra_error", "skipped"]
 """The outcome of one piece of work.
 
@@ -171,16 +173,14 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
 
     claim_id: str
     video_id: str
-    rank: int = Field(ge=1, description="1 is the most important claim of the video.")
+    rank: Rank
     text: str = Field(min_length=1)
     importance: Score  # How much the video's thesis rests on the claim
     extraction_confidence: Score
     category: str | None = None
     context: str | None = None  # Background for understanding the claim
     thesis: str | None = None  # The video's thesis, in at most 25 words
-    claims_found: int | None = Field(
-        default=None, ge=1, description="Claims found in the video, before max_claims."
-    )
+    claims_found: Rank | None = None  # In the video, before max_claims
     char_start: Count | None = None
     char_end: Count | None = None
     match_score: Score | None = None  # Similarity of the claim to transcript[char_start:char_end]
@@ -214,10 +214,10 @@ class Query(Record, table="queries", key="query_id", order="claim_id, rank, quer
     query_id: str
     claim_id: str
     video_id: str
-    rank: int = Field(ge=1, description="Order of the claim's queries, from 1.")
+    rank: Rank
     text: str
     query_type: QueryType
-    priority: int = Field(ge=1, le=5, description="1 is essential, 5 completes.")
+    priority: int = Field(ge=1, le=5)  # 1 is essential, 5 completes
     seeks_opposite: bool = False  # Whether the query seeks the opposite of the claim
     basis: QueryBasis
     status: Status = "ok"
@@ -259,7 +259,7 @@ class SearchHit(
     video_id: str
     provider: str
     page: int = Field(ge=1)
-    rank: int = Field(ge=1, description="Position in the provider's answer, counted over pages.")
+    rank: Rank
     title: str
     url: str  # In the provider's form
     canonical_url: str
@@ -289,7 +289,7 @@ class PriorFactCheck(
     claim_id: str
     video_id: str
     provider: str
-    rank: int = Field(ge=1, description="The most similar review of the claim is 1.")
+    rank: Rank
     status: Status
     reason: str | None = None
     publisher: str | None = None  # The publisher's own name
@@ -305,7 +305,7 @@ class PriorFactCheck(
     claimed_on: date | None = None
     language: str | None = None  # Of the review, such as en (BCP 47)
     similarity: Score | None = None  # Of the reviewed claim and the video's
-    latency_seconds: Seconds = Field(default=0.0, description="Of the look-up that found it.")
+    latency_seconds: Seconds = 0.0  # Of the look-up that found it
 
     @model_validator(mode="after")
     def _only_reviews_have_an_address(self) -> Self:
@@ -456,7 +456,7 @@ class Verdict(
 
     claim_id: str
     video_id: str
-    rank: int = Field(ge=1, description="Order in the report: best evidence quality first.")
+    rank: Rank
     status: Literal["complete", "incomplete"]
     evidence_status: Literal["ok", "no_evidence", "infra_error"]
     reason: str | None = None
@@ -478,11 +478,7 @@ class Verdict(
     # Whether a failed service left the stance, its confidence or its words open.
     recheck_due: bool = False
     basis: Basis
-    veracity: str | None = Field(
-        default=None,
-        pattern=f"^({'|'.join(get_args(Veracity))})$",
-        description="The verdict on six levels, for methods that use them.",
-    )
+    veracity: Veracity | None = None  # For methods that use six levels
     strategy: str = "standard"  # The name of the strategy
 
     @model_validator(mode="after")
@@ -506,8 +502,8 @@ class Step(
     claim_id: str
     video_id: str
     strategy: str
-    round: int = Field(ge=1, description="A new plan begins a new round.")
-    position: int = Field(ge=1, description="Order among the claim's steps, from 1.")
+    round: Rank  # A new plan begins a new round
+    position: Rank  # Among the claim's steps
     step: StepKind
     technique: str  # In the strategy's own words
     asked: str = ""
@@ -557,7 +553,7 @@ class MediaFinding(
     picture: str  # thumbnail, or the moment of a frame, as in frame at 0:42
     content_hash: str | None = None  # SHA-256 of the picture's bytes
     kind: Literal["metadata", "error_level", "match", "miscaption", "deepfake"]
-    rank: int = Field(ge=1, description="Order among the findings of this kind of this picture.")
+    rank: Rank
     provider: str  # The service; this project itself is local
     match_class: MatchKind | None = None  # The relation of a picture elsewhere
     claim_id: str | None = None  # The claim that the caption is compared with
@@ -589,6 +585,7 @@ whose value is missing withdraws the earlier ones of its kind. `assess` is the r
 verdict and `sign` a signed ruling; both appear beside the machine's verdict and never replace it.
 """
 
+Prose = Annotated[str | None, Field(max_length=4000)]
 _WORDED = frozenset({"add_query", "edit_query"})
 _TARGETED = frozenset(get_args(ReviewKind)[1:7])
 """From `edit_query` to `overrule_source`."""
@@ -606,27 +603,20 @@ class ReviewAction(Record, table="review_actions", assets=""):
     action_id: str
     video_id: str
     claim_id: str
-    reviewer: str = Field(min_length=1, max_length=80, description="The reviewer's own name.")
+    reviewer: str = Field(min_length=1, max_length=80)
     acted_at: datetime
-    position: int = Field(default=1, ge=1, description="Order among simultaneous actions.")
+    position: Rank = 1  # Among simultaneous actions
     action: ReviewKind
-    target: str | None = Field(
-        default=None,
-        description="A query_id, the canonical URL of a source, a domain; for an added claim its "
-        "transcript passage; for a ruling its scale.",
-    )
-    value: str | None = Field(
-        default=None,
-        max_length=4000,
-        description="The text of a query, a note or a claim (for a split the parts, one per line), "
-        "the given URL of a source, a stance, a rating, a person, or the label of a ruling.",
-    )
+    # A query_id, the canonical URL of a source, a domain; for an added claim its passage in the
+    # transcript; for a ruling its scale.
+    target: str | None = None
+    # The text of a query, a note or a claim (for a split one part per line), the given URL of a
+    # source, a stance, a rating, a person, or the label of a ruling.
+    value: Prose = None
     query_id: str | None = None  # Of the new query
     query_type: QueryType | None = None
     seeks_opposite: bool = False
-    reason: str | None = Field(
-        default=None, max_length=4000, description="The reason; for a ruling its prose."
-    )
+    reason: Prose = None  # For a ruling its prose
     stance: Stance | None = None  # The stance of the ruling's label
     organisation: str | None = None  # The organisation behind a ruling
 

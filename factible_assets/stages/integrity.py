@@ -21,7 +21,7 @@ from factible_assets.records.rows import VideoRows
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Claim, Query, Record, Verdict
 from factible_assets.stages import ids
-from factible_assets.stages.search import identity_of, is_reupload, is_the_video
+from factible_assets.stages.search import identity_of, is_reupload, is_the_video, out_of_period
 from factible_assets.stages.transcript import Clock
 from factible_assets.stages.urls import domain_of, published_at
 
@@ -373,15 +373,12 @@ def no_source_is_the_video(rows: VideoRows) -> Breaches:
 
 def no_page_is_too_new(limits: SearchConfig, rows: VideoRows) -> Breaches:
     """No source was published outside of the run's date limits."""
-    before, after = limits.published_before, limits.published_after
     dates = {page.page_id: page.published_on for page in rows.pages}
     for row in (each for each in rows.evidence if each.status != "skipped"):
-        known = {row.published_on, dates.get(row.page_id or "")}
-        for published in sorted(day for day in known if day is not None):
-            if before is not None and published >= before:
-                yield row, f"its page has the date {published}, not before {before}"
-            if after is not None and published < after:
-                yield row, f"its page has the date {published}, before {after}"
+        days = {row.published_on, dates.get(row.page_id or "")}
+        for reason in (out_of_period(day, limits) for day in days if day is not None):
+            if reason is not None:
+                yield row, f"the run must not read its page: {reason}"
 
 
 @rule("verdicts")

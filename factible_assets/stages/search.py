@@ -341,7 +341,6 @@ def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str |
     host, suffix = urlsplit(url).hostname or "", _file_type(url)
     kinds = config.exclude_classes
     domains = (each for each in config.exclude_domains if f".{host}".endswith(f".{each}"))
-    before, after = config.published_before, config.published_after
     left_out = next(domains, None)
     if left_out is None and "fact_checker" in kinds and _FACT_CHECK.search(url):
         left_out = "fact checks"
@@ -351,10 +350,16 @@ def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str |
         left_out = f"files of type {suffix}"
     if left_out is not None:
         return f"The run leaves out {left_out}."
-    if published_on and before and published_on >= before:
-        return f"It was published on {published_on}, not before {before}."
-    if published_on and after and published_on < after:
-        return f"It was published on {published_on}, before {after}."
+    return None if published_on is None else out_of_period(published_on, config)
+
+
+def out_of_period(day: date, config: SearchConfig) -> str | None:
+    """Return a sentence if a page of this day is outside of the run's dates, else None."""
+    before, after = config.published_before, config.published_after
+    if before is not None and day >= before:
+        return f"It was published on {day}, not before {before}."
+    if after is not None and day < after:
+        return f"It was published on {day}, before {after}."
     return None
 
 
@@ -365,10 +370,10 @@ def _file_type(url: str) -> str:
 def is_the_video(video: records.Video, url: str) -> bool:
     """Whether a URL shows the checked video or its transcript.
 
-    It does if it has the platform's id, the video's own URL, or its YouTube id anywhere.
+    It does if it is the video's own URL, or has its YouTube id anywhere.
     """
-    shown, own = urls.video_reference(url), urls.video_reference(video.url or "")
-    if shown is not None and (shown == own or shown.video_id == video.video_id):
+    shown = urls.youtube_id_of(url)
+    if shown is not None and shown in {video.video_id, urls.youtube_id_of(video.url or "")}:
         return True
     is_own = video.url is not None and identity_of(video.url) == identity_of(url)
     return is_own or urls.mentions_video_id(url, video.video_id)

@@ -10,10 +10,12 @@ import contextlib
 import ipaddress
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 import idna
+
+from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, video_id_of
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
@@ -40,7 +42,6 @@ _PERCENT = re.compile(r"%(?P<hex>[0-9A-Fa-f]{2})?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SAFE = "/%!$&'()*+,;=:@-._~"
 _QUERY_SAFE = "%!$'()*+,;:@/?-._~"
-_YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _DISTINCTIVE = re.compile(r"[A-Z0-9_]")
 
 
@@ -50,13 +51,6 @@ class UnusableUrlError(ValueError):
     def __init__(self, url: str, why: str) -> None:
         shown = url[:_SHOWN_CHARACTERS] + "…" * (len(url) > _SHOWN_CHARACTERS)
         super().__init__(f"{shown!r} is no web address: {why}. Give an http or https URL.")
-
-
-class VideoReference(NamedTuple):
-    """A video on a platform, such as ("youtube", "dQw4w9WgXcQ")."""
-
-    platform: str
-    video_id: str
 
 
 # --- Canonical URLs -----------------------------------------------------------------------------
@@ -258,20 +252,7 @@ _PLATFORM_TEXT = """
     youtube.com youtu.be youtube-nocookie.com vimeo.com dailymotion.com dai.ly rumble.com odysee.com
     bitchute.com tiktok.com twitch.tv bilibili.com facebook.com instagram.com fb.watch
 """
-_SHORT_NAMES = {"youtu": "youtube", "youtube-nocookie": "youtube", "dai": "dailymotion"}
-_VIDEO_PLATFORMS: dict[str, str] = {
-    host: _SHORT_NAMES.get(name := host.partition(".")[0], name) for host in _PLATFORM_TEXT.split()
-}
-_YOUTUBE_PATHS = frozenset({"shorts", "live", "embed", "v", "e", "watch"})
-_ID_PATHS: dict[str, re.Pattern[str]] = {
-    "vimeo": re.compile(r"/(?:.*/)?(\d{6,})(?:/|$)"),
-    "dailymotion": re.compile(r"/(?:(?:embed/)?video/)?(x?[a-z0-9]{5,})(?:[_/]|$)"),
-    "rumble": re.compile(r"/(?:embed/)?(v[a-z0-9]{4,})(?:[-./]|$)"),
-    "bitchute": re.compile(r"/(?:video|embed)/([A-Za-z0-9_-]+)"),
-    "tiktok": re.compile(r"/@[^/]+/video/(\d+)"),
-    "twitch": re.compile(r"/videos/(\d+)"),
-    "bilibili": re.compile(r"/video/(BV[A-Za-z0-9]+|av\d+)"),
-}
+_VIDEO_PLATFORMS = frozenset(_PLATFORM_TEXT.split())
 
 
 def is_video_platform(host: str) -> bool:
@@ -279,24 +260,11 @@ def is_video_platform(host: str) -> bool:
     return registrable_domain(host) in _VIDEO_PLATFORMS
 
 
-def video_reference(url: str) -> VideoReference | None:
-    """Return the video of a platform's URL, None for any other URL."""
-    try:
-        parts, host = _split(url)
-    except UnusableUrlError:
-        return None
-    platform = _VIDEO_PLATFORMS.get(registrable_domain(host), "")
-    if platform != "youtube":
-        match = _ID_PATHS[platform].match(parts.path) if platform in _ID_PATHS else None
-        return VideoReference(platform, match[1]) if match else None
-    segments = [segment for segment in unquote(parts.path).split("/") if segment]
-    if registrable_domain(host) == "youtu.be":
-        found = segments[0] if segments else ""
-    elif len(segments) > 1 and segments[0] in _YOUTUBE_PATHS:
-        found = segments[1]
-    else:
-        found = dict(parse_qsl(parts.query)).get("v", "")
-    return VideoReference(platform, found) if _YOUTUBE_ID.fullmatch(found) else None
+def youtube_id_of(url: str) -> str | None:
+    """Return the id in a YouTube link; None for any other text."""
+    with contextlib.suppress(NotAVideoLinkError):
+        return video_id_of(url)
+    return None
 
 
 def mentions_video_id(url: str, video_id: str) -> bool:
@@ -304,7 +272,7 @@ def mentions_video_id(url: str, video_id: str) -> bool:
 
     An id without a capital, digit or underscore could be an English word and never counts.
     """
-    if not (_YOUTUBE_ID.fullmatch(video_id) and _DISTINCTIVE.search(video_id)):
+    if not (is_video_id(video_id) and _DISTINCTIVE.search(video_id)):
         return False
     whole = rf"(?<![A-Za-z0-9_-]){re.escape(video_id)}(?![A-Za-z0-9_-])"
     return re.search(whole, unquote(url)) is not None

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from factible_assets.stages.urls import (
     UnusableUrlError,
-    VideoReference,
     canonical_url,
     domain_of,
     host_and_parents,
@@ -19,7 +18,7 @@ from factible_assets.stages.urls import (
     public_suffix,
     published_at,
     registrable_domain,
-    video_reference,
+    youtube_id_of,
 )
 
 
@@ -146,35 +145,10 @@ def test_public_suffixes_and_hosts_are_read_from_urls() -> None:
     assert host_of("https://WWW.News.example:8080/a") == "www.news.example"
 
 
-@pytest.mark.parametrize(
-    ("url", "reference"),
-    [
-        ("https://www.youtube.com/watch?v=-LDjqcvSbP4&t=10", ("youtube", "-LDjqcvSbP4")),
-        ("https://m.youtube.com/watch?list=x&v=-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
-        ("https://music.youtube.com/watch?v=-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
-        ("https://youtu.be/-LDjqcvSbP4?si=abc", ("youtube", "-LDjqcvSbP4")),
-        ("https://www.youtube.com/shorts/-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
-        ("https://www.youtube.com/live/-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
-        ("https://www.youtube-nocookie.com/embed/-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
-        ("https://vimeo.com/channels/staff/76979871", ("vimeo", "76979871")),
-        ("https://www.dailymotion.com/video/x8abcde", ("dailymotion", "x8abcde")),
-        ("https://rumble.com/v4abcd-a-title.html", ("rumble", "v4abcd")),
-        (
-            "https://www.tiktok.com/@name/video/7212345678901234567",
-            ("tiktok", "7212345678901234567"),
-        ),
-    ],
-)
-def test_the_video_that_a_url_shows_is_recognised(url: str, reference: tuple[str, str]) -> None:
-    assert video_reference(url) == VideoReference(*reference)
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["https://www.youtube.com/@channel", "https://news.example/watch?v=-LDjqcvSbP4", "nonsense"],
-)
-def test_other_urls_show_no_video(url: str) -> None:
-    assert video_reference(url) is None
+def test_the_video_of_a_youtube_link_is_known_and_no_other() -> None:
+    assert youtube_id_of("https://m.youtube.com/watch?list=x&v=-LDjqcvSbP4") == "-LDjqcvSbP4"
+    for url in ("https://www.youtube.com/@channel", "https://news.example/watch?v=-LDjqcvSbP4"):
+        assert youtube_id_of(url) is None
 
 
 def test_a_video_id_is_found_in_other_sites_urls_only_as_a_whole_distinctive_word() -> None:

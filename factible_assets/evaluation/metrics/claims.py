@@ -73,7 +73,7 @@ def f1_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
     empty.
     """
     hits = video.hits(k)
-    return Ratio(2 * sum(hits), len(hits) + len(video.gold))
+    return Ratio(2 * sum(hits), len(hits) + len(video.gold), len(video.gold))
 
 
 def average_precision_over_hits(video: MatchedVideo) -> Ratio:
@@ -111,7 +111,7 @@ def ndcg_by_importance(video: MatchedVideo) -> Ratio:
     gained = {pair.system: _weight(video.gold[pair.gold]) for pair in video.pairs}
     gains = [gained.get(rank, 0.0) for rank in range(len(video.system))]
     ideal = sorted(map(_weight, video.gold), reverse=True)
-    return Ratio(_discounted(gains), _discounted(ideal))
+    return Ratio(_discounted(gains), _discounted(ideal), sum(map(bool, ideal)))
 
 
 def _weight(claim: ClaimEntry) -> float:
@@ -137,8 +137,8 @@ def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
 
     Σ importance of matched gold / Σ importance of gold. Undefined if there is no importance.
     """
-    found = math.fsum(map(_weight, video.found))
-    return Ratio(found, math.fsum(map(_weight, video.gold)))
+    found, weights = map(_weight, video.found), [*map(_weight, video.gold)]
+    return Ratio(math.fsum(found), math.fsum(weights), sum(map(bool, weights)))
 
 
 def importance_mae(video: MatchedVideo) -> Ratio:
