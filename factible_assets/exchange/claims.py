@@ -17,7 +17,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,6 @@ from factible_assets.records.scales import stance_of_any
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
 from resources.lines import FileProblem, PlacedError
-from resources.transcripts.file import parse_transcript
 
 COLUMNS: Final = ("claim", "date", "label", "speaker", "language", "id")
 _KEY_DIGITS: Final = 12
@@ -74,7 +73,6 @@ def corpus_of_claims(
         if limit is not None and len(entries) >= limit:
             break
         claim, video_id = one.claim, f"{name}.{_key(one)}"
-        suffix, words = _transcript_of(claim.text)
         if video_id in entries:
             line = first_lines[video_id]
             where = f" on line {line}" if line else " before"
@@ -87,8 +85,8 @@ def corpus_of_claims(
             problems.append(FileProblem(file, one.line, sentence))
             continue
         first_lines[video_id] = one.line
-        transcript = f"{name}/{video_id}{suffix}"
-        transcripts[transcript] = words.encode()
+        transcript = f"{name}/{video_id}.json"
+        transcripts[transcript] = json.dumps({"text": claim.text}, ensure_ascii=False).encode()
         entries[video_id] = VideoEntry(
             id=video_id,
             title=plain(claim.text, _TITLE_CHARACTERS),
@@ -103,18 +101,6 @@ def corpus_of_claims(
         )
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries.values()))
     return corpus, transcripts, problems
-
-
-def _transcript_of(text: str) -> tuple[str, str]:
-    """Return suffix and content of a transcript file for one claim.
-
-    The transcript reader recognises formats by content. A claim that starts with a brace could look
-    like another format, so such claims are written as JSON.
-    """
-    with suppress(PlacedError):
-        if parse_transcript(text.encode(), ".txt").plain_text is not None:
-            return ".txt", text
-    return ".json", json.dumps({"text": text}, ensure_ascii=False)
 
 
 def _key(one: StatedClaim) -> str:
@@ -136,20 +122,19 @@ def read_claim_list(text: str, file: Path) -> Stated:
     """Read a table of claims and problems. Raises PlacedError if there is no column `claim`."""
     delimiter = max((",", ";", "\t"), key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
-    header: Sequence[str] = ()
+    header: list[str] = []
     with suppress(csv.Error):  # a first line that cannot be read names no column
-        header = reader.fieldnames or ()
-    names = {name.strip().casefold(): name for name in header if name}
-    folded = [name.strip().casefold() for name in header]
-    if "claim" not in names:
+        header = [name.strip().casefold() for name in reader.fieldnames or ()]
+    if "claim" not in header:
         raise PlacedError(
             1,
-            f"There is no column claim, but {', '.join(names) or 'nothing'}. Name the column of "
-            "the claims so in the first line.",
+            f"There is no column claim, but {', '.join(filter(None, header)) or 'nothing'}. Name "
+            "the column of the claims so in the first line.",
         )
     for column in COLUMNS:
-        if folded.count(column) > 1:
+        if header.count(column) > 1:
             raise PlacedError(1, f"There are two columns {column}. Rename one in the first line.")
+    reader.fieldnames = header
     while True:
         before = reader.line_num
         try:
@@ -167,9 +152,7 @@ def read_claim_list(text: str, file: Path) -> Stated:
             remedy = f"Put text that contains {delimiter!r} in quotation marks."
             yield FileProblem(file, line, f"{words} {remedy}")
             continue
-        told = {
-            column: (row.get(names.get(column, "")) or "").strip() or None for column in COLUMNS
-        }
+        told = {column: (row.get(column) or "").strip() or None for column in COLUMNS}
         label = told["label"]
         try:
             entry = ClaimEntry.model_validate(

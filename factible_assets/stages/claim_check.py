@@ -459,7 +459,14 @@ class ClaimCheck:
     async def judge(
         self, case: verdict.CaseFile, failure: ports.ReasonerError | None = None
     ) -> records.Verdict:
-        """Return the verdict: the vote decides, and a template words it."""
+        """Return the verdict: the vote decides, and a template words it.
+
+        `failure` says why the check ended early; a spent budget does so, too.
+        """
+        try:
+            self.trace.refuse_beyond_budget()
+        except ports.BudgetSpentError as spent:
+            failure = failure or spent
 
         def judged() -> records.Verdict:
             opinion = self.form_opinion(case)

@@ -86,7 +86,7 @@ def test_a_claim_becomes_an_entry_whose_date_limits_its_evidence(tmp_path: Path)
     (listed,) = stored(tmp_path, read.claims[0].claim)
     assert listed.entry.published_before == date(2021, 2, 3)
     assert listed.transcript is not None
-    assert listed.transcript.read_text() == CLAIM["claim"]
+    assert json.loads(listed.transcript.read_text()) == {"text": CLAIM["claim"]}
 
 
 def test_ids_are_stable_whatever_else_is_in_the_file() -> None:

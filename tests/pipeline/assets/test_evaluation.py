@@ -138,7 +138,7 @@ def test_a_mistake_in_the_targets_fails_their_check_and_names_the_line(
     assert result.success
     told = checks(result)["targets_are_readable"]
     assert not told.passed
-    assert f"{file}:2: There is no metric 'precison'." in str(told.description)
+    assert f"{file}:2: precison is 'precison': there is no such metric." in str(told.description)
 
 
 def test_a_corpus_that_was_never_checked_is_named_with_those_that_were(

@@ -135,7 +135,7 @@ def by_model(name: str | None) -> tuple[Outcome, GullibleModel]:
 def embedded() -> Reasoner:
     engine = EmbeddedReasoner(minilm())
     reader = PageReader(minilm(), PlainReader(), "embedded")
-    return Reasoner(engine, engine, reader, engine)
+    return Reasoner(engine, engine, reader)
 
 
 @cache
