@@ -245,15 +245,7 @@ def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
     institution = institution_of(rating.domain)
     kinds = {rating.source_class, *(institution[1:] if institution else ())}
     why = open_place_reason(url, kinds, listed)
-    if why is None:
-        return rating
-    changes: dict[str, object] = {
-        "rating": "unknown",
-        "score": LISTED_SCORES["unknown"],
-        "source_class": "unknown",
-        "reasons": (*rating.reasons, f"{OPEN_PLACE}: {why}."),
-    }
-    return rating.model_copy(update=changes)
+    return _changed(rating, "unknown", "unknown", f"{OPEN_PLACE}: {why}.") if why else rating
 
 
 def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRating:
@@ -263,13 +255,11 @@ def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRat
     """
     if rating.rating != "unknown" or citations is None or citations < _CITED:
         return rating
-    said = (*rating.reasons, f"{CITED} {citations:,} times.")
-    changes: dict[str, object] = {"source_class": "academic", "reasons": said}
+    reason = f"{CITED} {citations:,} times."
     if citations >= _OFTEN_CITED:
-        changes |= {"rating": "medium", "score": LISTED_SCORES["medium"]}
-    else:
-        changes["score"] = min(rating.score + _CITED_BONUS, UNLISTED_CAP)
-    return rating.model_copy(update=changes)
+        return _changed(rating, "medium", "academic", reason)
+    score = min(rating.score + _CITED_BONUS, UNLISTED_CAP)
+    return _changed(rating, "unknown", "academic", reason, score)
 
 
 def as_in_journal(rating: ReliabilityRating, journal: ListedRating | None) -> ReliabilityRating:
@@ -279,20 +269,31 @@ def as_in_journal(rating: ReliabilityRating, journal: ListedRating | None) -> Re
     """
     if journal is None:
         return rating
-    changes = {
-        "rating": journal.rating,
-        "score": LISTED_SCORES[journal.rating] if journal.score is None else journal.score,
-        "source_class": journal.source_class,
-        "reasons": (*rating.reasons, f"{JOURNAL} as {journal.rating}: {journal.reason}"),
-    }
-    return rating.model_copy(update=changes)
+    reason = f"{JOURNAL} as {journal.rating}: {journal.reason}"
+    return _changed(rating, journal.rating, journal.source_class, reason, journal.score)
 
 
 def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
     """Return the rating of an answer engine's own words: low, whatever lists its domain."""
     reason = "A language model composed it from pages that it names; nobody answers for it."
-    changes = {"rating": "low", "score": LISTED_SCORES["low"], "source_class": "answer_engine"}
-    return rating.model_copy(update=changes | {"reasons": (*rating.reasons, reason)})
+    return _changed(rating, "low", "answer_engine", reason)
+
+
+def _changed(
+    held: ReliabilityRating,
+    rating: Rating,
+    source_class: SourceClass,
+    reason: str,
+    score: float | None = None,
+) -> ReliabilityRating:
+    """Return another rating with one more reason; the score defaults to that of the rating."""
+    changes = {
+        "rating": rating,
+        "score": LISTED_SCORES[rating] if score is None else score,
+        "source_class": source_class,
+        "reasons": (*held.reasons, reason),
+    }
+    return held.model_copy(update=changes)
 
 
 def is_page_reason(reason: str) -> bool:

@@ -56,7 +56,7 @@ async def test_a_claim_of_another_video_is_judged_without_a_search_a_page_or_a_m
     first = await check_claims(VIDEO, [claim], world.services(), FactCheckConfig())
     world.asked.clear()
     second = await checked_again(world, claim, first)
-    assert {kind for kind, _ in world.asked} <= {"judge", "age"}
+    assert {kind for kind, _ in world.asked} <= {"age"}
     (before,), (after,) = first.verdicts, second.verdicts
     assert (after.stance, after.confidence_score) == (before.stance, before.confidence_score)
     assert SENTENCE in (after.reason or "")

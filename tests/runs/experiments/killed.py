@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from factible_assets.records.tables import Claim, Evidence, Video
+from factible_assets.records.tables import Claim, Verdict
 from factible_assets.runs.experiments import runner, surroundings
-from factible_assets.stages.ports import VerdictDraft, Vote, WithCalls
+from factible_assets.stages.ports import Observer, Services
 from tests.runs.experiments import material
 
 VARIANTS = """
@@ -29,24 +28,27 @@ one_at_a_time:
 """
 
 
-class DyingMind(material.CountingMind):
+class Killer(Observer):
     """Kills its process at the fourth verdict."""
 
-    async def judge(
-        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
-    ) -> WithCalls[VerdictDraft]:
-        judged = await super().judge(video, claim, evidence, vote)
-        if sum(n for (kind, _), n in self.world.asked.items() if kind == "judge") == 4:
+    verdicts = 0
+
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        Killer.verdicts += 1
+        if Killer.verdicts == 4:
             os.kill(os.getpid(), signal.SIGKILL)
-        return judged
+
+
+class DeadlyMachine(material.Machine):
+    def services(self, observer: Observer) -> Services:
+        return super().services(Killer())
 
 
 def main(folder: Path) -> None:
     """Run until death."""
     settings = material.settings_in(folder)
     patch = pytest.MonkeyPatch()
-    patch.setattr(material, "CountingMind", DyingMind)
-    patch.setattr(runner, "open_services", material.Machine().open)
+    patch.setattr(runner, "open_services", DeadlyMachine().open)
     patch.setattr(surroundings, "code_version", lambda: "code")
     experiment = material.experiment_of(VARIANTS, settings)
     runner.run_experiment(experiment, material.corpora_of(settings), settings)

@@ -121,12 +121,11 @@ def test_shared_stages_are_computed_once(once: Once) -> None:
     assert by_variant["max_results=1"].shared == ("claims", "queries")
     assert by_variant["min_margin=0.5"].computed == ("verdicts",)
     counts = once.machine.counts()
-    # Two claims of two queries each. The second variant searches and reads anew, the third judges.
+    # Two claims of two queries each. The second variant searches and reads anew, the third votes.
     assert counts["claims"] == 1
     assert counts["queries"] == 2
     assert counts["search"] == 2 * 4
     assert counts["read"] == 2 * 2 * 2 + 2 * 2 * 1
-    assert counts["judge"] == 3 * 2
 
 
 def test_a_shared_stage_equals_one_computed_alone(
@@ -181,7 +180,7 @@ def test_a_new_variant_reuses_the_stages_of_others(after: Settings, machine: Mac
     wider = SHARING.replace("[0.5]", "[0.5, 0.9]")
     ran, _ = run(experiment_of(wider, after), after)
     assert done(ran, "computed") == 1
-    assert machine.counts() == {"judge": 2}
+    assert machine.counts() == {}
 
 
 def test_a_changed_setting_replaces_the_rows_of_its_variant(
