@@ -16,7 +16,6 @@ from factible_assets.records.scales import (
     label_of,
     names_a_verdict,
     stance_of,
-    stance_of_any,
     stance_of_rating,
     veracity_of,
 )
@@ -39,13 +38,13 @@ def test_a_label_of_a_stance_reads_as_that_stance(scale: dict[str, Stance]) -> N
     for stance in {*scale.values()}:
         assert stance_of(label_of(stance, scale), scale) == stance
     for label, stance in scale.items():
-        assert stance_of_any(label) == stance
-        assert stance_of_any(label.replace(" ", "_").lower()) == stance
+        assert stance_of_rating(label) == stance
+        assert stance_of_rating(label.replace(" ", "_").lower()) == stance
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_words_of_a_level_read_alike_as_a_published_rating(level: str) -> None:
-    assert stance_of_rating(level.replace("-", " "), None, None, None) in {VERACITY[level], None}
+    assert stance_of_rating(level.replace("-", " ")) in {VERACITY[level], None}
 
 
 @pytest.mark.parametrize(
@@ -61,8 +60,7 @@ def test_the_words_of_a_level_read_alike_as_a_published_rating(level: str) -> No
     ],
 )
 def test_labels_are_read_however_they_are_written(label: str, stance: str | None) -> None:
-    assert stance_of_any(label) == stance
-    assert stance_of_rating(label, None, None, None) == stance
+    assert stance_of_rating(label) == stance
 
 
 @pytest.mark.parametrize(

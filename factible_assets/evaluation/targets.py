@@ -121,7 +121,9 @@ def load_targets(folders: Iterable[Path]) -> Targets:
         reader = EntryReader(file=file, document=document)
         reader.problems += document.repeated_keys(file)
         listed = reader.entry(_File, document.data, ())
-        given = {"": listed.targets, **listed.overrides} if listed else {}
+        given: dict[str, Mapping[str, MetricTarget | None]] = {}
+        if listed is not None:
+            given = {"": listed.targets, **listed.overrides}
         for corpus, entries in given.items():
             for metric, target in entries.items():
                 if target and _is_worse(metric, target.target, target.floor):

@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
-from factible_assets.records.scales import stance_of_any
+from factible_assets.records.scales import stance_of_rating
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
 from resources.lines import FileProblem, PlacedError
@@ -160,7 +160,7 @@ def read_claim_list(text: str, file: Path) -> Stated:
                     "text": told["claim"] or "",
                     "said_on": told["date"],
                     "label": label,
-                    "stance": stance_of_any(label) if label else None,
+                    "stance": stance_of_rating(label),
                     "speaker": told["speaker"],
                 }
             )

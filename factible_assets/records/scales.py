@@ -106,11 +106,6 @@ def label_of(stance: Stance, labels: Mapping[str, Stance]) -> str:
     return next(label for label, each in labels.items() if each == stance)
 
 
-def stance_of_any(label: str) -> Stance | None:
-    """Return the stance of a label of any scale, a stance's name or a rating in words."""
-    return stance_of_rating(label, None, None, None)
-
-
 def veracity_of(stance: Stance | None, score: float | None) -> Veracity | None:
     """Return the veracity level of a verdict on the four stances, None if it is unclear.
 
@@ -132,11 +127,10 @@ def stance_of_label(text: str) -> Stance | None:
 
     Labels of data sets and stance names do not count, because no fact-checker prints them.
     """
-    told = " ".join(re.findall(r"[\w']+", _folded(text)))
+    told = _words(text)
     with suppress(ValueError):
         return stance_of(_OTHER_NAMES.get(told, told), VERACITY)
-    matches = (each for each, words in _WORDS.items() if re.fullmatch(f"{_LEAD}(?:{words})", told))
-    return next(matches, None)
+    return _stance_in(told, end=r"\Z")
 
 
 def names_a_verdict(title: str) -> bool:
@@ -146,7 +140,10 @@ def names_a_verdict(title: str) -> bool:
 
 
 def stance_of_rating(
-    words: str | None, value: float | None, worst: float | None, best: float | None
+    words: str | None,
+    value: float | None = None,
+    worst: float | None = None,
+    best: float | None = None,
 ) -> Stance | None:
     """Return the stance of a ClaimReview rating, None if it is unknown.
 
@@ -159,11 +156,7 @@ def stance_of_rating(
     label = _folded(words or "")
     with suppress(ValueError):
         return stance_of(_OTHER_NAMES.get(label, label), _EVERY_LABEL)
-    told = " ".join(re.findall(r"[\w']+", label))
-    stance = next(
-        (each for each, opening in _WORDS.items() if re.match(rf"{_LEAD}(?:{opening})\b", told)),
-        None,
-    )
+    stance = _stance_in(_words(label))
     if stance is not None or value is None:
         return stance
     low, high = 1.0 if worst is None else worst, 5.0 if best is None else best
@@ -184,6 +177,16 @@ def level_of(label: str | None, stance: Stance | None) -> Veracity | None:
     return next(
         (level for level in LEVELS if _folded(level) == _folded(named)), veracity_of(stance, 1.0)
     )
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"[\w']+", _folded(text)))
+
+
+def _stance_in(told: str, end: str = r"\b") -> Stance | None:
+    """Return the stance of a rating in words at the beginning of a text, up to `end`."""
+    matches = (each for each, words in _WORDS.items() if re.match(f"{_LEAD}(?:{words}){end}", told))
+    return next(matches, None)
 
 
 def _folded(label: str) -> str:

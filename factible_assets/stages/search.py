@@ -103,22 +103,35 @@ async def _ask(
         failed, provider = answer.outcome == "outage", answer.provider
         given = () if failed else answer.hits
         found = [hit for hit in given if config.answers or not is_answer(hit)]
-        searches.append(
-            records.Search(
-                query_id=query.query_id,
-                claim_id=query.claim_id,
-                video_id=query.video_id,
-                provider=provider,
-                page=page,
-                hit_count=len(found),
-                latency_seconds=answer.latency_seconds,
-                status="infra_error" if failed else "ok" if found else "no_evidence",
-                reason=answer.reason or (f"{provider} did not say why" if failed else None),
-            )
-        )
+        status: records.Status = "infra_error" if failed else "ok" if found else "no_evidence"
+        reason = answer.reason or (f"{provider} did not say why" if failed else None)
+        seconds = answer.latency_seconds
+        searches.append(_search_row(query, provider, page, len(found), seconds, status, reason))
         for rank, hit in enumerate(found, start=1 + before_it.get(provider, 0)):
             hits.append(_hit_row(query, hit, provider, page, rank))
     return searches, hits
+
+
+def _search_row(
+    query: records.Query,
+    provider: str,
+    page: int,
+    hit_count: int,
+    latency_seconds: float,
+    status: records.Status = "ok",
+    reason: str | None = None,
+) -> records.Search:
+    return records.Search(
+        query_id=query.query_id,
+        claim_id=query.claim_id,
+        video_id=query.video_id,
+        provider=provider,
+        page=page,
+        hit_count=hit_count,
+        latency_seconds=latency_seconds,
+        status=status,
+        reason=reason,
+    )
 
 
 def _hit_row(
@@ -182,16 +195,7 @@ def with_pages(
             both = f"{held.provider}+{provider}"
             dated = {"provider": both, "published_on": held.published_on or hit.published_on}
             merged[hit.hit_id] = held.model_copy(update=dated)
-    search = records.Search(
-        query_id=query.query_id,
-        claim_id=query.claim_id,
-        video_id=query.video_id,
-        provider=provider,
-        page=1,
-        hit_count=len(pages),
-        latency_seconds=latency_seconds,
-        status="ok",
-    )
+    search = _search_row(query, provider, 1, len(pages), latency_seconds)
     return (*searches, search), tuple(merged.values())
 
 
