@@ -72,7 +72,8 @@ _UNLOADED = frozenset({"image", "media", "font", "texttrack", "ping"})
 _ESSENTIAL = frozenset({"document", "script", "xhr", "fetch"})
 _OWN_ABORTS = ("ERR_BLOCKED_BY_CLIENT", "ERR_ABORTED", "ERR_SOCKS_CONNECTION")
 
-_POLL = 150  # Milliseconds.
+_POLL_SECONDS = 0.15
+_QUIET_POLLS = 3
 _ENOUGH_TEXT = 100
 _MAX_MARKUP = 5_000_000
 _PAGES_AT_ONCE = 4
@@ -80,8 +81,8 @@ _GRACE_SECONDS = 5.0
 _START_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 
-_HAS_TEXT, _MARKUP = (
-    Path(__file__).with_name(name).read_text("utf-8") for name in ("has_text.js", "markup.js")
+_TEXT_LENGTH, _MARKUP = (
+    Path(__file__).with_name(name).read_text("utf-8") for name in ("text_length.js", "markup.js")
 )
 
 
@@ -162,7 +163,8 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
                     )
                 except _playwright().TimeoutError:
                     late = True
-                if not await self._has_text(page) and late:
+                enough = await visit.wait_for_text(page, self.wait_seconds)
+                if late and not enough:
                     raise OutageError(f"the page was not there after {self.load_seconds:g} seconds")
                 taken = await page.evaluate(_MARKUP, _MAX_MARKUP)
                 url, html = str(taken["url"]).partition("#")[0], str(taken["html"])
@@ -178,16 +180,6 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
             raise OutageError(
                 f"the page's scripts kept the browser busy for {limit:g} seconds"
             ) from error
-
-    async def _has_text(self, page: Page) -> bool:
-        """Wait for enough text (a cookie notice is text too), then until no request is open."""
-        has_text = False
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.wait_seconds):
-                await page.wait_for_function(_HAS_TEXT, arg=_ENOUGH_TEXT, polling=_POLL, timeout=0)
-                has_text = True
-                await page.wait_for_load_state("networkidle", timeout=0)
-        return has_text
 
     # --- The process ----------------------------------------------------------------------------
 
@@ -258,10 +250,16 @@ class _Visit:
     def __init__(self, response: Response) -> None:
         self._response = response
         self._handed_over = False
+        self._pending: set[Request] = set()
         self.failures: dict[str, str] = {}
 
     async def follow(self, context: BrowserContext, page: Page) -> None:
+        def asked(request: Request) -> None:
+            if request.resource_type in _ESSENTIAL:
+                self._pending.add(request)
+
         def failed(request: Request) -> None:
+            self._pending.discard(request)
             if not any(own in (request.failure or "") for own in _OWN_ABORTS):
                 self._note(request, "")
 
@@ -275,8 +273,30 @@ class _Visit:
 
         await context.route("**/*", self._on_request)
         context.on("page", close_window)
+        page.on("request", asked)
+        page.on("requestfinished", lambda request: self._pending.discard(request))  # noqa: PLW0108
         page.on("requestfailed", failed)
         page.on("response", answered)
+
+    async def wait_for_text(self, page: Page, seconds: float) -> bool:
+        """Wait for enough stable text (a cookie notice is text too); tell whether it came."""
+        last, quiet = 0, 0
+        try:
+            async with asyncio.timeout(seconds):
+                while quiet < _QUIET_POLLS:
+                    try:
+                        length = int(await page.evaluate(_TEXT_LENGTH))
+                    except _playwright().Error:
+                        if page.is_closed():
+                            raise
+                        length = 0  # the page is navigating
+                    settled = length == last and length >= _ENOUGH_TEXT and not self._pending
+                    quiet = quiet + 1 if settled else 0
+                    last = length
+                    await asyncio.sleep(_POLL_SECONDS)
+        except TimeoutError:
+            return last >= _ENOUGH_TEXT
+        return True
 
     async def _on_request(self, route: Route) -> None:
         request = route.request

@@ -1,5 +1,5 @@
-// Tells whether a page shows at least so many characters.
-least => {
+// The number of characters of a page that its readers see.
+() => {
   let length = document.body ? document.body.innerText.trim().length : 0;
   const walk = root => {
     for (const element of root.querySelectorAll('*')) {
@@ -10,5 +10,5 @@ least => {
     }
   };
   walk(document);
-  return length >= least;
+  return length;
 }
