@@ -30,7 +30,7 @@ DELETE FROM answers WHERE used_at < :unused_since
 
 -- name: forget_longest_unused
 DELETE FROM answers WHERE key IN (
-    SELECT key FROM answers ORDER BY used_at LIMIT (SELECT 1 + count(*) / 5 FROM answers)
+    SELECT key FROM answers ORDER BY used_at LIMIT (SELECT 1 + count(*) / 50 FROM answers)
 )
 
 -- name: forget_all

@@ -91,10 +91,3 @@ def test_expired_answers_are_trimmed_even_if_recently_used(tmp_path: Path) -> No
         assert "new" in table.get(["new"])
     finally:
         table.close()
-
-
-def test_trimming_creates_no_file(tmp_path: Path) -> None:
-    cache = DiskCache(tmp_path / "none")
-    assert sum(cache.trim(timedelta(0)).values()) == 0
-    cache.close()
-    assert not (tmp_path / "none").exists()
