@@ -31,6 +31,7 @@ from factible_assets.stages.progress import StepResult
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.verdict import CaseFile, conclude, confidence_of, decided_by
+from factible_assets.wording import counted
 
 BATCH = 3
 """New sources that start a temporary reasoning (section IV-C, step 3)."""
@@ -141,7 +142,7 @@ class _Inquiry:
         thought, vote = self.thought, self.check.form_opinion(self.case).vote.stance
         if thought is None:
             read = sum(isinstance(each, Evidence) for each in self.pool.values())
-            return f"{read} sources were read, and none was useful."
+            return f"Sources that were read: {read}. None was useful."
         return (
             f"The label is {thought.label} with confidence {thought.confidence}; the sources, "
             f"weighed by reliability, say: {vote}. {thought.words}"
@@ -174,7 +175,9 @@ class _Inquiry:
             reading=("summarise", "query-guided condensing"),
             asked=item.query,
             sought=item.sought,
-            told=lambda rows: f"{len(rows)} sources: {', '.join(map(investigation.trust, rows))}",
+            told=lambda rows: ", ".join(
+                [counted(len(rows), "source"), *map(investigation.trust, rows)]
+            ),
         )
         self._add(speaking)
 
@@ -209,7 +212,7 @@ class _Inquiry:
     ) -> investigation.Reasoning:
         """Have the model weigh some sources, as a recorded step."""
         shown = {at: self.pool[at] for at in numbers}
-        with self.check.trace.step(kind, technique, f"{len(shown)} sources") as note:
+        with self.check.trace.step(kind, technique, counted(len(shown), "source")) as note:
             note.used = self._ids(numbers)
             async with asking(self.check, "reasoning", "verdicts") as talk:
                 found = await question(talk, self.plan, shown)
