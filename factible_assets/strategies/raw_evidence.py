@@ -229,14 +229,15 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
 def _note_questions(
     check: ClaimCheck, questions: Sequence[str], answer: VeracityAnswer, rows: Sequence[Evidence]
 ) -> None:
-    """Record how far each question is answered; without a named source it is not."""
+    """Record how far each question is answered; without a named source with a quote it is not."""
     told = {each.question: each for each in answer.questions}
     levels: list[Answered] = []
     for number, question in enumerate(questions, start=1):
         each = told.get(number)
         sources = each.sources if each else ()
-        named = [rows[at - 1].evidence_id for at in sources if 0 < at <= len(rows)]
-        note = StepResult(status="no_evidence", reason="No source answers it.")
+        known = [rows[at - 1] for at in sources if 0 < at <= len(rows)]
+        named = [row.evidence_id for row in known if row.quote]
+        note = StepResult(status="no_evidence", reason="No source with a quote answers it.")
         if each and named:
             note = StepResult(each.answer, named)
         levels.append(each.answered if each and named else "not")

@@ -203,10 +203,11 @@ async def test_a_level_without_a_source_does_not_count() -> None:
         assert judged.reason == "The level does not count: no source with a quote takes this side."
 
 
-async def test_a_level_without_a_quote_does_not_count() -> None:
+async def test_neither_a_level_nor_an_answer_without_a_quote_counts() -> None:
     unquoted = {"relevant": True, "quotes": [], "summary": "It speaks of the ban."}
-    result, _ = await checked(world_with(2), told(SummaryAnswer=unquoted))
+    result, steps = await checked(world_with(2), told(SummaryAnswer=unquoted))
     (verdict,) = result.verdicts
+    assert {step.status for step in steps if step.step == "reason"} == {"no_evidence"}
     assert (verdict.stance, verdict.veracity) == ("unclear", None)
     assert verdict.summary != VERDICT["explanation"]
 
