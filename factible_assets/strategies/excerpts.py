@@ -18,6 +18,7 @@ from factible_assets.reasoners.embedded.text import (
     content_stems,
     find_numbers,
     fold,
+    is_english,
     stem,
     tokenise,
     word_set,
@@ -189,10 +190,12 @@ _JUDGEMENT = re.compile(
 _THE_CLAIM = re.compile(r"\b(?:the|this|that) claim\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"\u201c])\b[A-Z][\w'\u2019-]*[a-z]\w*|\b[A-Z]{2,}\b")
 _LETTERS = re.compile(r"\w+")
+_FEWEST_WORDS: Final = 8
+"""Words of a summary that show its language."""
 
 
-def unfounded(sentence: str, passage: str) -> list[str]:
-    """Return the numbers, names and quotes of a sentence that its passage lacks.
+def unfounded(sentence: str, passage: str, *, names: bool = True) -> list[str]:
+    """Return the numbers, quotes and `names` of a sentence that its passage lacks.
 
     Numbers compare by value, names by their letters, quotes character by character; the first word
     of a sentence is no name. Most of the paper's factual errors are of these kinds (figure 6).
@@ -206,7 +209,7 @@ def unfounded(sentence: str, passage: str) -> list[str]:
     ]
     wrong += [
         name
-        for name in _NAME.findall(sentence)
+        for name in (_NAME.findall(sentence) if names else ())
         if not {fold(part) for part in _LETTERS.findall(name)} - {"s"} <= words | STOP_WORDS
     ]
     misquotes = QuoteFinder(passage).misquotes(sentence)
@@ -236,10 +239,12 @@ def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
     """
     if not summary.strip() or _NOT_RELEVANT.search(summary):
         return None
+    # German capitalises every noun, and another language may have other names for a place.
+    names = is_english(summary, fewest=_FEWEST_WORDS) and is_english(passage)
     kept, wrong = list[str](), list[str]()
     knows_a_claim = _THE_CLAIM.search(passage) is not None
     for each in page_sentences(summary):
-        found = unfounded(each.text, passage)
+        found = unfounded(each.text, passage, names=names)
         wrong += found
         judges = _JUDGEMENT.search(each.text) or (
             not knows_a_claim and _THE_CLAIM.search(each.text)

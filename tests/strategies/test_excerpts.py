@@ -166,3 +166,10 @@ def test_a_summary_that_judges_the_claim_loses_its_judgement() -> None:
 )
 def test_not_relevant_is_an_answer(answer: str) -> None:
     assert check_summary(answer, PASSAGE) is None
+
+
+def test_capital_letters_are_names_only_in_english() -> None:
+    passage = "In 2007 San Francisco banned plastic bags in large supermarkets."
+    german = "San Francisco verbot 2007 den Märkten die Ausgabe von Tüten aus Plastik."
+    assert check_summary(german, passage) == (german, [])
+    assert check_summary(german.replace("2007", "2012"), passage) == ("", ["2012"])
