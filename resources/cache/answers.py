@@ -61,6 +61,8 @@ class _Answers(Generic[Value]):
     kept_for: Callable[[Value], timedelta] = lambda _: timedelta(0)
     """How long an answer stays for a conditional request, if longer."""
     flight: SingleFlight[Value] = field(default_factory=lambda: SingleFlight(kept=False))
+    unclaimed: set[str] = field(default_factory=set)
+    """Keys of answers that no caller has received yet."""
 
     async def ask(
         self,
@@ -68,8 +70,8 @@ class _Answers(Generic[Value]):
         work: Callable[[Value | None], Awaitable[Value]],
         *,
         suits: Callable[[Value], bool] = lambda _: True,
-    ) -> Value:
-        """Return the answer to a question.
+    ) -> tuple[Value, bool]:
+        """Return the answer to a question, and whether this caller is the first to receive it.
 
         `work` asks the client. It gets the stored answer, if there is one that is too old or does
         not suit.
@@ -77,6 +79,7 @@ class _Answers(Generic[Value]):
         key = cache_key(self.kind, *self.identity, question)
 
         async def answer() -> Value:
+            self.unclaimed.add(key)
             old = await self.cache.get(self.kind, key)
             known = from_json(self.shape, old.value) if old is not None else None
             if old is not None and known is not None:
@@ -93,7 +96,10 @@ class _Answers(Generic[Value]):
                 await self.cache.put(self.kind, key, written, keep=keep)
             return found
 
-        return await self.flight.get(key, answer)
+        found = await self.flight.get(key, answer)
+        first = key in self.unclaimed
+        self.unclaimed.discard(key)
+        return found, first
 
 
 class CachingSearch:
@@ -124,7 +130,9 @@ class CachingSearch:
         async def work(_: object) -> tuple[SearchAnswer, ...]:
             return tuple(await self._provider.search(request))
 
-        return await self._answers.ask(_written(request), work)
+        answers, first = await self._answers.ask(_written(request), work)
+        # Only one caller sent the request, and only that one counts it.
+        return answers if first else tuple(map(_at_once, answers))
 
 
 class CachingFactChecks:
@@ -143,7 +151,7 @@ class CachingFactChecks:
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLookup.prior_checks. A cached answer takes 0 seconds."""
         asked = _written(request)
-        return await self._answers.ask(asked, lambda _: self._lane.prior_checks(request))
+        return (await self._answers.ask(asked, lambda _: self._lane.prior_checks(request)))[0]
 
 
 def _at_once(answer: Any) -> Any:
@@ -204,7 +212,7 @@ class CachingFetcher:
                 page = replace(page, http_status=old.http_status)
             return page
 
-        page = await self._answers.ask(url.partition("#")[0], work, suits=suits)
+        page, _ = await self._answers.ask(url.partition("#")[0], work, suits=suits)
         return replace(page, url=url)
 
 
@@ -233,7 +241,7 @@ class CachingAges:
     async def age(self, domain: str) -> DomainAge:
         """Return a domain's age in years. Never raises."""
         name = domain.lower().rstrip(".")
-        return await self._answers.ask(name, lambda _: self._find(domain))
+        return (await self._answers.ask(name, lambda _: self._find(domain)))[0]
 
 
 class CachingModel:

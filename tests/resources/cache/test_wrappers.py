@@ -168,12 +168,13 @@ async def test_an_answer_from_the_future_is_not_trusted(cache: DiskCache, clock:
     assert len(inner.asked) == 2
 
 
-async def test_simultaneous_equal_questions_are_sent_once(cache: DiskCache) -> None:
+async def test_simultaneous_equal_questions_are_sent_and_counted_once(cache: DiskCache) -> None:
     inner = CountingSearch(lambda: (FOUND,), pause=0.05)
     search = CachingSearch(inner, cache, identity="serper")
     found = await asyncio.gather(*(search.search(SUGAR) for _ in range(20)))
     assert len(inner.asked) == 1
     assert {answers[0].hits for answers in found} == {FOUND.hits}
+    assert sorted(answers[0].latency_seconds for answers in found) == [*[0.0] * 19, 0.4]
 
 
 # --- Prior fact checks --------------------------------------------------------------------------
