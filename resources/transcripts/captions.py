@@ -8,10 +8,9 @@ SubRip writes it, SBV as YouTube writes it.
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise, zip_longest
 from typing import Final
 
 from resources.lines import PlacedError
@@ -34,6 +33,7 @@ NO_TIMES: Final = (
     "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt."
 )
 _HEADER = re.compile(r"^\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*", re.MULTILINE)
+_FIRST_NUMBER = re.compile(r"^[ \t]*1[ \t]*\n(?=[^\n]*-->)", re.MULTILINE)
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
 _TIME_MAP = re.compile(r"(?=.*LOCAL[:=]([\d:.]+)).*MPEGTS[:=](\d{1,19})")
 _TICKS, _TICK_CYCLE = 90_000, 2**33
@@ -63,11 +63,11 @@ def has_arrows(text: str) -> bool:
 def read_webvtt(text: str) -> base.TimedText:
     """Read WebVTT, including joined HLS segments. PlacedError if it has words but no times."""
     text = with_arrows(text)
-    headers = list(_HEADER.finditer(text))
-    captions = read_arrows(text, headers=headers)
+    captions = read_arrows(text, _HEADER)
     if not captions and _METADATA.sub("", _HEADER.sub("", f"{text}\n")).strip():
         raise PlacedError(None, NO_TIMES)
-    first, *rest = headers[0][0].split("\n")
+    header = _HEADER.match(text)
+    first, *rest = header[0].split("\n") if header else [""]
     named = _HEADER_TITLE.search(first)
     known = {"title": named[1].strip()} if named else {}
     for line in rest:
@@ -83,105 +83,78 @@ def read_webvtt(text: str) -> base.TimedText:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Timing:
-    line: int
-    start: float
-    end: float
-    segment: int
-    next_line: str
-    same_line: str = ""
-    """Words on the line of the times."""
-
-    @property
-    def cue(self) -> tuple[float, float, str]:
-        return self.start, self.end, self.next_line
-
-
-def read_arrows(text: str, headers: Sequence[re.Match[str]] = ()) -> list[Caption]:
+def read_arrows(text: str, border: re.Pattern[str] = _FIRST_NUMBER) -> list[Caption]:
     """Collect captions from the lines between timing lines.
 
-    With `headers` it is WebVTT: the line before a timing line may be an identifier after a blank
-    line, and comment blocks do not count. Without them it is SRT, and that line is a number. If
-    times restart after a header or the number 1, the file consists of several; its times continue.
+    The file consists of several if a border (a header of WebVTT, or the number 1 of SRT) is inside
+    it and the times begin anew. They continue then, by the map of times in the header if any.
     """
-    numbered = not headers
-    ends = [0, *(header.start() for header in headers)]
-    starts = list(
-        itertools.accumulate(text.count("\n", *pair) for pair in itertools.pairwise(ends))
-    )
-    if headers:  # line numbers stay the same
-        text = _HEADER.sub(lambda header: "\n" * header[0].count("\n"), text)
-        text = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{text}\n")
-    lines = text.split("\n")
-    timed: list[_Timing] = []
-    segment = 0
-    for index, line in enumerate(lines):
-        begins = _times_of(line, index)
-        if begins is None:
+    borders = sorted({0, *(found.start() for found in border.finditer(text)), len(text)})
+    captions, before = list[Caption](), list[Caption]()
+    line, shift, ends, zero = 0, 0.0, 0.0, None
+    for start, stop in pairwise(borders):
+        part = text[start:stop]
+        cues = _cues(part, line, is_webvtt=border is _HEADER)
+        line += part.count("\n")
+        mapped = _mapped(part)
+        zero = mapped if zero is None else zero
+        if not cues:
             continue
-        if numbered and lines[index - 1].strip() == "1" and timed and begins[0] < timed[-1].start:
-            segment += 1
-        while not numbered and segment + 1 < len(starts) and starts[segment + 1] < index:
-            segment += 1
-        same_line = _SETTINGS.sub("", line.partition(ARROW)[2].strip().partition(" ")[2], count=1)
-        next_line = "".join(lines[index + 1 : index + 2])
-        timed.append(_Timing(index, *begins, segment, next_line, same_line))
-    shifts = _shifts(timed, headers)
-    captions: list[Caption] = []
-    for timing, following in itertools.zip_longest(timed, timed[1:]):
-        stop = len(lines)
-        if following is not None:
-            stop = following.line
-            before = lines[stop - 1].strip()
-            is_identifier = (
-                before.isdigit()
-                if numbered
-                else stop - 2 > timing.line and before != "" and lines[stop - 2] == ""
-            )
-            stop -= is_identifier and stop - 1 > timing.line
-        raw = "\n".join([timing.same_line, *lines[timing.line + 1 : stop]])
-        start = round(timing.start + shifts[timing.segment], 3)
-        end = round(max(timing.start, timing.end) + shifts[timing.segment], 3)
-        captions += captions_of(raw, start, end)
+        if before and (cues[0].start or 0.0) < (before[-1].start or 0.0) and cues[0] not in before:
+            by_map = (mapped - zero) % (_TICK_CYCLE / _TICKS) if mapped and zero else 0.0
+            shift = by_map if by_map > shift else ends
+        before = cues
+        captions += (
+            replace(cue, start=round((cue.start or 0.0) + shift, 3), end=round(cue.end + shift, 3))
+            for cue in cues
+        )
+        ends = max(ends, *(cue.end + shift for cue in cues))
     return captions
 
 
-def _times_of(line: str, index: int) -> tuple[float, float] | None:
-    if ARROW in line:
-        if not _TIMING_LIKE.match(line[:_MAX_TIMING_LINE]) and not _TIMING.match(line):
-            return None
-        before, _, after = line.partition(ARROW)
-        begins, ends = seconds_of(before), seconds_of((after.split() or [""])[0])
-        if begins is None or ends is None:
-            problem = f"The times in {line.strip()[:80]!r} cannot be read."
-            raise PlacedError(index + 1, f"{problem} {REMEDY}")
-        return begins, ends
-    return None
+def _cues(part: str, first_line: int, *, is_webvtt: bool) -> list[Caption]:
+    """Read one file. The line before a timing line may be a number, or in WebVTT an identifier."""
+    if is_webvtt:  # line numbers stay the same
+        part = _HEADER.sub(lambda header: "\n" * header[0].count("\n"), part)
+        part = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{part}\n")
+    lines = part.split("\n")
+    timings = [
+        (at, times)
+        for at, line in enumerate(lines)
+        if (times := _times_of(line, first_line + at + 1)) is not None
+    ]
+    captions: list[Caption] = []
+    for (at, (start, end)), following in zip_longest(timings, [each for each, _ in timings[1:]]):
+        stop = len(lines) if following is None else following
+        if following is not None and stop - 1 > at:
+            before = lines[stop - 1].strip()
+            is_apart = stop - 2 > at and before != "" and lines[stop - 2] == ""
+            stop -= is_apart if is_webvtt else before.isdigit()
+        same_line = _SETTINGS.sub("", lines[at].partition(ARROW)[2].strip().partition(" ")[2], 1)
+        raw = "\n".join([same_line, *lines[at + 1 : stop]])
+        captions += captions_of(raw, start, max(start, end))
+    return captions
 
 
-def _shifts(timed: Sequence[_Timing], headers: Sequence[re.Match[str]]) -> dict[int, float]:
-    """Return the shift of each joined segment in seconds."""
-    shifts, ends, zero = dict[int, float](), 0.0, None
-    before: list[_Timing] = []
-    for segment, group in itertools.groupby(timed, key=lambda each: each.segment):
-        timings = list(group)
-        mapped = _mapped(headers[segment][0]) if segment < len(headers) else None
-        zero = mapped if zero is None else zero
-        shift = shifts[before[0].segment] if before else 0.0
-        first = timings[0]
-        if before and first.start < before[-1].start and first.cue not in {t.cue for t in before}:
-            by_map = (mapped - zero) % (_TICK_CYCLE / _TICKS) if mapped and zero else 0.0
-            shift = by_map if by_map > shift else ends
-        shifts[segment] = shift
-        ends = max(ends, *(each.end + shift for each in timings))
-        before = timings
-    return shifts
+def _times_of(line: str, number: int) -> tuple[float, float] | None:
+    """Return the times of a timing line; PlacedError if it looks like one and has none."""
+    start = line[:_MAX_TIMING_LINE]
+    if ARROW not in line or not (_TIMING_LIKE.match(start) or _TIMING.match(start)):
+        return None
+    before, _, after = line.partition(ARROW)
+    begins, ends = seconds_of(before), seconds_of((after.split() or [""])[0])
+    if begins is None or ends is None:
+        problem = f"The times in {line.strip()[:80]!r} cannot be read."
+        raise PlacedError(number, f"{problem} {REMEDY}")
+    return begins, ends
 
 
-def _mapped(header: str) -> float | None:
+def _mapped(part: str) -> float | None:
     """Return the time in the stream, in seconds, of an HLS segment's local time zero."""
-    found = next(filter(None, map(_TIME_MAP.match, header.split("\n"))), None)
+    header = _HEADER.match(part)
+    found = (
+        next(filter(None, map(_TIME_MAP.match, header[0].split("\n"))), None) if header else None
+    )
     return int(found[2]) / _TICKS - (seconds_of(found[1]) or 0.0) if found else None
 
 

@@ -33,8 +33,7 @@ _FRONT_MATTER = re.compile(r"\A---\n(?:(?!---\n).*\n){1,200}?---\n")
 _MARKDOWN = re.compile(r"(?<=\])\(https?://[^\s()]*\)|\*\*|__|\\(?=[\[\]()*_#.:-])")
 _EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
-_CLOCK = re.compile(r"\d\d?:\d\d:\d\d|^\W{0,3}\d\d?:\d\d", re.MULTILINE)
-_MAX_CLOCK_SHARE, _FEW, _PAIR = 0.2, 3, 2
+_FEW, _PAIR = 3, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +150,8 @@ def _named_paragraphs(text: str) -> str:
 
 
 def _check_layout(text: str) -> None:
-    """Refuse a table, or times in an unknown format."""
-    lines, clocks = text.strip().splitlines(), len(_CLOCK.findall(text))
-    marks = {mark: {line.count(mark) for line in lines} for mark in ";\t|"}
+    """Refuse a table without a known head."""
+    lines = text.strip().splitlines()
+    marks = {mark: {line.count(mark) for line in lines} for mark in ";\t|,"}
     if len(lines) > _PAIR and any(len(found) == 1 and max(found) > 1 for found in marks.values()):
         raise base.unknown_format("This is a table, and its first line names no start and text")
-    if clocks > max(_FEW, _MAX_CLOCK_SHARE * len(lines)):
-        raise base.unknown_format(f"This has {clocks:,} times in an unknown format")

@@ -33,11 +33,11 @@ from resources.transcripts.segments import (
 from resources.transcripts.times import moment_of, seconds_of
 
 _MAX_DEPTH, _MAX_TIME, _PAIR, _SAMPLE, _NAME_WORDS = 40, 1e19, 2, 500, 4
-_FASTEST_WORDS = 0.15
+_FASTEST_WORDS, _MS_A_LINE = 0.15, 300.0
 _LONGEST_LITERAL: Final = 2_000_000
 
 # The usual names of keys, reduced to small letters and digits.
-_UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|s|secs?|seconds)?"
+_UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|us|ns|s|secs?|seconds)?"
 _WHEN = rf"(?:time|offset|ts|at|code)?{_UNIT}"
 _TIMES: Final = {
     "start": re.compile(
@@ -46,7 +46,7 @@ _TIMES: Final = {
     "end": re.compile(rf"(?:data|t)?(?:end|to|stop|until){_WHEN}"),
     "length": re.compile(rf"(?:data|d)?(?:duration|dur|length){_UNIT}|d"),
 }
-_UNITS: Final = {"m": 1e-3, "t": 1e-7, "s": 1.0}
+_UNITS: Final = {"s": 1.0, "m": 1e-3, "u": 1e-6, "t": 1e-7, "n": 1e-9}
 _WORDS = re.compile(
     r"(?:punctuated|display|full|plain|raw)?(?:text|body|transcript(?:ion)?|display|caption|sentence"
     r"|content|utf8|value|word|line|subtitle)s?"
@@ -285,8 +285,10 @@ def _entries(records: Sequence[_Record], found: _Found) -> list[_Entry]:
 
 
 def _prose(records: Sequence[_Record], name: str) -> list[str]:
-    values = (each.values.get(name) for each in records[:_SAMPLE])
-    return [value for value in values if isinstance(value, str) and _is_prose(value)]
+    values = [each.values.get(name) for each in records[:_SAMPLE]]
+    texts = [value for value in values if isinstance(value, str)]
+    is_whole = name == "text" and len(records) == 1  # one claim may be a figure
+    return texts if is_whole else [text for text in texts if _is_prose(text)]
 
 
 def _is_prose(value: str) -> bool:
@@ -302,12 +304,13 @@ def _words_column(records: Sequence[_Record]) -> str | None:
     prose = {name: "".join(_prose(records, name)) for name in names}
     usual = {name: text for name, text in prose.items() if text and _matches(_WORDS, name)}
     if not usual:
+        is_alone = sum(map(bool, prose.values())) == 1
         sizes = {
             name: len(text)
             for name, text in prose.items()
             if text
             and not any(_matches(each, name) for each in (_SPEAKER, *_TIMES.values()))
-            and (text.count(" ") >= len(records[:_SAMPLE]) or sum(map(bool, prose.values())) == 1)
+            and (is_alone or text.count(" ") >= len(records[:_SAMPLE]))
             and len({each.values.get(name) for each in records}) > len(records) / 2
         }
         best = max(sizes, key=sizes.__getitem__, default=None)
@@ -343,13 +346,16 @@ def _time_columns(
             if _matches(_TIMES[role], name)
             and any(isinstance(each.values.get(name), (int, float, str)) for each in sample)
         ]
-        is_sure = [name for name in fitting if _unit_of(name) or _is_clock(sample, name)]
-        return next(iter(is_sure or fitting), None)
+        known = [name for name in fitting if _unit_of(name) or _is_clock(sample, name)]
+        return next(iter(known or fitting), None)
 
     start, end, length = map(chosen, _TIMES)
     if start is None and len(records) > _PAIR:
         rising = [n for n in names if not re.search("end|stop|dur", n) and _rises(records, n)]
-        start, end = (*rising, None, None)[:2]
+        # One column of small whole numbers may count anything.
+        is_sure = any(_is_clock(sample, name) or _is_fine(sample, name) for name in rising)
+        if is_sure or _alternate(sample, rising):
+            start, end = (*rising, None, None)[:2]
     return start, end, length
 
 
@@ -357,6 +363,18 @@ def _is_clock(records: Sequence[_Record], name: str) -> bool:
     values = (each.values.get(name) for each in records[:_SAMPLE])
     texts = [value for value in values if isinstance(value, str) and not _is_number(value)]
     return any(seconds_of(text) is not None or moment_of(text) is not None for text in texts)
+
+
+def _alternate(records: Sequence[_Record], names: Sequence[str]) -> bool:
+    """Tell whether two columns take turns, as the starts and ends of lines do."""
+    times = [float(each.values[name]) for each in records for name in names[:_PAIR]]
+    return len(names) >= _PAIR and times == sorted(times)
+
+
+def _is_fine(records: Sequence[_Record], name: str) -> bool:
+    """Tell whether numbers have fractions, or grow as milliseconds do."""
+    numbers = [float(each.values.get(name) or 0) for each in records]
+    return any(number % 1 for number in numbers) or numbers[-1] > _MS_A_LINE * len(numbers)
 
 
 def _is_number(value: str) -> bool:
@@ -466,24 +484,22 @@ def _letters(entries: Iterable[_Entry]) -> int:
 def _best(groups: Mapping[tuple[str, ...], list[_Entry]]) -> list[_Entry]:
     """Choose among the sentences, utterances, paragraphs and words of one document.
 
-    Sentences of a few seconds win, and of those the ones with speakers. Single words become
-    sentences if nothing else is as fine.
+    Those with speakers win, then those of a few seconds, then sentences as they are, then the
+    shortest. Single words are joined to cues.
     """
     most = max(map(_letters, groups.values()), default=0)
-
-    def rank(group: Sequence[_Entry]) -> tuple[bool, int]:
-        return sum(each.speaker is not None for each in group) > len(group) / 2, len(group)
-
-    words, sentences = list[list[_Entry]](), list[list[_Entry]]()
+    choices = list[tuple[tuple[bool, bool, bool, int], list[_Entry]]]()
     for path, group in groups.items():
-        if _letters(group) >= _COVERS * most:
-            short = sum(each.words for each in group) < _FEW_WORDS * len(group)
-            is_single = short and (len(group) > _MANY or _OF_WORDS.match("".join(path[-1:])))
-            (words if is_single else sentences).append(group)
-    best, finer = max(sentences, key=rank, default=[]), max(words, key=rank, default=[])
-    lasts = sum((each.end or 0.0) - (each.start or 0.0) for each in best)
-    is_coarse = lasts > _LONG_SECONDS * len(best) and rank(finer) > (rank(best)[0], len(best))
-    return _joined(finer) if not best or is_coarse else best
+        if _letters(group) < _COVERS * most:
+            continue
+        is_short = sum(each.words for each in group) < _FEW_WORDS * len(group)
+        is_single = is_short and (len(group) > _MANY or bool(_OF_WORDS.match("".join(path[-1:]))))
+        cues = _joined(group) if is_single else group
+        named = sum(each.speaker is not None for each in cues) > len(cues) / 2
+        lasts = sum((each.end or 0.0) - (each.start or 0.0) for each in cues)
+        rank = named, lasts <= _LONG_SECONDS * len(cues), not is_single, len(cues)
+        choices.append((rank, cues))
+    return max(choices, key=lambda choice: choice[0], default=((), []))[1]
 
 
 def _joined(words: Iterable[_Entry]) -> list[_Entry]:

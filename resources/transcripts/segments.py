@@ -244,7 +244,8 @@ def with_colons(texts: Sequence[str]) -> list[str]:
     """
     found = [_BRACKETED.match(text[:_MAX_LABEL]) for text in texts]
     names = [match["name"] for match in found if match]
-    if len(names) < max(_FEW_LABELS, len(texts) / 2) or len({*names}) > len(names) / 2:
+    recur = len({*names}) <= len(names) / 2 or len(names) == len(texts)
+    if len(names) < max(_FEW_LABELS, len(texts) / 2) or not recur:
         return list(texts)
     return [
         f"{match['name']}: {text[match.end() :]}" if match else text

@@ -21,9 +21,10 @@ _REMAINS: Final = {
     "times": re.compile(r"\d:\d\d:\d\d|^\W?\d{1,2}:\d\d\b|\b\d{1,2}:\d\d\W?$"),
     "identifiers": re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f-]{12,}\b|\w+://"),
 }
-_FEW, _SHARE, _MANY_LINES, _RHYTHM = 3, 0.1, 5, 0.8
-_MIN_SPOKEN_SHARE, _MIN_LETTER_SHARE, _ENOUGH = 0.3, 0.6, 200
-_LONGEST_WORD, _MANY_CUES, _FASTEST, _SLOWEST = 60, 10, 100.0, 0.02
+_FEW, _SHARE, _MANY_LINES, _RHYTHM, _SAMPLE = 3, 0.1, 5, 0.8, 2_000
+_CODE_SIGNS, _CODE_ENDS = frozenset("=<>{}|\\/_#@$^&*~+`"), (";", "{", "}", "=", ",")
+_MIN_SPOKEN_SHARE, _SIGN_SHARE, _ENOUGH = 0.3, 0.05, 80
+_LONGEST_WORD, _MANY_CUES, _FASTEST, _SLOWEST = 60, 10, 100.0, 0.3
 """Characters a second that nobody speaks."""
 
 
@@ -37,24 +38,26 @@ def check_speech(texts: Sequence[str], starts: Sequence[float | None] = ()) -> N
     whole = "".join(tokens)
     if longest > _LONGEST_WORD and whole.isascii() and len(tokens) < longest:
         raise base.unknown_format("This holds codes, not speech")
-    signs = sum(each.isascii() and not each.isalnum() for each in whole)
-    if len(whole) > _ENOUGH and signs > (1 - _MIN_LETTER_SHARE) * len(whole) / 3:
-        raise base.unknown_format("This has too many signs for speech")
+    lines = [text.strip() for text in texts if text.strip()]
+    signs = sum(map(_CODE_SIGNS.__contains__, whole))
+    ends = sum(line.endswith(_CODE_ENDS) for line in lines)
+    if signs > _SIGN_SHARE * max(len(whole), _ENOUGH) or ends > max(_FEW, len(lines) / 2):
+        raise base.unknown_format("This has the signs of code or data, not of speech")
     for name, pattern in _REMAINS.items():
-        found = [text for text in texts if pattern.search(text[:2_000])]
+        found = [match[0] for text in texts for match in pattern.finditer(text[:_SAMPLE])]
         if len(found) >= max(_FEW, _SHARE * len(texts)):
-            raise base.unknown_format(f"Its words would hold {name}, as in {found[0][:60]!r}")
-    said = [text.split() for text in texts if text.strip()]
+            raise base.unknown_format(f"Its words would hold {name}, such as {found[0][:60]!r}")
+    said = [line.split() for line in lines]
     for name, edge in (("begin", 0), ("end", -1)):
         digits = sum(any(map(str.isdigit, words[edge])) for words in said)
-        if not starts and digits >= max(_MANY_LINES, _RHYTHM * len(said)):
+        if (edge == 0 or not starts) and digits >= max(_MANY_LINES, _RHYTHM * len(said)):
             raise base.unknown_format(f"Its lines {name} with numbers in an unknown format")
     _check_pace(texts, [start for start in starts if start is not None])
 
 
 def _check_pace(texts: Sequence[str], starts: Sequence[float]) -> None:
-    if len(starts) < _MANY_CUES:
+    if len(starts) < _MANY_LINES:
         return
-    pace = sum(map(len, texts)) / max(starts[-1] - starts[0], 1e-3)
-    if not _SLOWEST < pace < _FASTEST:
+    pace = sum(map(len, texts[:-1])) / max(starts[-1] - starts[0], 1e-3)
+    if pace < _SLOWEST or (pace > _FASTEST and len(starts) >= _MANY_CUES):
         raise base.unknown_format(f"Its times would mean {pace:,.2f} characters a second")

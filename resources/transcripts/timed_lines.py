@@ -27,10 +27,8 @@ _INSIDE = re.compile(
     r"(?P<name>[^\W\d][^\n\[\]():|]{0,39}?)(?:\s*:|\s+[-–—|,])?\s*"
     rf"(?P<open>[\[(])?{_RANGE}(?(open)[\])]:?\s+|\s*[-–—|:]\s+)(?=\S)"
 )
-_IN_ANGLES = re.compile(r"<([^<>]{1,40})>\s+(?=\S)")
 _TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]$")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
-_COUNTED = re.compile(r"[^\W\d_]+ (\d{1,3}): \S")
 _SPOKEN = re.compile(r"\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{1,3}\s)+\d+\s?[^\W\d_]+\.?){0,2}")
 _SPOKEN_END = re.compile(rf"(?<!\d){_SPOKEN.pattern}$")
 _TERMINAL: Final = (".", "!", "?", "…", "。", ",", ";")
@@ -88,9 +86,6 @@ def _lines_of(raw: str) -> Iterator[_Line]:
         times.append((at, end or None, strong))
         rest = rest[match.end() :]
     if times:
-        named = _IN_ANGLES.match(rest)
-        if named and _is_name(named[1]):
-            rest = f"{named[1]}: {rest[named.end() :]}"
         for at, end, strong in times:
             yield _Line(rest, at, end, strong)
         return
@@ -259,12 +254,10 @@ def _without_frame(lines: Sequence[tuple[str | None, _Line]]) -> list[tuple[str 
     Nobody speaks before the time 0:00. After the last cue, a further paragraph is no words of it if
     no other cue has two, and a further line is none if every other cue has only one.
     """
-    counted = _counted(lines)
     kept = [
         (name, line)
         for name, line in lines
-        if line.at is not None
-        or not (line.words in counted or line.words == "" or _HEADING.match(line.words))
+        if line.at is not None or (line.words and not _HEADING.match(line.words))
     ]
     words = [line.words for _, line in kept]
     speakers = speakers_of(words, timed=True)
@@ -326,14 +319,3 @@ def _captions(lines: Sequence[tuple[str | None, _Line]]) -> Iterator[Caption]:
         if line.words:
             words.append(line.words)
     yield from finish()
-
-
-def _counted(lines: Sequence[tuple[str | None, _Line]]) -> set[str]:
-    """Return the headings that count up from 1, such as "Chapter 1: Walls"."""
-    found = [
-        (int(match[1]), line.words)
-        for _, line in lines
-        if line.at is None and (match := _COUNTED.match(line.words))
-    ]
-    counts_up = [number for number, _ in found] == list(range(1, len(found) + 1))
-    return {words for _, words in found} if counts_up else set()

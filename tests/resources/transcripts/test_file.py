@@ -426,6 +426,7 @@ SPEECH = (
     )
     .map(lambda text: " ".join(text.split()))
     .filter(lambda text: any(map(str.isalnum, text)) and "WEBVTT" not in text)
+    .filter(lambda text: not any(map(str.isdigit, text.split()[0])))
 )
 
 CUES = st.lists(

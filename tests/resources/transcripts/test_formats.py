@@ -177,6 +177,31 @@ def test_json_is_read_by_its_structure(document: object) -> None:
     assert said(document) == TWO
 
 
+THREE = [(3.5, "Ann", WALL), (9.25, "Tom", BATS), (14.75, "Ann", "Is the wall really visible?")]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [{"anfang": at, "sprecher": who, "inhalt": words} for at, who, words in [*THREE, (20.5, "Tom", "No, it is not.")]],
+        {"start": [at for at, _, _ in THREE], "text": [words for _, _, words in THREE], "speaker": [who for _, who, _ in THREE]},
+        {"people": {"speakers": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Tom"}]}, "parts": {
+            "one": [{"from_us": int(at * 1e6), "speaker_id": 1 if who == "Ann" else 2, "line": words} for at, who, words in THREE]}},
+        "\n".join(json.dumps({"ts": at, "who": who, "line": words}) for at, who, words in THREE),
+        "| Time | Speaker | Text |\n|---|---|---|\n" + "\n".join(f"| {at}s | {who} | {words} |" for at, who, words in THREE),
+        "<table><tr><th>At</th><th>Speaker</th><th>Text</th></tr>" + "".join(
+            f"<tr><td>0:{at:05.2f}</td><td>{who}</td><td>{words}</td></tr>" for at, who, words in THREE) + "</table>",
+        "<cues>" + "".join(f"<cue><start>0:{at:05.2f}</start><speaker>{who}</speaker><text>{words}</text></cue>" for at, who, words in THREE) + "</cues>",
+        "\n\n".join(f"start: {at}\nspeaker: {who}\ntext: {words}" for at, who, words in THREE),
+        "\n\n".join(f"00:00:{at:05.2f}\n{who}\n{words}" for at, who, words in THREE),
+        "\n".join(f"{who} - 00:00:{at:05.2f} - {words}" for at, who, words in THREE),
+        "\n".join(f"[{at:.2f}s -> {at + 2:.2f}s] [{who}] {words}" for at, who, words in THREE),
+    ],
+)  # fmt: skip
+def test_words_times_and_speakers_are_told_by_what_they_are(document: object) -> None:
+    assert speakers(document)[:3] == [(at, who, words) for at, who, words in THREE]
+
+
 def test_punctuation_without_a_time_stays_with_its_word() -> None:
     items: list[dict[str, object]] = []
     for at, sentence in TWO:
@@ -435,6 +460,18 @@ def test_a_label_that_names_nobody_stays(text: str) -> None:
             ".txt",
         ),
         ("QUJD" * 40, ".txt"),
+        ("0:00 Intro\n5:23 The magnet\n12:40 Rice\n21:05 Cleaning\n30:11 Verdict\n", ".txt"),
+        (
+            "function add(a) {\n  return a + 1;\n}\nconst x = add(1);\nconsole.log(x);\nreturn x;",
+            ".txt",
+        ),
+        ("host = a\nport = 80\n[client]\nname = b\ntimeout = 30\nretries = 5\n", ".txt"),
+        ("3000 8000 One.\n8000 9000 Two.\n9000 9500 Three.\n9500 9900 Four.\n9900 9990 Five.", ""),
+        (
+            "WEBVTT\n\n"
+            + "".join(f'0:0{n}.000 --> 0:0{n + 1}.000\n{{"id": {n}}}\n\n' for n in range(6)),
+            ".vtt",
+        ),
     ],
 )
 def test_an_unknown_format_is_refused_with_the_known_ones(text: str, extension: str) -> None:
@@ -511,6 +548,12 @@ LARGE: dict[str, Callable[[int], str]] = {
     "sounds": lambda n: f"{clock(n)} --> {clock(n + 1)}\n(*♪#[{'(' * 40}\n\n",
     "overrides": lambda n: "{\\" if n else "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,,,0,0,0,,",
     "arrows": lambda n: "0: 0: ",
+    "fields": lambda n: f"field{n}: words\n",
+    "cells": lambda n: "|a",
+    "objects": lambda n: f'{{"key{n}": {{"words": "a b", "at": {n}}}}}\n',
+    "elements": lambda n: "<c start='1'><d>a b</d>",
+    "links": lambda n: "[0:01](http://a",
+    "bold names": lambda n: "**Ann ",
     "spaces": lambda n: " " * 999 + "\n" * (n % 2),
 }
 
