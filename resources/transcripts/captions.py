@@ -101,7 +101,9 @@ def read_arrows(text: str, border: re.Pattern[str] = _FIRST_NUMBER) -> list[Capt
         if not cues:
             continue
         if before and (cues[0].start or 0.0) < (before[-1].start or 0.0) and cues[0] not in before:
-            by_map = (mapped - zero) % (_TICK_CYCLE / _TICKS) if mapped and zero else 0.0
+            by_map = 0.0
+            if mapped is not None and zero is not None:
+                by_map = (mapped - zero) % (_TICK_CYCLE / _TICKS)
             shift = by_map if by_map > shift else ends
         before = cues
         captions += (
@@ -166,6 +168,7 @@ _BY_LIBRARY = (
     ("mpl2", re.compile(r"^\[\d+\]\[\d+\]", re.MULTILINE)),
     ("sami", re.compile(r"\A\s*<sami\b", re.IGNORECASE)),
 )
+_ITALICS = re.compile(r"^/", re.MULTILINE)
 _DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
 
 
@@ -195,7 +198,9 @@ def read_by_library(text: str, form: str) -> base.TimedText:
         for event in subtitles
         if event.type != "Comment" and not _DRAWING.search(event.text)
         for caption in captions_of(
-            event.plaintext, max(0.0, event.start / 1000), max(0.0, event.end / 1000)
+            _ITALICS.sub("", event.plaintext),
+            max(0.0, event.start / 1000),
+            max(0.0, event.end / 1000),
         )
     ]
     title = subtitles.info.get("Title", "").strip()

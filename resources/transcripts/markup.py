@@ -147,9 +147,9 @@ def read_table(text: str) -> base.TimedText | None:
     A table has delimiters, or bars as in Markdown, or each line is one value with its name.
     """
     text = text.strip()
-    if text.startswith("|"):
-        lines = [line.strip().strip("|").split("|") for line in text.split("\n")]
-        cells = [[cell.strip() for cell in line] for line in lines]
+    barred = [line.strip() for line in text.split("\n") if line.lstrip().startswith("|")]
+    if 2 * len(barred) > text.count("\n"):
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in barred]
         return _read_rows([row for row in cells if not set("".join(row)) <= set("-: ")])
     if (named := _named_values(text)) is not None:
         return named

@@ -13,6 +13,7 @@ import itertools
 import json
 import math
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +34,7 @@ from resources.transcripts.segments import (
 from resources.transcripts.times import moment_of, seconds_of
 
 _MAX_DEPTH, _MAX_TIME, _PAIR, _SAMPLE, _NAME_WORDS = 40, 1e19, 2, 500, 4
-_FASTEST_WORDS, _MS_A_LINE = 0.15, 300.0
+_FASTEST_WORDS, _MS_A_LINE, _MIN_SHARE = 0.15, 300.0, (0.2, 0.02)
 _LONGEST_LITERAL: Final = 2_000_000
 
 # The usual names of keys, reduced to small letters and digits.
@@ -94,6 +95,10 @@ class _Found:
 
     groups: dict[tuple[str, ...], list[_Record]] = field(default_factory=lambda: defaultdict(list))
     names: dict[str, str] = field(default_factory=dict)
+    turns: list[tuple[float, str]] = field(default_factory=list)
+    """Starts with a speaker and without words, as a diarisation lists them."""
+    letters: int = 0
+    """The length of all values."""
     language: str | None = None
     recognised: bool = False
 
@@ -119,10 +124,14 @@ def read_records(document: Any) -> base.TimedText:
     found = _Found()
     _collect(document, (), None, found)
     groups = _continued(found)
+    _name_by_turns(groups.values(), sorted(found.turns))
     timed = _best({path: each for path, each in groups.items() if each[0].start is not None})
     untimed = max(groups.values(), key=_letters, default=[])
+    chosen = timed or untimed
+    if _letters(chosen) < found.letters * _MIN_SHARE[len(chosen) > _PAIR]:
+        raise base.unknown_format("The file holds data: next to nothing of it is words")
     if timed or any(each.speaker for each in untimed):
-        read = transcript_of(_captions(timed or untimed))
+        read = transcript_of(_captions(chosen))
     elif untimed:
         words = "\n".join(INVISIBLE.sub("", each.text).strip() for each in untimed)
         read = base.TimedText(plain_text=words.strip())
@@ -130,6 +139,16 @@ def read_records(document: Any) -> base.TimedText:
         raise base.unknown_format("The file holds no transcript: no segment in it has words")
     kind: base.TranscriptKind = "generated" if found.recognised else "unknown"
     return replace(read, language=found.language, kind=kind)
+
+
+def _name_by_turns(groups: Iterable[list[_Entry]], turns: Sequence[tuple[float, str]]) -> None:
+    """Give words without a speaker the one whose turn began last."""
+    for group in groups if turns else ():
+        are_of_it = turns[-1][0] <= 2 * (group[-1].start or 0.0)  # in the same unit
+        if are_of_it and not any(each.speaker for each in group):
+            for each in group:
+                last = bisect_right(turns, each.start or 0.0, key=lambda turn: turn[0])
+                each.speaker = turns[last - 1][1] if last else None
 
 
 def _continued(found: _Found) -> dict[tuple[str, ...], list[_Entry]]:
@@ -196,6 +215,7 @@ def _is_flat(node: Any) -> bool:
 
 
 def _note_facts(key: str, value: Any, found: _Found) -> None:
+    found.letters += len(value) if isinstance(value, str) else 0
     found.recognised = found.recognised or _RECOGNISED.fullmatch(key) is not None
     if isinstance(value, str) and _LANGUAGE.fullmatch(key) and _LANGUAGE_TAG.fullmatch(value):
         found.language = found.language or value.replace("_", "-")
@@ -279,6 +299,14 @@ def _entries(records: Sequence[_Record], found: _Found) -> list[_Entry]:
         elif text.strip():  # untimed: a full stop or a number
             entries[-1].text += f"{' ' if any(map(str.isalnum, text)) else ''}{text.strip()}"
     if not any(each.text.strip() for each in entries):
+        starts = (
+            _number(each.values.get(columns[0] or ""), columns[0] or "", 0) for each in records
+        )
+        found.turns += [
+            (start, each.speaker)
+            for each, start in zip(records, starts, strict=True)
+            if each.speaker and start is not None
+        ]
         return []
     name = columns[0] or ""
     return _scaled(entries, 1.0 if _is_clock(records, name) else _unit_of(name))

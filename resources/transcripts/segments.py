@@ -349,12 +349,12 @@ _NOISE = r"\[[^\[\]]{0,80}\]|\([^()]{0,79}[^().!?]\)|\*[^*]{1,80}\*|([♪♫#])[
 _NOISES = re.compile(_NOISE)
 _AT_AN_EDGE = re.compile(
     r"^(?:[-–\s]*(?:\[[^\[\]:]{1,60}\]|\([^\W\d_]+(?:\s[^\W\d_]+)?\)|[♪♫]))+\s+(?!:)"
-    r"|\s(?:\[[^\[\]:]{1,60}\]|[♪♫])$"
+    r"|\s(?:\[[^\[\]:]{1,60}\]|[♪♫])$|(?<=[.!?…]\s)\([a-zß-ÿ]{1,20}(?:\s[a-zß-ÿ]{1,20})?\)\s"
 )
 
 
 def without_sounds(captions: Sequence[Caption]) -> list[Caption]:
-    """Remove noises in brackets or between notes, alone or at the edges of a caption.
+    """Remove noises in brackets or between notes, alone or at the edges of captions and sentences.
 
     They are not said. A sentence in round brackets is spoken. NothingSaidError if nothing is left.
     """

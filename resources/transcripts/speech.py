@@ -21,9 +21,10 @@ _REMAINS: Final = {
     "times": re.compile(r"\d:\d\d:\d\d|^\W?\d{1,2}:\d\d\b|\b\d{1,2}:\d\d\W?$"),
     "identifiers": re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f-]{12,}\b|\w+://"),
 }
-_FEW, _SHARE, _MANY_LINES, _RHYTHM, _SAMPLE = 3, 0.1, 5, 0.8, 2_000
+_FEW, _SHARE, _MANY_LINES, _RHYTHM, _SAMPLE = 3, 0.1, 5, 0.6, 2_000
 _CODE_SIGNS, _CODE_ENDS = frozenset("=<>{}|\\/_#@$^&*~+`"), (";", "{", "}", "=", ",")
-_MIN_SPOKEN_SHARE, _SIGN_SHARE, _ENOUGH = 0.3, 0.05, 80
+_MIN_SPOKEN_SHARE, _USUAL_SHARE, _MANY_TOKENS = 0.3, 0.65, 40
+_SIGN_SHARE, _ENOUGH = 0.05, 80
 _LONGEST_WORD, _MANY_CUES, _FASTEST, _SLOWEST = 60, 10, 100.0, 0.3
 """Characters a second that nobody speaks."""
 
@@ -33,7 +34,8 @@ def check_speech(texts: Sequence[str], starts: Sequence[float | None] = ()) -> N
     tokens = [token for text in texts for token in text.split()]
     spoken = sum(any(map(str.isalpha, each)) and not any(map(str.isdigit, each)) for each in tokens)
     longest = max(map(len, tokens), default=0)
-    if len(tokens) > _FEW and spoken < _MIN_SPOKEN_SHARE * len(tokens):
+    share = _USUAL_SHARE if len(tokens) > _MANY_TOKENS else _MIN_SPOKEN_SHARE
+    if len(tokens) > _FEW and spoken < share * len(tokens):
         raise base.unknown_format("This holds codes or numbers, not speech")
     whole = "".join(tokens)
     if longest > _LONGEST_WORD and whole.isascii() and len(tokens) < longest:

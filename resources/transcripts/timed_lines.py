@@ -64,7 +64,7 @@ def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
         elif tag is not None and tag["key"] == "ti":
             title = tag["value"].strip()
         after_blank = not raw
-    lines = _of_one_layout(_without_early_time(lines))
+    lines = _without_early_times(_of_one_layout(lines))
     timed = [line for line in lines if line.at is not None]
     if not _is_timed(lines, timed):
         return None
@@ -80,7 +80,7 @@ def _lines_of(raw: str) -> Iterator[_Line]:
         if at is None or (match["end"] and end is None):
             break
         strong = bool(match["close"]) or match["at"].count(":") > 1 or not rest[match.end() :]
-        strong = strong or any(mark in match["at"] for mark in ".,")
+        strong = strong or bool(re.search(r":.*[.,]", match["at"]))
         if match["end"] and not strong:
             break
         times.append((at, end or None, strong))
@@ -123,11 +123,11 @@ def _is_name(words: str) -> bool:
     )
 
 
-def _without_early_time(lines: list[_Line]) -> list[_Line]:
-    """Remove the lines up to a first time that is later than the second, such as a length."""
-    timed = [(at, line.at) for at, line in enumerate(lines) if line.at is not None]
-    is_early = len(timed) >= _MANY_TIMES and (timed[0][1] or 0.0) > (timed[1][1] or 0.0)
-    return lines[timed[0][0] + 1 :] if is_early else lines
+def _without_early_times(lines: list[_Line]) -> list[_Line]:
+    """Remove the lines up to a time among the first that is later than the next, such as a date."""
+    timed = [(at, line.at or 0.0) for at, line in enumerate(lines) if line.at is not None]
+    falls = [at for (at, time), (_, after) in pairwise(timed[: _FEW_TIMES + 1]) if time > after]
+    return lines[falls[-1] + 1 :] if falls and len(timed) >= _MANY_TIMES else lines
 
 
 def _of_one_layout(lines: list[_Line]) -> list[_Line]:

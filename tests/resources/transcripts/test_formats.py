@@ -202,6 +202,20 @@ def test_words_times_and_speakers_are_told_by_what_they_are(document: object) ->
     assert speakers(document)[:3] == [(at, who, words) for at, who, words in THREE]
 
 
+def test_a_list_of_turns_names_the_speakers_of_the_words() -> None:
+    turns = [{"speaker_label": who, "start_time": str(at), "end_time": "9"} for at, who, _ in THREE]
+    items = [
+        {"start_time": str(at), "alternatives": [{"content": words}]} for at, _, words in THREE
+    ]
+    assert speakers({"speaker_labels": {"segments": turns}, "items": items}) == THREE
+
+
+def test_next_to_no_words_among_other_values_are_data() -> None:
+    settings = {"player": {"start": 0, "text": "auto"}, "files": [{"path": "/home/ann/talk.srt"}]}
+    with pytest.raises(PlacedError, match="holds data"):
+        parse(settings)
+
+
 def test_punctuation_without_a_time_stays_with_its_word() -> None:
     items: list[dict[str, object]] = []
     for at, sentence in TWO:
@@ -232,6 +246,7 @@ def test_long_utterances_are_split_into_sentences_by_the_times_of_words() -> Non
     [
         (("X-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000", "MPEGTS:1350000"), [0, 3, 5, 8]),
         (("X-TIMESTAMP-MAP=MPEGTS:8589844592,LOCAL:00:00:00.000", "MPEGTS:810000"), [0, 3, 10, 13]),
+        (("X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000", "MPEGTS:900000"), [0, 3, 10, 13]),
         (("", ""), [0, 3, 5, 8]),
     ],
 )
