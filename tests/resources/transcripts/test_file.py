@@ -430,7 +430,7 @@ SPEECH = (
 )
 
 CUES = st.lists(
-    st.tuples(SPEECH, st.integers(0, 10_800_000), st.integers(0, 9_999)),
+    st.tuples(SPEECH, st.integers(3_600_000, 3_700_000), st.integers(0, 9_999)),
     min_size=1,
     max_size=9,
     unique=True,
