@@ -28,7 +28,7 @@ from benchmarks.shared import require
 from factible_assets.config import VerdictsConfig
 from factible_assets.records.stances import DEFINITE
 from factible_assets.records.tables import Evidence, Stance
-from factible_assets.services.ratings import rating_directory
+from factible_assets.services.ratings import rating_directory, rating_files
 from factible_assets.settings import Settings
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.ports import RatingDirectory
@@ -154,7 +154,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
     given = parser.parse_args()
-    directory = rating_directory(Settings().rating_sets)
+    directory = rating_directory(rating_files(Settings()))
     runs = []
     for path in sorted(require("factible", "runs").glob("*/*/outputs.json")):
         report = json.loads(path.read_text(encoding="utf-8"))

@@ -45,7 +45,7 @@ from factible_assets.records.tables import (
     Video,
 )
 from factible_assets.services.models import new_budget
-from factible_assets.services.ratings import rating_directory
+from factible_assets.services.ratings import rating_directory, rating_files
 from factible_assets.services.reasoning import choose_reasoners, open_reasoner
 from factible_assets.services.web import open_web
 from factible_assets.settings import Settings
@@ -429,7 +429,7 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
         ),
         searcher=web.searcher,
         fetcher=web.fetcher,
-        ratings=ThirdUnlisted(rating_directory(settings.rating_sets)),
+        ratings=ThirdUnlisted(rating_directory(rating_files(settings))),
         ages=web.ages,
     )
     config = FactCheckConfig(claims=ClaimsConfig(max_claims=max_claims))

@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.homes import SEED, make_home, sets_of_its_own
-from factible_assets.cli.status import stored
 from factible_assets.report.data import read_report_data
 from factible_assets.report.writing import read_index_data, write_index, write_report
+from factible_assets.runs.state import counts_of
 from factible_assets.settings import Settings
 from warehouse.rechecks import RecheckLimits, read_plan
 from warehouse.rows import Stamp
@@ -100,7 +100,7 @@ def measure(settings: Settings) -> dict[str, tuple[float, float]]:
         "read for a report": lambda: read_report_data(copy, video),
         "write a report": lambda: write_report(data, settings.reports / "one.html"),
         "write the index": lambda: write_index(read_index_data(copy), settings.reports),
-        "status": lambda: stored(settings),
+        "status": lambda: counts_of(settings),
         "plan of re-checks": lambda: read_plan(store, limits, now, keep_limits=False),
         "videos there are": copy.video_ids,
     }

@@ -37,14 +37,6 @@ else:
     ]
     """The strategies: the modules in strategies/ that define `STRATEGY`."""
 
-ReasonerOption = Annotated[
-    Literal["auto", "embedded", "llm"],
-    Field(
-        description="The reasoner: the embedded engine with the best reader on this machine, or a "
-        "language model. auto takes the language model if one is set up."
-    ),
-]
-
 
 class StageConfig(BaseModel):
     """The base of the options of a stage: immutable, and without unknown names."""
@@ -52,49 +44,9 @@ class StageConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Reasoners(StageConfig):
-    """The reasoner of each of the four judgements."""
-
-    reasoner: ReasonerOption = "auto"
-    claims_by: Literal["auto", "embedded", "llm"] = Field(
-        default="auto", description="Another reasoner for finding claims."
-    )
-    queries_by: Literal["auto", "embedded", "llm"] = Field(
-        default="auto", description="Another reasoner for writing queries."
-    )
-    evidence_by: Literal["auto", "lexical", "plain", "entailment", "labels", "llm"] = Field(
-        default="auto",
-        description="The reader of pages: indicator words (a weak baseline), plain rules, an "
-        "entailment model, the label probabilities of a small language model, or the language "
-        "model.",
-    )
-    verdicts_by: Literal["auto", "template", "llm"] = Field(
-        default="auto",
-        description="The writer of verdicts: a template (auto), or also the language model, in one "
-        "call for all claims. Sentences that do not support the verdict are dropped.",
-    )
-
-
-class ClaimsConfig(StageConfig):
-    """Options of the claim extraction."""
-
-    max_claims: int = Field(
-        default=5, ge=1, le=50, description="Number of claims per video, the most important first."
-    )
-
-
-class QueriesConfig(StageConfig):
-    """Options of the queries."""
-
-    max_queries: int = Field(default=3, ge=1, le=10, description="Queries per claim.")
-    max_priority: int = Field(
-        default=3, ge=1, le=5, description="Drop queries of a lower priority (a higher number)."
-    )
-    claim_classes: Literal["words", "published"] = Field(
-        default="words",
-        description="The claim classes of the strategy confidence: by whole words, or by letters "
-        "exactly as published.",
-    )
+def _number(default: float, least: float, most: float, words: str) -> Any:
+    """Declare an option with a range."""
+    return Field(default=default, ge=least, le=most, description=words)
 
 
 def listed(value: object) -> object:
@@ -107,7 +59,7 @@ def listed(value: object) -> object:
 _LISTED = BeforeValidator(listed)
 
 
-def of_form(form: str, otherwise: str, bare: Callable[[str], str] = str) -> AfterValidator:
+def _of_form(form: str, otherwise: str, bare: Callable[[str], str] = str) -> AfterValidator:
     """Return a validator that applies `bare` to a text and then matches it against a pattern."""
 
     def checked(value: str) -> str:
@@ -121,85 +73,115 @@ def of_form(form: str, otherwise: str, bare: Callable[[str], str] = str) -> Afte
 
 _WEB = r"(auto|live|miniature|annotated|archive(:[\w.-]+)?)"
 _WEBS = "auto, live, archive, archive:NAME, annotated and miniature"
-Web = Annotated[str, of_form(_WEB, f"web is one of {_WEBS}")]
-_CODE = of_form(
-    r"[a-z]{2}",
-    "write it as a code of two letters, such as en or us",
-    lambda it: it.strip().lower(),
-)
-TwoLetters = Annotated[str, _CODE]
-_DOMAIN = of_form(
-    r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+",
+Web = Annotated[str, _of_form(_WEB, f"web is one of {_WEBS}")]
+_CODE = "write it as a code of two letters, such as en"
+TwoLetters = Annotated[str, _of_form(r"[a-z]{2}", _CODE, lambda it: it.strip().lower())]
+_LABEL = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"
+_DOMAIN = _of_form(
+    rf"{_LABEL}(\.{_LABEL})+",
     "it is no domain; write it as example.org, without https://",
     lambda each: each.lower().strip(".").removeprefix("www."),
 )
-_FILE_TYPE = of_form(
+_FILE_TYPE = _of_form(
     r"[a-z0-9]{1,10}",
     "it is no type of file; write it as pdf",
     lambda each: each.lower().lstrip("."),
 )
-_CLAIM_ID = of_form(r"[A-Za-z0-9_-]{1,128}", "it is no claim_id; factible review lists them")
+_CLAIM_ID = _of_form(r"[A-Za-z0-9_-]{1,128}", "it is no claim_id; factible review lists them")
 Day = Annotated[date, Field(ge=date(1000, 1, 1))]
 """A day; earlier ones would break date arithmetic."""
+
+
+class Makers(StageConfig):
+    """Another maker of single judgements than the reasoner of the run."""
+
+    claims_by: Literal["auto", "embedded", "llm"] = Field(
+        "auto", description="Another reasoner for finding claims."
+    )
+    queries_by: Literal["auto", "embedded", "llm"] = Field(
+        "auto", description="Another reasoner for writing queries."
+    )
+    evidence_by: Literal["auto", "lexical", "plain", "entailment", "labels", "llm"] = Field(
+        "auto",
+        description="The reader of pages: indicator words (a weak baseline), plain rules, an "
+        "entailment model, the label probabilities of a small language model, or the language "
+        "model.",
+    )
+    verdicts_by: Literal["auto", "template", "llm"] = Field(
+        "auto",
+        description="The writer of verdicts: a template (auto), or also the language model, in one "
+        "call for all claims. Sentences that do not support the verdict are dropped.",
+    )
+
+
+class Reasoners(Makers):
+    """The reasoner of each of the four judgements."""
+
+    reasoner: Literal["auto", "embedded", "llm"] = Field(
+        "auto",
+        description="The reasoner: the embedded engine with the best reader on this machine, or a "
+        "language model. auto takes the language model if one is set up.",
+    )
+
+
+class ClaimsConfig(StageConfig):
+    """Options of the claim extraction."""
+
+    max_claims: int = _number(5, 1, 50, "Number of claims per video, the most important first.")
+
+
+class QueriesConfig(StageConfig):
+    """Options of the queries."""
+
+    max_queries: int = _number(3, 1, 10, "Queries per claim.")
+    claim_classes: Literal["words", "published"] = Field(
+        "words",
+        description="The claim classes of the strategy confidence: by whole words, or by letters "
+        "exactly as published.",
+    )
 
 
 class SearchConfig(StageConfig):
     """Options of the search for evidence."""
 
     web: Web = Field(
-        default="auto",
+        "auto",
         json_schema_extra={"pattern": f"^{_WEB}$"},
-        description=(
-            "Where to look for evidence: live (search providers), archive (stored pages; "
-            "archive:NAME for one collection), annotated (the corpus's own evidence for its "
-            "claims, to measure reading alone), miniature (the demo's web). auto takes the web of "
-            "the video's corpus, else live if a provider is set up, else archive."
-        ),
+        description="Where to look for evidence: live (search providers), archive (stored pages; "
+        "archive:NAME for one collection), annotated (the corpus's own evidence for its claims, to "
+        "measure reading alone), miniature (the demo's web). auto takes the web of the video's "
+        "corpus, else live if a provider is set up, else archive.",
     )
     pages_rating: Rating | None = Field(
-        default=None,
-        description=(
-            "Reliability of unrated pages in a collection (archive:NAME). The default is that of "
-            "the video's corpus, else unknown."
-        ),
+        None,
+        description="Reliability of unrated pages in a collection (archive:NAME). The default is "
+        "that of the video's corpus, else unknown.",
     )
-    max_results: int = Field(default=3, ge=1, le=10, description="Sources per query.")
+    max_results: int = _number(3, 1, 10, "Sources per query.")
     minimum_rating: Rating = Field(
-        default="unknown",
-        description="Read sources with a lower rating only if there are too few others.",
+        "unknown", description="Read sources with a lower rating only if there are too few others."
     )
-    published_before: Day | None = Field(
-        default=None, description="Drop sources from this day or later."
-    )
-    published_after: Day | None = Field(
-        default=None, description="Drop sources from before this day."
-    )
+    published_before: Day | None = Field(None, description="Drop sources from this day or later.")
+    published_after: Day | None = Field(None, description="Drop sources from before this day.")
     exclude_domains: Annotated[tuple[Annotated[str, _DOMAIN], ...], _LISTED] = Field(
-        default=(),
+        (),
         max_length=100,
         description="Drop these domains with their subdomains, such as example.org.",
     )
     exclude_file_types: Annotated[tuple[Annotated[str, _FILE_TYPE], ...], _LISTED] = Field(
-        default=(), max_length=20, description="Drop files of these types, such as pdf."
+        (), max_length=20, description="Drop files of these types, such as pdf."
     )
     exclude_classes: Annotated[tuple[SourceClass, ...], _LISTED] = Field(
-        default=(),
+        (),
         max_length=13,
-        description=(
-            "Drop sources of these classes, such as fact_checker or video. The rating sets decide, "
-            "and for fact checks and videos also the address."
-        ),
+        description="Drop sources of these classes, such as fact_checker or video. The rating sets "
+        "decide, and for fact checks and videos also the address.",
     )
     undated: Literal["keep", "drop"] = Field(
-        default="keep", description="With a date limit: keep or drop sources without a date."
+        "keep", description="With a date limit: keep or drop sources without a date."
     )
     language: TwoLetters | None = Field(
-        default=None,
-        description="Search in this language (ISO 639-1, such as en), if the provider can.",
-    )
-    country: TwoLetters | None = Field(
-        default=None,
-        description="Search from this country (ISO 3166-1, such as us), if the provider can.",
+        None, description="Search in this language (ISO 639-1, such as en), if the provider can."
     )
     prefer_primary: bool = Field(
         default=False,
@@ -207,10 +189,8 @@ class SearchConfig(StageConfig):
     )
     answers: bool = Field(
         default=False,
-        description=(
-            "Read Perplexity's answer, with its sources, as one more source of the class "
-            "answer_engine. It weighs as one rated low, and never settles a claim alone."
-        ),
+        description="Read Perplexity's answer, with its sources, as one more source of the class "
+        "answer_engine. It weighs as one rated low, and never settles a claim alone.",
     )
 
     @field_validator("published_after")
@@ -226,33 +206,27 @@ class EvidenceConfig(StageConfig):
     """Options of reading pages."""
 
     enough_origins: int | None = Field(
-        default=None,
+        None,
         ge=1,
-        description=(
-            "Judge a claim once this many independent, reliable sources agree, and skip its "
-            "other pages. Unset: read every selected page."
-        ),
+        description="Judge a claim once this many independent, reliable sources agree, and skip "
+        "its other pages. Unset: read every selected page.",
     )
     leave_slowest: bool = Field(
         default=False,
-        description=(
-            "Do not wait for the slowest page of a claim if it cannot change the verdict's stance, "
-            "whatever it says."
-        ),
+        description="Do not wait for the slowest page of a claim if it cannot change the verdict's "
+        "stance, whatever it says.",
     )
     together: bool = Field(
         default=False,
-        description=(
-            "Let a language model read the pages of a claim in one call, six at most, instead of "
-            "one by one. Small models mix pages up."
-        ),
+        description="Let a language model read the pages of a claim in one call, six at most, "
+        "instead of one by one. Small models mix pages up.",
     )
     summaries: Literal["few_shot", "zero_shot"] = Field(
-        default="few_shot",
+        "few_shot",
         description="Summary prompts of the strategy raw_evidence: with or without examples.",
     )
     spans_by: Literal["questions", "claim"] = Field(
-        default="questions",
+        "questions",
         description="The BM25 query of the strategy raw_evidence: all questions, or the claim as "
         "in the paper.",
     )
@@ -261,17 +235,13 @@ class EvidenceConfig(StageConfig):
 class BudgetConfig(StageConfig):
     """Limits per claim for every strategy but `standard`; then the evidence so far decides."""
 
-    max_calls: int = Field(default=60, ge=1, le=1_000, description="Model calls per claim.")
-    max_tokens: int = Field(
-        default=300_000, ge=1_000, le=10_000_000, description="Tokens per claim, in and out."
-    )
+    max_calls: int = _number(60, 1, 1_000, "Model calls per claim.")
+    max_tokens: int = _number(300_000, 1_000, 10_000_000, "Tokens per claim, in and out.")
     max_cost_usd: float = Field(
-        default=1.0, gt=0.0, le=100.0, description="US dollars per claim, for its model calls."
+        1.0, gt=0.0, le=100.0, description="US dollars per claim, for its model calls."
     )
-    max_seconds: float = Field(default=900.0, gt=0.0, le=36_000.0, description="Seconds per claim.")
-    max_plans: int = Field(
-        default=3, ge=1, le=10, description="Plans per claim, revisions included."
-    )
+    max_seconds: float = Field(900.0, gt=0.0, le=36_000.0, description="Seconds per claim.")
+    max_plans: int = _number(3, 1, 10, "Plans per claim, revisions included.")
     escalate: bool = Field(
         default=False,
         description="Repeat the search once if the vote and the model's own verdict disagree "
@@ -283,28 +253,23 @@ class VerdictsConfig(StageConfig):
     """Options of the vote."""
 
     calculus: Literal["corrected", "published"] = Field(
-        default="corrected",
+        "corrected",
         description="The calculus of the strategy confidence: without its oddities, or exactly as "
         "published.",
     )
-
     min_weight: float = Field(
-        default=0.36,
+        0.36,
         ge=0.0,
         le=10.0,
         description="With less evidence weight the verdict is unclear. One source that no rating "
         "set lists weighs at most 0.35, so it settles nothing alone.",
     )
-    min_margin: float = Field(
-        default=0.2, ge=0.0, le=1.0, description="Below this margin the vote abstains."
-    )
-    reuse_days: int = Field(
-        default=0,
-        ge=0,
-        le=3_650,
-        description="If another video made the same claim and its check is at most this many days "
-        "old, judge the claim by the sources of that check, without a search. 0: never. Only for "
-        "the strategy standard, and only if the two claims have the same words, names and figures.",
+    min_margin: float = _number(0.2, 0.0, 1.0, "Below this margin the vote abstains.")
+    reuse_days: int = _number(
+        *(0, 0, 3_650),
+        "If another video made the same claim and its check is at most this many days old, judge "
+        "the claim by the sources of that check, without a search. 0: never. Only for the strategy "
+        "standard, and only if the two claims have the same words, names and figures.",
     )
 
 
@@ -337,11 +302,6 @@ class FactCheckConfig(Reasoners):
     )
 
     @property
-    def keeps_claims(self) -> bool:
-        """Whether the run keeps the stored claims, and applies the reviewers' changes to them."""
-        return bool(self.only_claims)
-
-    @property
     def keeps_queries(self) -> bool:
         """Whether the run reuses the valid queries of the previous check."""
         return self.renew or bool(self.only_claims)
@@ -360,9 +320,6 @@ Value: TypeAlias = str | int | float | bool | None
 """One value of an option, as in JSON; a list is written as text: `a, b`."""
 
 Values: TypeAlias = Mapping[str, Value]
-
-_TOP_LEVEL = (*Reasoners.model_fields, "strategy")
-"""The options outside of a section that users set by name."""
 
 COMMON = {
     *("max_claims", "max_queries", "max_results", "web", "published_before", "exclude_domains"),
@@ -391,28 +348,29 @@ class RunOption:
 
 @cache
 def run_options() -> Mapping[str, RunOption]:
-    """Return every option by name, or by SECTION.NAME if two sections share the name."""
+    """Return every option that users set by name; the names differ between the sections."""
+    fields = FactCheckConfig.model_fields.items()
     sections = {
-        name: field.annotation
-        for name, field in FactCheckConfig.model_fields.items()
-        if isinstance(field.annotation, type) and issubclass(field.annotation, StageConfig)
+        name: each.default for name, each in fields if isinstance(each.default, StageConfig)
     }
-    places = [(section, name) for section, model in sections.items() for name in model.model_fields]
-    names = [name for _, name in places]
-    models: list[type[StageConfig]] = [*sections.values(), FactCheckConfig]
-    schemas = {model: model.model_json_schema()["properties"] for model in models}
     found = {}
-    for place in [*places, *((name,) for name in _TOP_LEVEL)]:
-        name, model = place[-1], sections.get(place[0], FactCheckConfig)
-        label = ".".join(place) if names.count(name) > 1 else name
-        schema = schemas[model][name]
-        described = {key: each for key, each in schema.items() if key not in {"title", "default"}}
-        default = model().model_dump(mode="json")[name]
-        if isinstance(default, list):
-            # In an experiment a list holds the values to compare, so a list option is text.
-            described = {"type": "string", "description": f"{schema['description']} Write: a, b"}
-        found[label] = RunOption(label, place, plain_value(default), described)
+    for section, defaults in [*sections.items(), ("", FactCheckConfig())]:
+        schema = type(defaults).model_json_schema()["properties"]
+        for name, default in defaults.model_dump(mode="json").items():
+            if name in sections or name in _OF_SINGLE_RUNS:
+                continue
+            kept = {key: each for key, each in schema[name].items() if key not in _NO_DESCRIPTION}
+            if isinstance(default, list):
+                # In an experiment a list holds the values to compare, so a list option is text.
+                kept = {"type": "string", "description": f"{kept['description']} Write: a, b"}
+            place = (section, name) if section else (name,)
+            found[name] = RunOption(name, place, plain_value(default), kept)
     return found
+
+
+_OF_SINGLE_RUNS = {"only_claims", "renew"}
+"""Options that `factible review` and `factible recheck` set."""
+_NO_DESCRIPTION = {"title", "default"}
 
 
 def plain_value(value: Any) -> Value:
@@ -446,9 +404,7 @@ def config_of(values: Mapping[str, object]) -> FactCheckConfig:
         return FactCheckConfig.model_validate(placed(values))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        found = tuple(str(step) for step in first["loc"])
-        places = {name: run_options()[name].place for name in values}
-        name = next((name for name, place in places.items() if place == found[: len(place)]), "")
+        name = next((str(step) for step in first["loc"] if step in values), "")
         words = first["msg"].removeprefix("Value error, ")
         raise OptionError(
             name, f"{name} is {first['input']!r}: {words[:1].upper()}{words[1:]}.", words
@@ -459,10 +415,5 @@ DEMO_VIDEO = "everyday-beliefs-talk"
 
 
 def demo_config() -> FactCheckConfig:
-    """Return the options of the demo, which needs no key and no network."""
-    return FactCheckConfig(
-        # With 14 claims, the demo shows verdicts of every kind.
-        claims=ClaimsConfig(max_claims=14),
-        search=SearchConfig(web="miniature"),
-        reasoner="embedded",
-    )
+    """Return the options of the demo. With 14 claims it shows verdicts of every kind."""
+    return config_of({"max_claims": 14, "web": "miniature", "reasoner": "embedded"})

@@ -60,7 +60,7 @@ def build_defs(
         elif isinstance(each, dg.IOManager):
             resources[key] = dg.IOManagerDefinition.hardcoded_io_manager(each, each.__doc__)
     checks = claim_checks
-    if settings.recheck_schedule == "on":
+    if settings.recheck_schedule != "off":
         # The nightly schedule checks videos again once they have this age.
         window = timedelta(days=settings.recheck_min_age_days + 2)
         policy = dg.FreshnessPolicy.time_window(fail_window=window)

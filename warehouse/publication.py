@@ -18,6 +18,7 @@ import shutil
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -175,6 +176,16 @@ def _bring_up_to_date(
             connection.rollback()
         connection.execute(_SQL["detach_copy"])
     return is_whole
+
+
+def holds_all_of(path: Path, copy: Path) -> bool:
+    """Tell whether a warehouse is readable and has everything that its copy has."""
+    try:
+        with TemporaryDirectory(dir=path.parent) as scratch, FileConnector(path).connect() as held:
+            copy_database(held, Path(scratch) / path.name)
+            return not entries_beyond(held, copy)
+    except errors.NotAWarehouseError:
+        return False
 
 
 def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from typer import Argument, Exit, Option, Typer, echo
 
 from factible_assets.cli.arguments import read_corpora
-from factible_assets.cli.output import note, output_mode, progress_bar, result, table
+from factible_assets.cli.output import note, output_mode, progress_bar, result, show_rows, table
 from factible_assets.corpora.format import corpus_json_schema
-from factible_assets.corpora.reading import load_corpora, load_corpus
+from factible_assets.corpora.reading import Corpus, CorpusVideo, load_corpora, load_corpus
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video, remove_video
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.exchange import ImportFormat
@@ -90,9 +90,7 @@ def add(
         found = resolve(video, title, settings)
         video, transcript, media = found.video_id, found.transcript, found.media
         title = found.title or title
-    file = corpus or settings.home_corpora / LOCAL_CORPUS
-    if corpus is None:
-        settings.ensure_home()
+    file = corpus or settings.ensure_home() / "corpora" / LOCAL_CORPUS
     entry = list_new_video(
         file,
         video,
@@ -106,6 +104,8 @@ def add(
         web=web,
     )
     result({"video_id": entry.video_id, "corpus": file}, f"{file} now lists {entry.video_id}")
+    if corpus is None:
+        note(f"Check it with: factible check -- {plain(entry.video_id)}")
 
 
 def _add_feed(
@@ -115,9 +115,7 @@ def _add_feed(
     from factible_assets.services.transcripts import fetch_feed
 
     feed = asyncio.run(fetch_feed(address, settings))
-    if corpus is None:
-        settings.ensure_home()
-    file = corpus or settings.home_corpora / f"{slug(feed.title)}.yaml"
+    file = corpus or settings.ensure_home() / "corpora" / f"{slug(feed.title)}.yaml"
     done = list_feed(file, feed, address, web=web, limit=limit)
     if feed.without_words:
         counts = counted(feed.without_words, "item has", "items have")
@@ -144,8 +142,7 @@ def remove(
 
     Example: factible corpus remove my-talk
     """
-    settings = load_settings()
-    video_id = bare_id(video)
+    settings, video_id = load_settings(), bare_id(video)
     listed = load_corpora(settings.corpus_folders).find(video_id)
     if corpus is None and listed is None:
         raise FactibleError(f"No corpus lists a video {plain(video_id, 120)}.", _ALL_LISTED)
@@ -172,33 +169,35 @@ def list_(
     Example: factible corpus list --json
     """
     reading = read_corpora(load_settings())
-    documents: list[dict[str, Any]] = []
-    rows = []
-    for listed in reading.everything() if everything else reading.videos():
-        video, known = listed.video, None if listed.claims is None else len(listed.claims)
-        documents.append(
-            {
-                **video.model_dump(mode="json"),
-                "web": listed.web,
-                "transcript": listed.transcript,
-                "annotated_claims": known,
-                "claim_count": listed.entry.claim_count,
-                "published_before": listed.entry.published_before,
-                "file": listed.file,
-                "line": listed.line,
-            }
-        )
-        said = f"({listed.entry.claim_count})" if listed.entry.claim_count is not None else None
-        source = "file" if listed.transcript else "YouTube"
-        if not (listed.transcript or is_video_id(video.video_id)):
-            source = "podcast" if listed.entry.transcript_url else "recording"
-        claims = said if known is None else known
-        rows.append((video.video_id, video.title, video.corpus, listed.web, source, claims))
-    headings = ("id", "title", "corpus", "web", "transcript", "annotated claims")
-    result(documents, table(headings, rows, numbers=headings[-1:]))
+    documents = [
+        _listing(each) for each in (reading.everything() if everything else reading.videos())
+    ]
+    columns = {"id": "video_id", "title": "title", "corpus": "corpus", "web": "web"}
+    columns |= {"transcript": "source", "annotated claims": "claims"}
+    show_rows(documents, columns, numbers=("annotated claims",))
     for corpus in () if everything else reading.corpora:
         if corpus.on_demand:
             note(f"{corpus.name} has {len(corpus.videos)} more: factible corpus list --all")
+
+
+def _listing(listed: CorpusVideo) -> dict[str, Any]:
+    source = "podcast" if listed.entry.transcript_url else "recording"
+    if listed.transcript or is_video_id(listed.video.video_id):
+        source = "file" if listed.transcript else "YouTube"
+    known, count = None if listed.claims is None else len(listed.claims), listed.entry.claim_count
+    return {
+        **listed.video.model_dump(mode="json"),
+        "web": listed.web,
+        "source": source,
+        "transcript": listed.transcript,
+        "annotated_claims": known,
+        "claim_count": count,
+        # In brackets if only their number is known.
+        "claims": f"({count})" if known is None and count is not None else known,
+        "published_before": listed.entry.published_before,
+        "file": listed.file,
+        "line": listed.line,
+    }
 
 
 @app.command("validate")
@@ -209,9 +208,8 @@ def validate(
 
     Example: factible corpus validate corpora/everyday_beliefs.yaml
     """
-    if files:
-        read = [load_corpus(file) for file in files]
-    else:
+    read = [load_corpus(file) for file in files or ()]
+    if not files:
         # The corpus folders may hold other files too.
         read = [replace(load_corpora(load_settings().corpus_folders), ignored=())]
     no_corpus = "This is no corpus. Begin it with videos: and a list."
@@ -260,11 +258,9 @@ def import_(
     settings = load_settings()
     if not path.exists():
         raise FactibleError(f"There is no file or folder {path}.", "Check the path.")
-    if to is None:
-        settings.ensure_home()
     done = import_corpus(
         path,
-        to or settings.home_corpora,
+        to or settings.ensure_home() / "corpora",
         form=form,
         name=name,
         web=web,
@@ -299,36 +295,42 @@ def export(
     """
     if output_mode.json and output is None:
         raise UsageError("--json describes a written file.", "Name the file with --output.")
-    reading = read_corpora(load_settings())
-    corpus = reading.corpus(name)
-    if corpus is None:
-        known = ", ".join(each.name for each in reading.corpora)
-        raise FactibleError(f"There is no corpus {plain(name)!r}.", f"Corpora: {plain(known)}.")
+    corpus = _named_corpus(name, load_settings())
     claims = [(listed, claim) for listed in corpus.videos for claim in listed.claims or ()]
     if not claims:
         raise FactibleError(
             f"The corpus {plain(name)} has no annotated claims to export.",
             f"Annotate its videos in {corpus.file}, or export results: factible export",
         )
-    count = len(claims)
-    if form == "averitec":
-        text = write_averitec(claims)
-    elif form == "fever":
-        text = "".join(write_fever(claims))
-    else:
+    count, text = len(claims), ""
+    if form == "claimreview":
         reviews = reviews_of_corpus(name, claims)
         text, count = reviews.text, reviews.count
         if reviews.unjudged:
-            note(
-                f"left out: {counted(reviews.unjudged, 'claim')} without a stance, so without a "
-                "rating"
-            )
+            words = counted(reviews.unjudged, "claim")
+            note(f"left out: {words} without a stance, so without a rating")
+    else:
+        text = write_averitec(claims) if form == "averitec" else "".join(write_fever(claims))
+    document = {"corpus": name, "format": form, "path": output, "claims": count}
+    _write(text, output, document, f"{counted(count, 'annotated claim')} → {output}")
+
+
+def _named_corpus(name: str, settings: Settings) -> Corpus:
+    reading = read_corpora(settings)
+    corpus = reading.corpus(name)
+    if corpus is None:
+        known = ", ".join(each.name for each in reading.corpora)
+        raise FactibleError(f"There is no corpus {plain(name)!r}.", f"Corpora: {plain(known)}.")
+    return corpus
+
+
+def _write(text: str, output: Path | None, document: object, words: str) -> None:
+    """Print a text, or write it to a file and report that."""
     if output is None:
         echo(text, nl=False)
         return
-    path = write_whole(output, text.encode())
-    document = {"corpus": name, "format": form, "path": path, "claims": count}
-    result(document, f"{counted(count, 'annotated claim')} → {output}")
+    write_whole(output, text.encode())
+    result(document, words)
 
 
 @app.command("schema")
@@ -339,11 +341,7 @@ def schema(output: Output = None) -> None:
 
     Example: factible corpus schema -o my-corpora/corpus.schema.json
     """
-    text = corpus_json_schema()
-    if output is None:
-        echo(text, nl=False)
-    else:
-        echo(str(write_whole(output, text.encode())))
+    _write(corpus_json_schema(), output, {"path": output}, str(output))
 
 
 def forget(
@@ -371,9 +369,7 @@ def forget(
     wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
     file: Path | None = None
     if corpus is not None:
-        listed = read_corpora(settings).corpus(corpus)
-        if listed is None:
-            raise FactibleError(f"There is no corpus {plain(corpus)!r}.", "factible corpus list")
+        listed = _named_corpus(corpus, settings)
         wanted = [each.video.video_id for each in listed.videos]
         file = listed.file if settings.home_corpora in listed.file.parents else None
     done = forget_videos(wanted, settings, dry_run=not yes)
@@ -421,10 +417,8 @@ def import_stored(
     settings.ensure_home()
     archive = _open_archive(settings)
     reports = {str(source): _import(archive, source, collection) for source in sources}
-    result(
-        reports,
-        *(f"{name} → {collection}: {_import_words(each)}" for name, each in reports.items()),
-    )
+    words = (f"{name} → {collection}: {_import_words(each)}" for name, each in reports.items())
+    result(reports, *words)
 
 
 @archive_app.command("info")
@@ -464,16 +458,15 @@ def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
 
 
 def _import_words(report: ImportReport) -> str:
-    amounts = {
-        "pages added" if report.added != 1 else "page added": report.added,
-        "updated": report.updated,
-        "unchanged": report.unchanged,
-        "searches" if report.searches != 1 else "search": report.searches,
-        "hits" if report.hits != 1 else "hit": report.hits,
-        "left out": report.unusable,
-    }
-    told = (f"{number:,} {words}" for words, number in amounts.items() if number)
-    return ", ".join(told) or "nothing to import"
+    amounts = (
+        (report.added, "page added", "pages added"),
+        (report.updated, "updated", "updated"),
+        (report.unchanged, "unchanged", "unchanged"),
+        (report.searches, "search", "searches"),
+        (report.hits, "hit", "hits"),
+        (report.unusable, "left out", "left out"),
+    )
+    return ", ".join(counted(*each) for each in amounts if each[0]) or "nothing to import"
 
 
 def import_pages(folder: Path, settings: Settings) -> str:

@@ -105,8 +105,9 @@ def judge(
 ) -> None:
     """Have a language model score claims, queries, evidence and verdicts, from 0 to 2.
 
-    The judge is FACTIBLE_MODEL_JUDGE, or else FACTIBLE_MODEL. The command reuses stored scores, so
-    it continues an interrupted run. If a corpus has human scores, it prints the agreement.
+    FACTIBLE_STAGE_MODELS=judge=NAME names the judge; without it FACTIBLE_MODEL does. The command
+    reuses stored scores, so it continues an interrupted run. If a corpus has human scores, it
+    prints the agreement.
 
     Example: factible judge everyday-beliefs-talk --dry-run
 
@@ -139,7 +140,7 @@ def judge(
     if planned.judge in verdict_models(store, checked):
         note(
             f"{plain(planned.judge)} also reached verdicts here, and models favour their own "
-            "words. Name another judge with FACTIBLE_MODEL_JUDGE."
+            "words. Name another judge: FACTIBLE_STAGE_MODELS=judge=NAME."
         )
     before = len(planned.tasks) - len(planned.open)
     if before:

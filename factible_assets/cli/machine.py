@@ -8,14 +8,22 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, get_args
 
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 from rich.text import Text
 from typer import Argument, Exit, Option, Typer, confirm
 
-from factible_assets.cli.output import note, output_mode, print_json, progress_bar, result, table
+from factible_assets.cli.output import (
+    grid,
+    note,
+    output_mode,
+    print_json,
+    progress_bar,
+    result,
+    show_rows,
+    table,
+)
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, in_bytes, plain, web_address
@@ -23,9 +31,8 @@ from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
 from resources.models.hub import Hub, add_model, pull_model, remove_model
 from resources.transcripts.recording import MODELS
-from warehouse.errors import NotAWarehouseError
 from warehouse.lake import Lake
-from warehouse.publication import copy_database, entries_beyond, restore_copy
+from warehouse.publication import holds_all_of, restore_copy
 from warehouse.store import Warehouse
 from warehouse.upkeep import move_into
 from warehouse.upkeep import upgrade as upgrade_warehouse
@@ -145,9 +152,8 @@ def dev(
     serve_ui(settings, host=host, port=port)
 
 
-def _open_cache() -> DiskCache:
-    settings = load_settings()
-    return DiskCache(settings.cache, settings.cache_policy)
+def _open_cache(settings: Settings) -> closing[DiskCache]:
+    return closing(DiskCache(settings.cache, settings.cache_policy))
 
 
 @cache_app.command("info")
@@ -156,14 +162,14 @@ def cache_info() -> None:
 
     Example: factible cache info
     """
-    kept = _open_cache()
-    kinds = kept.info()
-    kept.close()
+    settings = load_settings()
+    with _open_cache(settings) as kept:
+        kinds, policy = kept.info(), kept.policy
     documents: list[dict[str, Any]] = [
         {
             **asdict(kind),
             "oldest_use": datetime.fromtimestamp(kind.oldest_use, UTC) if kind.oldest_use else None,
-            "days": getattr(kept.policy, kind.kind).total_seconds() / 86_400,
+            "days": getattr(policy, kind.kind).total_seconds() / 86_400,
         }
         for kind in kinds
     ]
@@ -172,11 +178,11 @@ def cache_info() -> None:
         (
             *(each["kind"], each["entries"]),
             *(in_bytes(each["bytes_on_disk"]), in_bytes(each["max_bytes"])),
-            *(f"{each['days']:g} day{'' if each['days'] == 1 else 's'}", each["oldest_use"]),
+            *(counted(round(each["days"]), "day"), each["oldest_use"]),
         )
         for each in documents
     )
-    title = plain(str(kinds[0].path.parent))
+    title = plain(str(settings.cache))
     result(documents, table(headings, rows, title=title, numbers=headings[1:]))
 
 
@@ -191,16 +197,19 @@ def cache_clear(
 
     Example: factible cache clear --kind search
     """
-    kept = _open_cache()
-    cleared = kept.clear(kind)
-    kept.close()
+    settings = load_settings()
+    with _open_cache(settings) as kept:
+        cleared = kept.clear(kind)
     stuck = ", ".join(name for name, number in cleared.items() if number is None)
     if stuck:
-        words = f"The cache {load_settings().cache} could not clear: {stuck}."
-        remedy = "Check its permissions, and close other programs that use it."
-        raise FactibleError(words, remedy, ExitCode.ENVIRONMENT)
-    lines = (f"{name}: {counted(n or 0, 'answer')} deleted" for name, n in cleared.items())
-    result(cleared, *lines)
+        raise FactibleError(
+            f"The cache {settings.cache} could not clear: {stuck}.",
+            "Check its permissions, and close other programs that use it.",
+            ExitCode.ENVIRONMENT,
+        )
+    result(
+        cleared, *(f"{name}: {counted(n or 0, 'answer')} deleted" for name, n in cleared.items())
+    )
 
 
 Model = Literal["nli", "nli-base", "reader", "reader-large", "whisper", "whisper-en"]
@@ -218,8 +227,7 @@ def models_pull(
 
     Example: factible models pull nli
     """
-    settings = load_settings()
-    model = known_models()[name]
+    settings, model = load_settings(), known_models()[name]
     receipt = asyncio.run(_pull(settings, model, yes=yes))
     if receipt is None:
         note("Nothing was fetched.")
@@ -240,17 +248,12 @@ def models_add(
 
     Example: factible models add reader qwen2.5-coder-1.5b-instruct-q4_k_m.gguf
     """
-    settings = load_settings()
-    model = known_models()[name]
+    settings, model = load_settings(), known_models()[name]
     settings.ensure_home()
     note(f"{model.title}: licence {model.licence}, from {model.source}")
     names = [Path(each.path).name for each in model.files]
-    files = [
-        file
-        for path in files
-        for file in ([path / name for name in names] if path.is_dir() else [path])
-    ]
-    receipt = add_model(settings.home, model, files)
+    inside = ([path / each for each in names] if path.is_dir() else [path] for path in files)
+    receipt = add_model(settings.home, model, [file for each in inside for file in each])
     _print_model(settings, model, receipt)
 
 
@@ -270,9 +273,8 @@ def models_list() -> None:
         _document(settings, known_models()[name], read_receipt(settings.home, name))
         for name in get_args(Model)
     ]
-    shown = {"name": "name", "model": "title", "licence": "licence", "state": "state"}
-    shown["in use"] = "in_use"
-    result(rows, table(shown, ([row[each] for each in shown.values()] for row in rows)))
+    columns = {"name": "name", "model": "title", "licence": "licence", "state": "state"}
+    show_rows(rows, {**columns, "in use": "in_use"})
 
 
 @models_app.command("remove")
@@ -305,7 +307,7 @@ def models_calibrate(
 
     settings = load_settings()
     if name is not None:
-        settings = settings.model_copy(update={"model_reader": name})
+        settings = settings.model_copy(update={"stage_models": {"reader": name}})
     model = reading_model(settings)
     if model is None:
         raise UsageError(
@@ -313,7 +315,7 @@ def models_calibrate(
             "Fetch one with `factible models pull reader`, or name one, such as ollama/qwen3:4b.",
         )
     settings.ensure_home()
-    with closing(DiskCache(settings.cache, settings.cache_policy)) as cache, progress_bar() as bar:
+    with _open_cache(settings) as cache, progress_bar() as bar:
         task = bar.add_task(f"Asking {plain(model.name)}", total=None)
 
         def told(done: int, total: int) -> None:
@@ -321,16 +323,19 @@ def models_calibrate(
 
         fitted, path = asyncio.run(calibrate(settings, model, cache, told))
     figures = fitted.figures
-    lines = [
-        f"{plain(model.name)} is calibrated on {fitted.pairs} pairs ({fitted.data}).",
-        f"  supports against refutes, AUC   {figures.auc:.2f}",
-        f"  takes a side or not, AUC        {figures.bearing_auc:.2f}",
-        f"  share of pairs decided          {figures.decided:.2f}",
-        f"  share of those correct          {figures.precision:.2f}",
-        f"  expected calibration error      {figures.ece:.2f}",
-        f"Stored in {path}",
+    rows = [
+        ("supports against refutes, AUC", figures.auc),
+        ("takes a side or not, AUC", figures.bearing_auc),
+        ("share of pairs decided", figures.decided),
+        ("share of those correct", figures.precision),
+        ("expected calibration error", figures.ece),
     ]
-    result({**fitted.model_dump(mode="json"), "path": str(path)}, *lines)
+    result(
+        {**fitted.model_dump(mode="json"), "path": str(path)},
+        f"{plain(model.name)} is calibrated on {fitted.pairs} pairs ({fitted.data}).",
+        grid((name, f"{value:.2f}") for name, value in rows),
+        f"Stored in {path}",
+    )
 
 
 async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
@@ -364,13 +369,10 @@ def _document(
     from factible_assets.services.transcripts import speech_model
 
     folder = settings.home / "models" / model.name
-    in_use = pulled_reader(settings)  # the best pulled one
-    other = f"not used: {f'the model {in_use}' if in_use else 'the plain reader'} reads pages"
-    job = "recognises speech" if model.name in MODELS else "reads pages"
+    job, without, used = "reads pages", "the plain reader", pulled_reader(settings)
     if model.name in MODELS:
         speech = speech_model(settings)
-        in_use = model.name if speech == folder else None
-        other = f"not used: {speech.name if speech else 'no model'} recognises speech"
+        job, without, used = "recognises speech", "no model", speech.name if speech else None
     told = ("name", "title", "purpose", "licence", "source")
     return {
         **{each: getattr(model, each) for each in told},
@@ -379,7 +381,7 @@ def _document(
         "bytes": receipt.size if receipt else None,
         "commit": receipt.commit if receipt else None,
         "state": f"{receipt.size / 1e6:,.1f} MB in {folder}" if receipt else "not pulled",
-        "in_use": job if model.name == in_use else other,
+        "in_use": job if model.name == used else f"not used: {used or without} {job}",
     }
 
 
@@ -403,7 +405,7 @@ def restore() -> None:
             f"There is no published copy at {copy} to restore from.",
             "Put a backup of the warehouse there and run the command again.",
         )
-    if path.exists() and _is_whole(path, copy):
+    if path.exists() and holds_all_of(path, copy):
         raise UsageError(
             f"There is nothing to restore: {path} is readable and has everything that {copy} has.",
             "To replace it anyway, move it away first.",
@@ -417,21 +419,11 @@ def restore() -> None:
     )
 
 
-def _is_whole(path: Path, copy: Path) -> bool:
-    """Tell whether the warehouse is readable and holds everything that the copy holds."""
-    try:
-        with TemporaryDirectory(dir=path.parent) as scratch, Warehouse(path).connection() as held:
-            copy_database(held, Path(scratch) / path.name)
-            return not entries_beyond(held, copy)
-    except NotAWarehouseError:
-        return False
-
-
 def retention(*, dry_run: Annotated[bool, Option("--dry-run", help="Only count.")] = False) -> None:
     """Remove old page texts that no current verdict uses, cached answers, and records of runs.
 
-    Verdicts, evidence and quotes stay. FACTIBLE_RETENTION_TEXT_DAYS and FACTIBLE_RETENTION_RUN_DAYS
-    set the age. Cached answers expire after 90 days without use.
+    Verdicts, evidence and quotes stay. FACTIBLE_RETENTION_DAYS sets the age; Dagster's records of
+    runs, and cached answers without use, go after 90 days at the latest.
 
     Example: factible retention --dry-run
     """

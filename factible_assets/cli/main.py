@@ -129,7 +129,7 @@ def _add_shared_options(command: Any) -> None:
         _add_shared_options(child)
     if hasattr(command, "commands"):
         return
-    more = (*_shared_options(), *getattr(command.callback, "more_options", tuple)())
+    more = (*getattr(command.callback, "more_options", tuple)(), *_shared_options())
     taken = {name for parameter in command.params for name in parameter.opts}
     taken |= {"--json"} if command.name in _WITHOUT_JSON else set()
     command.params += [each for each in more if not taken & {*each.opts}]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -189,6 +189,14 @@ def table(
     for row in rows:
         drawn.add_row(*(each if isinstance(each, Text) else cell_text(each) for each in row))
     return drawn
+
+
+def show_rows(
+    documents: Sequence[Mapping[str, Any]], columns: Mapping[str, str], **drawn: Any
+) -> None:
+    """Print documents: with --json as they are, otherwise a table of some fields by heading."""
+    rows = ([each[field] for field in columns.values()] for each in documents)
+    result(documents, table(columns, rows, **drawn))
 
 
 def grid(rows: Iterable[tuple[str, str]]) -> Table:

@@ -6,26 +6,19 @@ import os
 import socket
 import sys
 import webbrowser
-from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
 from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import note, output_mode, result
 from factible_assets.corpora.writing import bare_id
-from factible_assets.errors import ExitCode, FactibleError, UsageError, is_full
+from factible_assets.errors import FactibleError, UsageError
+from factible_assets.exchange import ExportFormat
 from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
-from factible_assets.wording import counted
-from resources.files import INDEX, write_whole
-from resources.statements import statements
-
-if TYPE_CHECKING:  # --help and completion load no reports
-    from factible_assets.report.data import ReportData
-    from warehouse.store import Warehouse
+from resources.files import INDEX
 
 
 def report(
@@ -56,32 +49,22 @@ def report(
     from factible_assets.runs.result import StoredVideo
 
     settings = load_settings()
-    if video is not None:
-        known = StoredVideo(bare_id(video), settings)
-        if output is None:
-            try:
-                stored = known.result()
-            except OSError as error:
-                # An error of the warehouse's file has another sentence.
-                if is_full(error) or not str(error.filename).startswith(str(settings.reports)):
-                    raise
-                raise FactibleError(
-                    f"The folder of reports {settings.reports} is not writable ({error.strerror}).",
-                    "Name another file with --output, or make the folder writable.",
-                    ExitCode.ENVIRONMENT,
-                ) from error
-            path = stored.report if stored else None
-        else:
-            data = known.data()
-            path = write_report(data, output) if data else None
-        if path is None:
-            raise unchecked(known.video_id, settings)
-        result({"video_id": known.video_id, "report": path}, str(path))
+    if video is None:
+        written = publish_all(open_store(settings), settings.reports)
+        index = settings.reports / INDEX
+        note(f"Reports written: {len(written)}")
+        result({"index": index, "reports": written}, str(index))
         return
-    written = publish_all(open_store(settings), settings.reports)
-    path = settings.reports / INDEX
-    note(f"Reports written: {len(written)}")
-    result({"index": path, "reports": written}, str(path))
+    known = StoredVideo(bare_id(video), settings)
+    if output is None:
+        stored = known.result()
+        path = stored.report if stored else None
+    else:
+        data = known.data()
+        path = write_report(data, output) if data else None
+    if path is None:
+        raise unchecked(known.video_id, settings)
+    result({"video_id": known.video_id, "report": path}, str(path))
 
 
 def open_(
@@ -157,20 +140,6 @@ def _opened(place: str) -> bool:
         return False
 
 
-_SQL = statements("factible_assets.cli", "export.sql")
-
-
-class ExportFormat(StrEnum):
-    PARQUET = "parquet"
-    CSV = "csv"
-    CLAIMREVIEW = "claimreview"
-    AVERITEC = "averitec"
-    MARKDOWN = "markdown"
-
-
-_OF_ONE_CLAIM = (ExportFormat.CLAIMREVIEW, ExportFormat.MARKDOWN)
-
-
 def export(
     videos: Annotated[
         list[str] | None, Argument(help="Ids or YouTube URLs of checked videos (default: all).")
@@ -212,114 +181,21 @@ def export(
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
-    from factible_assets.exchange.tables import TableFormat, write_tables
-    from factible_assets.report.data import read_report_data
+    from factible_assets.runs.exports import ExportRequest, export_results
 
     if videos and corpus is not None:
         raise UsageError("Videos and --corpus exclude each other.", "Give one of them.")
     if base_url is not None and not base_url.startswith(("http://", "https://")):
         raise UsageError(f"--base-url {base_url} is no web address.", "Begin it with https://")
-    chosen = list(dict.fromkeys(formats or (_OF_ONE_CLAIM if claim else ExportFormat)))
     settings = load_settings()
-    only = _only(videos or [], claim, chosen, settings) if claim is not None else None
     wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
     folder = to or settings.home / "exports"
-    remarks: list[str] = []
-    with open_store(settings, live=live).snapshot() as now:
-        video_ids = _chosen(now, wanted, corpus, settings)
-        files = []
-        for form in chosen:
-            if form is ExportFormat.PARQUET or form is ExportFormat.CSV:
-                some = video_ids if wanted or corpus is not None else None
-                kind: TableFormat = "csv" if form is ExportFormat.CSV else "parquet"
-                written, left_out = write_tables(now, folder / kind, some, kind)
-                remark = (
-                    f"Left out, because they cover all videos: {', '.join(left_out)}. "
-                    "An export of all videos has them."
-                )
-                if left_out and remark not in remarks:
-                    remarks.append(remark)
-            else:
-                known = (read_report_data(now, video_id) for video_id in video_ids)
-                checked = (data for data in known if data is not None)
-                written = _written(checked, folder, form, base_url, only, remarks)
-            files += [{"format": form, "path": path, "rows": n} for path, n in written.items()]
-    for remark in remarks:
+    asked = ExportRequest(wanted, corpus, claim, formats or (), base_url)
+    done = export_results(asked, folder, settings, live=live)
+    for remark in done.left_out:
         note(f"  {remark}")
+    files = [dict(zip(("format", "path", "rows"), each, strict=True)) for each in done.files]
     result(
-        {"folder": folder, "videos": video_ids, "files": files, "left_out": remarks},
-        *(f"{file['rows']:>7,}  {file['path']}" for file in files),
+        {"folder": folder, "videos": done.videos, "files": files, "left_out": done.left_out},
+        *(f"{rows:>7,}  {path}" for _, path, rows in done.files),
     )
-
-
-def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: Settings) -> str:
-    if len(videos) != 1 or set(chosen) - set(_OF_ONE_CLAIM):
-        raise UsageError(
-            "--claim exports one claim of one video, as claimreview or markdown.",
-            "For example: factible export VIDEO --claim 1 --format markdown",
-        )
-    from factible_assets.runs.review import open_claim
-
-    file = open_claim(videos[0], claim, settings)
-    if file.gone is not None:
-        raise FactibleError(
-            "A reviewer dropped or split the claim.",
-            f"factible review -- {file.video_id} lists the current claims.",
-        )
-    return file.claim.claim_id
-
-
-def _written(
-    checked: Iterable[ReportData],
-    folder: Path,
-    form: ExportFormat,
-    base_url: str | None,
-    only: str | None,
-    remarks: list[str],
-) -> dict[Path, int]:
-    """Write the results of videos, or of one claim; return the number of claims by file."""
-    from factible_assets.exchange.averitec import averitec_of_results
-    from factible_assets.exchange.claim_review import reviews_of_results
-    from factible_assets.report.render import claims_as_markdown
-
-    if form is ExportFormat.MARKDOWN:
-        written = {}
-        for data in checked:
-            if data.claims:
-                name = f"{data.video.video_id}{f'-{only}' if only else ''}.md"
-                text = claims_as_markdown(data, only)
-                path = write_whole(folder / "markdown" / name, text.encode())
-                written[path] = 1 if only else len(data.claims)
-        return written
-    if form is ExportFormat.CLAIMREVIEW:
-        name = f"claimreview{f'-{only}' if only else ''}.jsonld"
-        made = reviews_of_results(checked, base_url=base_url, only=only)
-    else:
-        name, made = "averitec.json", averitec_of_results(checked)
-    if made.incomplete:
-        remarks.append(
-            f"{form}: left out {counted(made.incomplete, 'claim')} with an incomplete verdict, "
-            "because services failed. Check the videos again."
-        )
-    if made.unjudged:
-        remarks.append(f"{form}: left out {counted(made.unjudged, 'claim')} without a verdict.")
-    return {write_whole(folder / name, made.text.encode()): made.count}
-
-
-def _chosen(
-    store: Warehouse, wanted: list[str], corpus: str | None, settings: Settings
-) -> list[str]:
-    """Return the ids of the checked videos.
-
-    Raises FactibleError: A named video has no check, or no video of the corpus has.
-    """
-    checked = [row["video_id"] for row in store.rows(_SQL["checked"], {"corpus": corpus})]
-    for video_id in wanted:
-        if video_id not in checked:
-            raise unchecked(video_id, settings)
-    if not checked:
-        known = [row["corpus"] for row in store.rows(_SQL["corpora"])]
-        names = f" Corpora with checked videos: {', '.join(known)}." if known else ""
-        where = f"of the corpus {corpus!r}" if corpus is not None else "here"
-        raise FactibleError(f"No video {where} has a check yet.", f"Check one first.{names}")
-    return wanted or checked

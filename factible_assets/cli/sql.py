@@ -60,11 +60,12 @@ Format: TypeAlias = Literal["table", "csv", "json", "parquet"]
 
 
 def sql(
-    query: Annotated[
-        str | None,
+    asked: Annotated[
+        list[str] | None,
         Argument(
+            metavar="[QUERY]",
             help="A query, .tables or .schema NAME. Without one the command reads stdin, or opens "
-            "a prompt on a terminal."
+            "a prompt on a terminal.",
         ),
     ] = None,
     *,
@@ -107,7 +108,7 @@ def sql(
         with contextlib.suppress(ValueError, RecursionError):
             read = json.loads(value)
             given[name] = value if isinstance(read, list | dict) else read
-    settings = load_settings()
+    settings, query = load_settings(), " ".join(asked or ()) or None
     store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
         _talk(store, form, given, seconds, settings.home / ".sql_history")

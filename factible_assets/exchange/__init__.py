@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
 ImportFormat = Literal["auto", "published", "corpus", "averitec", "fever", "claimreview", "csv"]
 """The importable formats. `auto` recognises a format by file name and first characters."""
+
+
+class ExportFormat(StrEnum):
+    """The formats of results."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    CLAIMREVIEW = "claimreview"
+    AVERITEC = "averitec"
+    MARKDOWN = "markdown"

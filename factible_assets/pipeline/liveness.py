@@ -29,7 +29,7 @@ from filelock import FileLock, Timeout
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.records.tables import ASSET_RECORDS
-from factible_assets.settings import load_settings
+from factible_assets.settings import Settings, load_settings
 
 RUN_LOCKS = "run_locks"
 """The folder of the Dagster instance that holds a lock file per run."""
@@ -214,6 +214,17 @@ def video_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     return video_id
 
 
+def refuse_lost_warehouse(settings: Settings) -> None:
+    """Raise FactibleError if the warehouse is gone and its copy is not."""
+    warehouse, published = settings.warehouse, settings.published
+    if published.exists() and not warehouse.exists():
+        raise FactibleError(
+            f"The warehouse {warehouse} is gone, but its published copy exists.",
+            f"Restore it with: factible restore. To start over, move {published} away.",
+            ExitCode.FAILED,
+        )
+
+
 class _LockingExecutor(dg.Executor):
     """Holds the locks of a run and its video while another executor works."""
 
@@ -231,7 +242,7 @@ class _LockingExecutor(dg.Executor):
             yield from self._inner.execute(plan_context, execution_plan)
             return
         video_id = video_of(instance, run)
-        load_settings().refuse_lost_warehouse()
+        refuse_lost_warehouse(load_settings())
 
         def waiting() -> None:
             plan_context.log.info("Another run checks %s; this run waits for it.", video_id)

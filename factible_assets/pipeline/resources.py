@@ -24,7 +24,7 @@ from factible_assets.pipeline.liveness import CANCELLATIONS
 from factible_assets.records.tables import Rating
 from factible_assets.services import reasoning
 from factible_assets.services.models import BUDGETS
-from factible_assets.services.ratings import CollectionRatings, rating_directory
+from factible_assets.services.ratings import CollectionRatings, rating_directory, rating_files
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Services
 from resources.archive.sources import ArchiveError
@@ -120,7 +120,7 @@ async def open_services(
         chosen = choose_web(web, corpus_web, settings.web, live_ready=live_ready)
         claims = (listed.claims if listed else None) or ()
         opened = await open_web(chosen, settings, stack, cache, claims)
-        ratings: RatingDirectory = rating_directory(settings.rating_sets)
+        ratings: RatingDirectory = rating_directory(rating_files(settings))
         if chosen == "annotated":
             rating = rating or "medium"
         if rating is not None and chosen.startswith(("archive:", "annotated")):

@@ -17,6 +17,7 @@ from typing import Any
 import dagster as dg
 from sqlalchemy import Connection, bindparam, text
 
+from factible_assets.config import FactCheckConfig, StageConfig
 from factible_assets.pipeline.liveness import RUN_LOCKS
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from resources.statements import statements
@@ -72,7 +73,7 @@ def options_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str
     """Return the options with which a run checked claims, as JSON; None if Dagster lacks the run.
 
     Leaves out the options that apply to one run alone (`renew`, `only_claims`) or to the search for
-    claims.
+    claims, and those that only an earlier version had.
     """
     own = {"renew", "only_claims", "claims"}
     run = instance.get_run_by_id(run_id) if run_id else None
@@ -80,7 +81,18 @@ def options_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str
         return None
     ops: Any = run.run_config.get("ops", {})
     given = ops.get("claim_checks", {}).get("config", {})
-    return {name: each for name, each in given.items() if name not in own}
+    return {
+        name: each for name, each in _known(given, FactCheckConfig()).items() if name not in own
+    }
+
+
+def _known(given: dict[str, Any], options: StageConfig) -> dict[str, Any]:
+    known = {}
+    for name in given.keys() & type(options).model_fields.keys():
+        section = getattr(options, name)
+        is_section = isinstance(section, StageConfig)
+        known[name] = _known(given[name], section) if is_section else given[name]
+    return known
 
 
 def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:

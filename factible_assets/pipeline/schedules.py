@@ -98,15 +98,9 @@ def recheck_limits(settings: Settings) -> RecheckLimits:
 
 
 def next_tick(settings: Settings, after: datetime) -> datetime:
-    """Return the next tick of the nightly schedule after a moment, in UTC.
-
-    Dagster decides about times that the clock skips in spring or repeats in autumn.
-    """
+    """Return the next tick of the nightly schedule after a moment, in UTC."""
     ticks = dg.TimeWindowPartitionsDefinition(
-        start=after,
-        fmt="%Y-%m-%d-%H:%M",
-        cron_schedule=settings.recheck_cron,
-        timezone=settings.recheck_timezone,
+        start=after, fmt="%Y-%m-%d-%H:%M", cron_schedule=settings.recheck_cron
     )
     window = ticks.get_next_partition_window(after + timedelta(seconds=1), respect_bounds=False)
     return cast("dg.TimeWindow", window).start.astimezone(UTC)
@@ -205,7 +199,7 @@ def apply_retention(
     answers: dict[str, int] = {}
     if settings.warehouse.exists():
         store = Warehouse(settings.warehouse)
-        before = now - timedelta(days=settings.retention_text_days)
+        before = now - timedelta(days=settings.retention_days)
         texts, characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
         # A lake also merges its small files.
         if (texts or settings.warehouse.is_shared) and not dry_run:
@@ -217,7 +211,7 @@ def apply_retention(
         answers = {str(kind): count for kind, count in cache.trim(unused).items()}
         cache.close()
     statuses = [getattr(dg.DagsterRunStatus, each) for each in ("SUCCESS", "FAILURE", "CANCELED")]
-    old = now - timedelta(days=settings.retention_run_days)
+    old = now - timedelta(days=min(settings.retention_days, _KEPT_RUN_DAYS))
     runs = instance.get_runs(dg.RunsFilter(statuses=statuses, created_before=old))
     newest = (instance.get_latest_materialization_event(key) for key in instance.get_asset_keys())
     kept = {event.run_id for event in newest if event is not None}
@@ -231,6 +225,9 @@ def apply_retention(
 
 _RETENTION_CRON = "30 4 * * 0"
 """Sundays at half past four, after the night's re-checks."""
+
+_KEPT_RUN_DAYS = 90
+"""Dagster's UI slows down with the number of runs, and nobody looks up older ones."""
 
 _UNUSED_ANSWER_DAYS = 90
 """Longer than the time between two re-checks; the size of the cache has its own limit."""
@@ -278,8 +275,8 @@ def nightly(
         dg.ScheduleDefinition(job_name="any", cron_schedule=settings.recheck_cron)
     except dg.DagsterInvalidDefinitionError as error:
         raise SettingsError(
-            "The setting FACTIBLE_RECHECK_CRON is no cron expression: write five fields, such as "
-            '"0 2 * * *" for every night at two.'
+            "The setting FACTIBLE_RECHECK_SCHEDULE is no cron expression: write off, on, or five "
+            'fields, such as "0 2 * * *" for every night at two (UTC).'
         ) from error
     recheck = dg.define_asset_job(
         RECHECK_JOB,
@@ -292,13 +289,13 @@ def nightly(
         config=run_config_for(FactCheckConfig(renew=True), RECHECK_ASSETS),
     )
     ticks = dg.DefaultScheduleStatus
-    status = ticks.RUNNING if settings.recheck_schedule == "on" else ticks.STOPPED
+    status = ticks.STOPPED if settings.recheck_schedule == "off" else ticks.RUNNING
 
     @dg.schedule(
         name=SCHEDULE,
         job=recheck,
         cron_schedule=settings.recheck_cron,
-        execution_timezone=settings.recheck_timezone,
+        execution_timezone="UTC",
         default_status=status,
         description=(
             "Checks videos again, one run each: first incomplete verdicts, then low confidence, "
@@ -327,7 +324,7 @@ def nightly(
         name="weekly_retention",
         job=retention,
         cron_schedule=_RETENTION_CRON,
-        execution_timezone=settings.recheck_timezone,
+        execution_timezone="UTC",
         default_status=status,
         description="Removes old items once a week.",
     )
@@ -353,7 +350,7 @@ def _notifications(settings: Settings) -> list[dg.SensorDefinition]:
         if settings.notify_url is None:
             log.info("Not sent, as FACTIBLE_NOTIFY_URL is not set: %s", message["text"])
             return
-        problem = asyncio.run(send(settings.notify_url.get_secret_value(), message))
+        problem = asyncio.run(send(settings.notify_url, message))
         if problem is not None:
             log.error("%s Not sent: %s", problem, message["text"])
 

@@ -35,6 +35,7 @@ from factible_assets.pipeline.liveness import (
     CANCELLATIONS,
     end_dead_runs,
     hold_run_lock,
+    refuse_lost_warehouse,
     video_lock,
 )
 from factible_assets.pipeline.partitions import videos
@@ -321,7 +322,7 @@ def _stopped(run_id: str, remedy: str) -> FactibleError:
 
 
 def _prepare(settings: Settings, config: FactCheckConfig) -> None:
-    settings.refuse_lost_warehouse()
+    refuse_lost_warehouse(settings)
     try:
         fitting_strategy(config.strategy, config, settings)
     except SetupError as error:

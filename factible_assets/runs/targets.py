@@ -130,7 +130,7 @@ def open_store(settings: Settings, *, live: bool = True) -> Warehouse:
     path = settings.warehouse if live else settings.read_from()
     if not path.exists():
         raise FactibleError(
-            f"There is no warehouse at {path} yet.",
+            f"Nothing is checked yet: there is no warehouse at {path}.",
             "Check a video first: factible demo, or factible check VIDEO.",
         )
     return Warehouse(path)

@@ -19,7 +19,7 @@ from typing import Any
 
 from factible_assets.services import reasoning, search, web
 from factible_assets.services.models import model_clients, names_models, plan_models
-from factible_assets.services.ratings import rating_directory
+from factible_assets.services.ratings import rating_directory, rating_files
 from factible_assets.settings import SearchProvider, Settings, unknown_variables
 from resources.archive.sources import ArchiveError
 from resources.archive.store import Archive
@@ -173,7 +173,7 @@ def _archive(path: Path) -> Iterator[PartStatus]:
 
 def _rating_sets(settings: Settings) -> PartStatus:
     try:
-        sets = rating_directory(settings.rating_sets).sets
+        sets = rating_directory(rating_files(settings)).sets
     except SetupError as error:
         return PartStatus("rating sets", True, False, str(error), "Correct it, or remove the file.")
     named = []
@@ -283,13 +283,11 @@ def _services(
     yield asyncio.to_thread(_reader, settings)
     idle = PartStatus("jina", False, None, "This machine fetches pages itself.")
     yield _ask(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
-    remedy = "For copies of deleted pages: set FACTIBLE_WAYBACK=true."
+    remedy = "For copies of deleted pages: set FACTIBLE_PAGES=direct+wayback."
     idle = PartStatus("wayback", False, remedy=remedy)
-    yield _ask(idle, wayback, "It has copies.", asks=settings.wayback)
+    yield _ask(idle, wayback, "It has copies.", asks="wayback" in settings.pages)
     idle = PartStatus("youtube", True, None, "It needs no key. To call it: --network.")
     yield _ask(idle, youtube, "It returns captions.", asks=network)
-    has_ages = bool(settings.domain_ages and live)
-    words = "Only the live web uses them, if FACTIBLE_DOMAIN_AGES allows it."
-    words = "They need no key. To call one: --network." if has_ages else words
-    idle = PartStatus("domain registries", has_ages, None, words)
-    yield _ask(idle, registries, "RDAP answers.", asks=has_ages and network)
+    words = "They need no key. To call one: --network." if live else "Only the live web uses them."
+    idle = PartStatus("domain registries", bool(live), None, words)
+    yield _ask(idle, registries, "RDAP answers.", asks=bool(live) and network)

@@ -41,11 +41,11 @@ class ReadingModel:
 
 
 def reading_model(settings: Settings) -> ReadingModel | None:
-    """Return the model of the setting `model_reader`, else the first pulled one, else None.
+    """Return the model of the setting for the stage `reader`, else the first pulled one, else None.
 
     Raises SetupError: The setting names a model that was not pulled.
     """
-    named = settings.model_reader
+    named = settings.stage_models.get("reader")
     if named is not None and named not in LOCAL_READERS:
         return ReadingModel(named, named)
     for name in LOCAL_READERS if named is None else (named,):
@@ -55,7 +55,7 @@ def reading_model(settings: Settings) -> ReadingModel | None:
             return ReadingModel(title, receipt.files[0].sha256 or name, folder)
     if named is not None:
         raise SetupError(
-            f"FACTIBLE_MODEL_READER names the model {named}, which is not on this machine. Fetch "
+            f"FACTIBLE_STAGE_MODELS names the reader {named}, which is not on this machine. Fetch "
             f"it: factible models pull {named}."
         )
     return None

@@ -36,7 +36,7 @@ def model_registry(settings: Settings) -> ModelRegistry:
 
     Raises SetupError: A registry is unreadable.
     """
-    own = settings.own_models
+    own = settings.own_file("models.yaml")
     return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
 
 
@@ -55,7 +55,7 @@ class ModelPlan:
 
 def names_models(settings: Settings) -> bool:
     """Tell whether a setting names a language model."""
-    named = [settings.model, *(getattr(settings, f"model_{stage}") for stage in JUDGEMENTS)]
+    named = [settings.model, *map(settings.stage_models.get, JUDGEMENTS)]
     return bool(settings.openai_api_key or settings.openai_base_url or any(named))
 
 
@@ -67,7 +67,7 @@ def plan_models(settings: Settings, *stages: str) -> ModelPlan:
     registry = model_registry(settings)
     found = {}
     for stage in stages or JUDGEMENTS:
-        name = getattr(settings, f"model_{stage}") or settings.model or DEFAULT_MODEL
+        name = settings.stage_models.get(stage) or settings.model or DEFAULT_MODEL
         found[stage] = named_model(settings, registry, name)
     # Only OpenAI itself always needs a key.
     is_set = settings.openai_base_url or settings.openai_api_key
@@ -103,8 +103,8 @@ def plan_judge(settings: Settings) -> ModelPlan:
     Raises SetupError: No model is named and no key is set, or a registry, model or provider is
     unusable.
     """
-    named = settings.model_judge or settings.model
-    other = "name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
+    named = settings.stage_models.get(JUDGE) or settings.model
+    other = "name a model that needs no key: FACTIBLE_STAGE_MODELS=judge=ollama/qwen3:4b."
     if not (named or settings.openai_api_key or settings.openai_base_url):
         raise SetupError(
             f"No language model for judging is set up. Set OPENAI_API_KEY in .env, or {other}"
@@ -118,6 +118,31 @@ def plan_judge(settings: Settings) -> ModelPlan:
     return plan
 
 
+_OLLAMA_PORT = 11434
+
+
+def model_addresses(settings: Settings) -> dict[str, str]:
+    """Return the URLs of model servers that the settings name, by provider."""
+    given = {"openai": settings.openai_base_url, "ollama": _ollama_url(settings.ollama_host)}
+    return {name: address for name, address in given.items() if address}
+
+
+def _ollama_url(written: str | None) -> str | None:
+    """Return the URL of Ollama. OLLAMA_HOST may hold only a host or a port.
+
+    A server that listens on every address (0.0.0.0) is on loopback too.
+    """
+    if written is None:
+        return None
+    written = written.strip()
+    parts = urlsplit(written if "://" in written else f"http://{written}")
+    host = parts.hostname or "127.0.0.1"
+    host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host  # noqa: S104 - not listened on
+    shown = f"[{host}]" if ":" in host else host
+    implied = {"https": 443}.get(parts.scheme, _OLLAMA_PORT)
+    return f"{parts.scheme}://{shown}:{parts.port or implied}{parts.path}".rstrip("/")
+
+
 def model_clients(
     settings: Settings, registry: ModelRegistry, batches: Batching | None = None
 ) -> ModelClients:
@@ -128,11 +153,10 @@ def model_clients(
     own = {"openai": settings.openai_api_key} if settings.openai_api_key is not None else {}
     kept = PromptFolder(settings.prompts, settings.keep_prompts)
     kept.trim()
-    addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
     return ModelClients(
         registry,
         keys={**settings.model_api_keys, **own},
-        base_urls={name: url for name, url in addresses.items() if url is not None},
+        base_urls=model_addresses(settings),
         kept=kept,
         batches=batches,
     )
@@ -146,8 +170,7 @@ def stage_model(settings: Settings, model: LanguageModel, max_tokens: int) -> St
         max_tokens=max_tokens,
         seed=_SEED,
         effort=settings.reasoning_effort,
-        thought_tokens=settings.thought_tokens,
-        remedy="Raise FACTIBLE_THOUGHT_TOKENS, lower FACTIBLE_REASONING_EFFORT",
+        remedy="Lower FACTIBLE_REASONING_EFFORT",
     )
 
 

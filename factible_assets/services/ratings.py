@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from factible_assets.records.tables import Rating
+from factible_assets.settings import Settings
 from factible_assets.stages import ports
 from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
@@ -46,6 +47,18 @@ class CollectionRatings:
             return found
         reason = "The collection has this rating."
         return (ListedRating("yours", domain, self._rating, "unknown", reason),)
+
+
+def rating_files(settings: Settings) -> tuple[Path, ...]:
+    """Return the rating set files, the strongest first: the project's, then the data folder's."""
+    own, project = settings.home / "ratings", settings.project_corpora
+    found = sorted(p for p in own.iterdir() if p.is_file()) if own.is_dir() else []
+    return (
+        project / "domain_ratings.yaml",
+        project / "miniature_ratings.yaml",
+        *found,
+        project / "credibility_tiers.yaml",  # from a published method
+    )
 
 
 def rating_directory(files: Sequence[Path]) -> datasets.RatingDirectory:

@@ -131,7 +131,7 @@ def choose_reasoners(options: Reasoners, settings: Settings) -> Choices:
 
 
 def _named_maker(options: Reasoners, settings: Settings, stage: str) -> str:
-    named = [getattr(options, f"{stage}_by"), getattr(settings, f"{stage}_by")]
+    named = [getattr(options, f"{stage}_by"), getattr(settings.reasoners, f"{stage}_by")]
     if stage != "verdicts":
         named.insert(1, options.reasoner)
     return next((each for each in named if each != "auto"), "auto")
@@ -142,7 +142,7 @@ _REMEDIES: Mapping[ReaderName, str] = {
     "labels": (
         "no small model is set up. Fetch one: factible models pull reader, and install "
         "factible-assets with the extra [local]; or name a model of a server that gives "
-        "probabilities: FACTIBLE_MODEL_READER=ollama/qwen3:4b."
+        "probabilities: FACTIBLE_STAGE_MODELS=reader=ollama/qwen3:4b."
     ),
 }
 

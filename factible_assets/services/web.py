@@ -117,14 +117,10 @@ async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> O
         raise SetupError(f"The run needs the live web, but {search.NO_LIVE_SEARCH}")
     services = await stack.enter_async_context(search.service_client(settings))
     fetcher, identity = await _page_fetcher(settings, services, stack)
-    ages: DomainAges = registries.RegistryAges(())
-    if settings.domain_ages:
-        whois = registries.WhoisRegistry(server=settings.whois)
-        rdap = domain_registry(settings, services)
-        known = registries.RegistryAges([rdap.registered_at, whois.registered_at])
-        asked = f"rdap {settings.endpoints.get('rdap', registries.BOOTSTRAP_URL)}, whois"
-        asked = f"{asked} {settings.whois}" if settings.whois else asked
-        ages = CachingAges(known.age, kept, identity=asked)
+    rdap, whois = domain_registry(settings, services), registries.WhoisRegistry()
+    known = registries.RegistryAges([rdap.registered_at, whois.registered_at])
+    asked = f"rdap {settings.endpoints.get('rdap', registries.BOOTSTRAP_URL)}, whois"
+    ages = CachingAges(known.age, kept, identity=asked)
     asked_live = [search.search_service(name, services, settings) for name in names]
     lane = None
     if settings.google_fact_check_api_key is not None:
@@ -160,12 +156,11 @@ async def _page_fetcher(
         await stack.enter_async_context(browser)
     fetcher = PageFetcher(
         http,
-        respect_robots=settings.robots,
         browser=browser,
-        wayback=wayback_machine(settings, services) if settings.wayback else None,
+        wayback=wayback_machine(settings, services) if "wayback" in settings.pages else None,
     )
-    ways = f"robots={settings.robots} browser={browser is not None} wayback={settings.wayback}"
-    return fetcher, f"direct {ways} {sorted(settings.hosts.items())}"
+    identity = f"{settings.pages} browser={browser is not None} {sorted(settings.hosts.items())}"
+    return fetcher, identity
 
 
 def browser_executable(settings: Settings) -> str | None:
@@ -192,24 +187,16 @@ def domain_registry(settings: Settings, http: HttpClient) -> registries.RdapRegi
 
 
 def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
-    """Return a YouTube client, which needs no closing. A plain proxy precedes Webshare's."""
+    """Return a YouTube client, which needs no closing."""
     # The library loads slowly, and few runs ask YouTube.
-    from youtube_transcript_api.proxies import GenericProxyConfig, ProxyConfig, WebshareProxyConfig
+    from youtube_transcript_api.proxies import GenericProxyConfig
 
     from resources.transcripts.youtube import ORIGIN, YouTubeTranscripts
 
-    name, password = (
-        settings.secret(f"webshare_proxy_{part}") for part in ("username", "password")
-    )
-    proxy: ProxyConfig | None = None
-    if settings.youtube_proxy is not None:
-        proxy = GenericProxyConfig(http_url=settings.secret("youtube_proxy"))
-    elif name and password:
-        # Without the library's own ten retries: we record each try.
-        proxy = WebshareProxyConfig(name, password, retries_when_blocked=0)
+    address = settings.secret("youtube_proxy")
     return YouTubeTranscripts(
         languages=settings.languages,
         translate=settings.translate,
-        proxy=proxy,
+        proxy=GenericProxyConfig(http_url=address) if address else None,
         origin=settings.endpoints.get("youtube", ORIGIN),
     )

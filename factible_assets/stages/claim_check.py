@@ -26,7 +26,7 @@ from factible_assets.stages.ids import content_hash
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.prior_fact_checks import pages_to_read
 from factible_assets.stages.progress import Stage, Stopwatch, Trace
-from factible_assets.stages.queries import build_queries, query_row
+from factible_assets.stages.queries import LOWEST_PRIORITY, MAX_PRIORITY, build_queries, query_row
 from factible_assets.stages.quotes import recheck_without_quotes
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reuse import rated_today
@@ -117,7 +117,8 @@ class ClaimCheck:
     ) -> tuple[records.Query, ...]:
         """Have the reasoner word the searches, and apply the reviewers' corrections.
 
-        Reuse the previous check's valid queries if the config says so, unless `wider` overrides it.
+        Reuse the previous check's valid queries if the config says so, unless `wider` overrides it
+        and also asks those of the lowest priority.
         `words` replaces the reasoner.
         """
         if self.earlier is not None:
@@ -141,7 +142,8 @@ class ClaimCheck:
                     "The language model could not word all searches, so the check searches for the "
                     f"claim's own words: {self.claim.text}"
                 )
-            written = build_queries(self.claim, drafts, config, basis=basis)
+            lowest = LOWEST_PRIORITY if wider else MAX_PRIORITY
+            written = build_queries(self.claim, drafts, config, basis=basis, max_priority=lowest)
         else:
             failed = not isinstance(judged, ports.BudgetSpentError)
             written = (self.no_query(judged.reason, failed=failed),)

@@ -29,9 +29,19 @@ _TIME_WORDS = re.compile(
 )
 _MAX_TIME_WORDS = 3
 
+MAX_PRIORITY = 3
+"""A query of a lower priority (a higher number) is asked only in a second round. As in Factible."""
+
+LOWEST_PRIORITY = 5
+
 
 def build_queries(
-    claim: Claim, drafts: Sequence[QueryDraft], config: QueriesConfig, *, basis: Maker
+    claim: Claim,
+    drafts: Sequence[QueryDraft],
+    config: QueriesConfig,
+    *,
+    basis: Maker,
+    max_priority: int = MAX_PRIORITY,
 ) -> tuple[Query, ...]:
     """Return the queries of a claim in their order; at least one.
 
@@ -48,14 +58,16 @@ def build_queries(
         text = " ".join(storable(draft.text).split())
         if text and said and not any(word.casefold() in text.casefold() for word in said):
             text = " ".join([text, *said[:_MAX_TIME_WORDS]])
-        repaired.append(replace(draft, text=text, priority=min(5, max(1, draft.priority))))
+        repaired.append(
+            replace(draft, text=text, priority=min(LOWEST_PRIORITY, max(1, draft.priority)))
+        )
     repaired.sort(key=lambda draft: (draft.priority, types.index(draft.query_type)))
     distinct: dict[str, QueryDraft] = {}
     for draft in repaired:
         if draft.text:
             distinct.setdefault(normalise_text(draft.text), draft)
     ordered = list(distinct.values()) or [QueryDraft(claim.text, "direct", 1)]
-    urgent = [draft for draft in ordered if draft.priority <= config.max_priority] or ordered[:1]
+    urgent = [draft for draft in ordered if draft.priority <= max_priority] or ordered[:1]
     kept = urgent[: config.max_queries]
     opposite = next((draft for draft in ordered if draft.seeks_opposite), None)
     # One query alone must ask for the claim itself.

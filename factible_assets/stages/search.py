@@ -96,7 +96,6 @@ async def _ask(
         exclude_domains=config.exclude_domains,
         exclude_file_types=config.exclude_file_types,
         language=config.language,
-        country=config.country,
     )
     searches, hits = [], []
     for answer in await searcher.search(request):

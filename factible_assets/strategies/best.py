@@ -35,7 +35,7 @@ async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
     with claim.trace.step(
         "query", "twice as many", "The vote over the first round abstains."
     ) as note:
-        wider = QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
+        wider = QueriesConfig(max_queries=_wider_count(claim.config))
         worded = await claim.write_queries(wider)
         # Queries that a service failed to word stay, so the verdict knows about the gap.
         new = [each for each in worded if each.query_id not in known]

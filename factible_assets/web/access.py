@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self, TypeAlias
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -93,10 +94,10 @@ class AccessPolicy:
     def from_settings(cls, settings: Settings, *, name: str, address: str) -> Self:
         """Return the policy for a service that listens on an address, under a name."""
         clients = Clients.from_settings(settings, beyond_loopback=not is_loopback(address))
-        listed = {host.lower() for host in settings.serve_hosts}
+        public = urlsplit(settings.public_url or "").hostname
         # With tokens, a rebound name helps no stranger. Any name is fine then.
-        any_name = bool(clients.by_digest) and not listed
-        hosts = None if any_name else frozenset(listed | LOOPBACK_NAMES | {name.lower()})
+        known = LOOPBACK_NAMES | {name.lower()} | ({public} if public else set())
+        hosts = None if clients.by_digest else frozenset(known)
         origins = frozenset(each.rstrip("/") for each in settings.serve_origins)
         return cls(clients, hosts, origins, public=settings.public_url)
 
@@ -108,8 +109,8 @@ class AccessPolicy:
         if name is None or (self.hosts is not None and name not in self.hosts):
             raise HTTPException(
                 421,
-                f"This service does not answer as {shown(host)}. Use its address, or add the name "
-                "to FACTIBLE_SERVE_HOSTS.",
+                f"This service does not answer as {shown(host)}. Use its address, or set "
+                "FACTIBLE_PUBLIC_URL.",
             )
         session = HTTPConnection(scope).cookies.get(SESSION_COOKIE)
         authorization = headers.get("authorization")

@@ -146,7 +146,7 @@ class Clients:
                 )
             digest = _digest(token)
             clients[digest] = Client(digest.hex()[:16], name and name.strip(), cast("Role", role))
-        videos, requests = settings.serve_videos_per_day, settings.serve_requests_per_minute
+        videos, requests = settings.serve_videos_per_day, None
         if beyond_loopback:
             if not clients:
                 raise SettingsError(
@@ -155,7 +155,7 @@ class Clients:
                     "on 127.0.0.1."
                 )
             videos = _VIDEOS_PER_DAY if videos is None else videos
-            requests = _REQUESTS_PER_MINUTE if requests is None else requests
+            requests = _REQUESTS_PER_MINUTE
         return cls(settings.home / "serve.sqlite", clients, videos, requests)
 
     def authenticate(
@@ -252,7 +252,7 @@ class Clients:
             if wait := self._requests.wait_seconds(client):
                 raise too_many(
                     f"You sent more than {self.requests_per_minute} requests within a minute. Slow "
-                    "down, or ask the operator to raise FACTIBLE_SERVE_REQUESTS_PER_MINUTE.",
+                    "down, or send fewer requests.",
                     wait,
                 )
             if self.requests_per_minute is not None:

@@ -241,8 +241,8 @@ class Archive:
         """Return one page of results, without duplicates.
 
         Recorded hits of this very query come first: newest recording first, in recorded order. Then
-        all documents that share words with the query, by BM25. The query has no syntax. Language
-        and country do not count, because stored pages do not state theirs.
+        all documents that share words with the query, by BM25. The query has no syntax. The
+        language does not count, because stored pages do not state theirs.
 
         Raises ArchiveError: The file cannot be read.
         """

@@ -202,16 +202,10 @@ class _KnownServers(NICClient):  # type: ignore[misc] # python-whois ships no ty
 class WhoisRegistry:
     """Asks the WHOIS server of a domain's suffix, at public addresses only.
 
-    `names` maps servers, as `HOST:43`, to other addresses. `server`, a host and a port, replaces
-    every server including IANA's; it may be a relay on a private network.
+    `names` maps servers, as `HOST:43`, to other addresses.
     """
 
-    def __init__(
-        self, *, names: NameTable | None = None, server: tuple[str, int] | None = None
-    ) -> None:
-        self._server = server
-        if server is not None:
-            names = NameTable({f"{server[0]}:{server[1]}": server})
+    def __init__(self, *, names: NameTable | None = None) -> None:
         self._backend = GuardedBackend(NetworkGuard(names))
         self._servers: dict[str, str | None] = {}
 
@@ -234,7 +228,7 @@ class WhoisRegistry:
         return await asyncio.to_thread(_created, domain, answer)
 
     async def _ask(self, host: str, question: str) -> str:
-        stream = await self._backend.connect_tcp(*(self._server or (host, _WHOIS_PORT)))
+        stream = await self._backend.connect_tcp(host, _WHOIS_PORT)
         try:
             await stream.write(f"{question}\r\n".encode())
             answer = b""

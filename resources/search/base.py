@@ -83,8 +83,7 @@ class SearchRequest:
 
     It excludes results with a known day of publication on or after `before`, or before `after`;
     results of excluded domains and their subdomains; and URLs that end in an excluded file type,
-    such as pdf. A provider may ignore `language` (ISO 639-1, such as en) and `country` (ISO 3166-1,
-    such as us).
+    such as pdf. A provider may ignore `language` (ISO 639-1, such as en).
     """
 
     query: str
@@ -95,7 +94,6 @@ class SearchRequest:
     exclude_domains: Sequence[str] = ()
     exclude_file_types: Sequence[str] = ()
     language: str | None = None
-    country: str | None = None
 
     @property
     def offset(self) -> int:

@@ -60,7 +60,6 @@ class SerperSearch(SearchService):
             "q": " ".join([request.query, *operators]),
             "num": request.limit,
             "page": request.page,
-            "gl": request.country,
             "hl": request.language,
             "tbs": ",".join(["cdr:1", *period]) if period else None,
         }
@@ -279,12 +278,10 @@ class PerplexityExpert(SearchService):
             # There is only one answer; another request would repeat and bill it.
             return [], ""
         excluded = [f"-{name}" for name in request.exclude_domains][:_MOST_DOMAINS]
-        country = {"user_location": {"country": (request.country or "").upper()}}
         wishes = {
             "search_before_date_filter": request.before and f"{request.before:%m/%d/%Y}",
             "search_after_date_filter": request.after and f"{request.after:%m/%d/%Y}",
             "search_domain_filter": excluded,
-            "web_search_options": request.country and country,
         }
         body = {
             "model": "sonar",

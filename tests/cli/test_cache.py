@@ -5,8 +5,6 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from resources.cache.store import DiskCache
 from tests.cli.conftest import Run
 
@@ -68,15 +66,3 @@ def test_clear_fails_if_a_kind_cannot_be_deleted(factible: Run, home: Path) -> N
     result = factible("cache", "clear")
     assert (result.exit_code, result.stdout) == (5, "")
     assert f"{home / 'cache'} could not clear: pages." in result.stderr
-
-
-def test_ages_and_room_are_settings(factible: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FACTIBLE_CACHE_SEARCH_DAYS", "0.5")
-    monkeypatch.setenv("FACTIBLE_CACHE_MEGABYTES", "100")
-    told = json.loads(factible("cache", "info", "--json").stdout)
-    assert told[0]["days"] == 0.5
-    assert sum(kind["max_bytes"] for kind in told) == pytest.approx(100 * 1024**2, abs=4)
-    monkeypatch.setenv("FACTIBLE_CACHE_SEARCH_DAYS", "-1")
-    result = factible("cache", "info")
-    assert result.exit_code == 5
-    assert "FACTIBLE_CACHE_SEARCH_DAYS" in result.stderr

@@ -15,7 +15,7 @@ from tests.report.samples import SENTENCES
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_BASE_URL", "FACTIBLE_MODEL", "FACTIBLE_MODEL_JUDGE", "OLLAMA_HOST"):
+    for name in ("OPENAI_BASE_URL", "FACTIBLE_MODEL", "FACTIBLE_STAGE_MODELS", "OLLAMA_HOST"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -24,7 +24,7 @@ def test_without_a_model_judge_names_the_remedy(factible: Run, home: Path) -> No
     result = factible("judge")
     assert result.exit_code == 5
     assert result.stdout == ""
-    assert "FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b" in result.stderr
+    assert "FACTIBLE_STAGE_MODELS=judge=ollama/qwen3:4b" in result.stderr
     assert store.query("FROM judgements").is_empty()
 
 
@@ -48,7 +48,7 @@ def test_a_wrong_criterion_a_wrong_video_and_a_wrong_corpus_are_named(
     factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_sample(home)
-    monkeypatch.setenv("FACTIBLE_MODEL_JUDGE", "ollama/qwen3:8b")
+    monkeypatch.setenv("FACTIBLE_STAGE_MODELS", "judge=ollama/qwen3:8b")
     charm = factible("judge", "--criteria", "charm,claim_quality")
     assert charm.exit_code == 2
     assert "'charm'" in charm.stderr

@@ -41,7 +41,7 @@ def test_an_unwritable_folder_of_reports_gets_a_sentence(factible: Run, home: Pa
     (home / "reports").write_text("a file where a folder should be", encoding="utf-8")
     result = factible("report", VIDEO_ID)
     assert (result.exit_code, str(home / "reports") in result.stderr) == (5, True)
-    assert "another file with --output" in result.stderr
+    assert "Check the path and its permissions" in result.stderr
 
 
 def test_all_reports_are_written_with_their_index(factible: Run, home: Path) -> None:
@@ -64,7 +64,7 @@ def test_writing_one_report_refreshes_the_index_beside_it(factible: Run, home: P
 def test_reports_without_a_warehouse_get_a_sentence(factible: Run) -> None:
     result = factible("report", "--all")
     assert result.exit_code == 4
-    assert "There is no warehouse" in result.stderr
+    assert "there is no warehouse" in result.stderr
     assert "factible check" in result.stderr
 
 

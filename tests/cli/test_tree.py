@@ -93,4 +93,4 @@ def test_debug_adds_the_traceback_before_or_behind_the_command(factible: Run) ->
         assert debug.exit_code == plain.exit_code == 4
         assert "Traceback" in debug.stderr
     assert "Traceback" not in plain.stderr
-    assert "There is no warehouse" in plain.stderr
+    assert "there is no warehouse" in plain.stderr

@@ -131,7 +131,7 @@ class LoopbackWorld:
         foreign: dict[str, str | None] = {
             name: None
             for name in os.environ
-            if name.startswith(("FACTIBLE_", "OPENAI_", "OLLAMA_", "WEBSHARE_"))
+            if name.startswith(("FACTIBLE_", "OPENAI_", "OLLAMA_"))
             or name.endswith(("_API_KEY", "_proxy", "_PROXY"))
         }
         services = ("serper", "semantic_scholar", "perplexity", "google_fact_check", "youtube")

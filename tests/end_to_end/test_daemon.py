@@ -57,8 +57,7 @@ def test_the_schedule_launches_runs_that_check_again(
 ) -> None:
     settings_of_the_test = {
         "FACTIBLE_HOME": str(tmp_path / "home"),
-        "FACTIBLE_RECHECK_SCHEDULE": "on",
-        "FACTIBLE_RECHECK_CRON": "* * * * *",
+        "FACTIBLE_RECHECK_SCHEDULE": "* * * * *",
         "FACTIBLE_RECHECK_MIN_AGE_DAYS": "0",
         "FACTIBLE_RECHECK_VIDEOS": "1",
     }

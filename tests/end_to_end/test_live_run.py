@@ -131,7 +131,7 @@ def test_prior_fact_checks_are_stored_and_change_no_verdict(tmp_path: Path) -> N
 
         # The lookup fails: the run records it, and the verdicts are complete.
         world.server.on(FACT_CHECKS, respond_json({"error": {}}, status=503))
-        world.settings = {**KEYS, "FACTIBLE_CACHE_SEARCH_DAYS": "0"}
+        world.settings = {**KEYS, "FACTIBLE_CACHING": "false"}
         code, _, err = world.factible("check", VIDEO_URL, "--force", "--json")
         assert code == 0, err
         store = Warehouse(world.home / "warehouse.duckdb")

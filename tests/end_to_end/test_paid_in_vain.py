@@ -31,7 +31,7 @@ KEYS = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
             say("openai", '{"the', finish="length", usage=(900, 1_200)),
             "truncated",
             2,
-            "FACTIBLE_THOUGHT_TOKENS",
+            "FACTIBLE_REASONING_EFFORT",
         ),
     ],
     ids=["refusal", "wrong key", "cut off"],

@@ -33,14 +33,12 @@ from warehouse.store import Warehouse
 IN_ENVIRONMENT = {
     "SERPER_API_KEY": "canary-serper-7c1e02d94ab86f53",
     "OPENAI_API_KEY": "sk-canary-openai-0f9b4c27d6e81a35",
-    "WEBSHARE_PROXY_PASSWORD": "canary-webshare-63d0b8f1c7a9e245",
     "GOOGLE_FACT_CHECK_API_KEY": "AIza-canary-checks-91d4e07b3c6af528",
 }
 IN_DOTENV = {
     "SEMANTIC_SCHOLAR_API_KEY": "canary-scholar-b57e9a0c1d3f4826",
     "PERPLEXITY_API_KEY": "pplx-canary-e4a7d1905c2b8f36",
     "JINA_API_KEY": "jina-canary-19f6c3e8a0d5b742",
-    "WEBSHARE_PROXY_USERNAME": "canary-user-2a8d7e41f09c6b53",
 }
 PROXY_PASSWORD = "canary-proxy-d82f5b6a19e0c374"
 GATEWAY_KEY = "canary-gateway-5e0a93c7f1d4b286"
@@ -213,9 +211,7 @@ def plant(world: LoopbackWorld) -> None:
     }
 
 
-KEEP_NOTHING: Mapping[str, str] = {
-    f"FACTIBLE_CACHE_{kind}_DAYS": "0" for kind in ("SEARCH", "PAGE", "MODEL")
-}
+KEEP_NOTHING: Mapping[str, str] = {"FACTIBLE_CACHING": "false"}
 
 
 def test_no_run_leaves_a_key_or_a_password_anywhere(tmp_path: Path) -> None:

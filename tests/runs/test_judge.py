@@ -47,7 +47,7 @@ def settings(
         "home": store.path.parent,
         "openai_base_url": address,
         "openai_api_key": SecretStr("sk-judge-canary"),
-        "model_judge": "gpt-4o-mini",
+        "stage_models": {"judge": "gpt-4o-mini"},
         **values,
     }
     return Settings.model_validate(given)
@@ -92,11 +92,11 @@ async def test_everything_is_judged_stored_with_its_calls_and_published(
 async def test_the_same_judge_is_not_asked_the_same_question_again(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
-    given = settings(store, server, cache_model_days=0)
+    given = settings(store, server, caching=False)
     first = await judged(store, given, LABELS)
     again = await judged(store, given, LABELS)
     assert (first.asked, again.asked) == (4, 0)
-    other = settings(store, server, model_judge="gpt-4o", cache_model_days=0)
+    other = settings(store, server, stage_models={"judge": "gpt-4o"}, caching=False)
     assert (await judged(store, other, LABELS)).asked == 4
     assert len(bodies(server)) == 8
 
@@ -228,10 +228,10 @@ async def test_an_estimate_uses_the_tokens_of_recorded_judgements(
 
 
 def test_a_missing_judge_is_an_error_with_the_remedy(tmp_path: Path) -> None:
-    bare = {"openai_api_key": None, "openai_base_url": None, "model": None, "model_judge": None}
-    with pytest.raises(SetupError, match="FACTIBLE_MODEL_JUDGE=ollama"):
+    bare: dict[str, object] = dict.fromkeys(("openai_api_key", "openai_base_url", "model"))
+    with pytest.raises(SetupError, match="FACTIBLE_STAGE_MODELS=judge=ollama"):
         plan_judge(Settings.model_validate({"home": tmp_path, **bare}))
-    named = Settings.model_validate({"home": tmp_path, **bare, "model_judge": "gpt-4o"})
+    named = Settings.model_validate({"home": tmp_path, **bare, "stage_models": {"judge": "gpt-4o"}})
     with pytest.raises(SetupError, match="needs OPENAI_API_KEY"):
         plan_judge(named)
     assert not names_models(named), "a judge is no reason to ask a model for verdicts"

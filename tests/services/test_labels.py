@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.services.labels import calibration_of, reading_model
+from factible_assets.services.models import model_addresses
 from factible_assets.settings import Settings
 from resources.errors import SetupError
 from resources.models.base import ManifestFile, ManifestModel, known_models
@@ -45,20 +46,20 @@ def test_the_measured_model_comes_first_of_those_that_were_pulled(tmp_path: Path
     chosen = reading_model(Settings(home=tmp_path))
     assert chosen is not None
     assert chosen.folder == tmp_path / "models" / "reader"
-    named = reading_model(Settings(home=tmp_path, model_reader="reader-large"))
+    named = reading_model(Settings(home=tmp_path, stage_models={"reader": "reader-large"}))
     assert named == large
 
 
 def test_a_servers_model_is_taken_at_its_name(tmp_path: Path) -> None:
     put(tmp_path, "reader")
-    named = reading_model(Settings(home=tmp_path, model_reader="ollama/qwen3:4b"))
+    named = reading_model(Settings(home=tmp_path, stage_models={"reader": "ollama/qwen3:4b"}))
     assert named is not None
     assert (named.name, named.folder) == ("ollama/qwen3:4b", None)
 
 
 def test_a_missing_pulled_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="factible models pull reader-large"):
-        reading_model(Settings(home=tmp_path, model_reader="reader-large"))
+        reading_model(Settings(home=tmp_path, stage_models={"reader": "reader-large"}))
 
 
 def test_a_model_of_other_bytes_has_no_calibration(tmp_path: Path) -> None:
@@ -67,3 +68,17 @@ def test_a_model_of_other_bytes_has_no_calibration(tmp_path: Path) -> None:
     model = reading_model(settings)
     assert model is not None
     assert calibration_of(settings, model) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434"),
+        ("0.0.0.0:11500", "http://127.0.0.1:11500"),
+        (":11500", "http://127.0.0.1:11500"),
+        ("https://ollama.example/api-gate/", "https://ollama.example:443/api-gate"),
+        ("http://[::1]:11434", "http://[::1]:11434"),
+    ],
+)
+def test_ollamas_own_variable_may_hold_a_host_alone(written: str, url: str) -> None:
+    assert model_addresses(Settings(ollama_host=written))["ollama"] == url

@@ -15,9 +15,11 @@ from tests.stages.world import make_claim
 CLAIM = make_claim("Coffee is harmless")
 
 
-def build(*drafts: QueryDraft, claim: str = CLAIM.text, **options: int) -> tuple[Query, ...]:
-    config = QueriesConfig.model_validate({"max_queries": 3, "max_priority": 3} | options)
-    return build_queries(make_claim(claim), drafts, config, basis="llm")
+def build(
+    *drafts: QueryDraft, claim: str = CLAIM.text, max_queries: int = 3, max_priority: int = 3
+) -> tuple[Query, ...]:
+    config = QueriesConfig(max_queries=max_queries)
+    return build_queries(make_claim(claim), drafts, config, basis="llm", max_priority=max_priority)
 
 
 def test_queries_are_sorted_by_priority_and_then_as_in_table_4() -> None:

@@ -123,7 +123,6 @@ async def test_every_limit_of_the_run_is_passed_on() -> None:
         "exclude_domains": ("x.example",),
         "exclude_file_types": ("pdf",),
         "language": "de",
-        "country": "at",
     }
     await gather(world, published_after=date(2019, 1, 1), **limits)
     (asked,) = world.requests
@@ -168,7 +167,6 @@ def test_excluded_pages_stay_out_for_every_provider(
         ({"exclude_file_types": "tar.gz"}, "is no type of file"),
         ({"exclude_classes": "pamphlet"}, "'academic', 'government'"),
         ({"language": "english"}, "two letters"),
-        ({"country": "U1"}, "two letters"),
         ({"published_before": "2020-01-01", "published_after": "2020-01-01"}, "leaves no day"),
     ],
 )

@@ -69,7 +69,7 @@ def test_without_a_valid_token_only_health_answers(serve: Serve, script: Script)
 
 
 def test_other_host_names_are_refused(serve: Serve) -> None:
-    client = serve(serve_hosts=("checks.example.org",))
+    client = serve(public_url="https://checks.example.org")
     hosts = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::1"]
     hosts += ["evil.example@127.0.0.1", "127.0.0.1:8000@evil.example", "127.0.0.1/evil"]
     hosts += ["localhost#evil.example", "localhost?", "[::1]evil.example", "127.0.0.1:999999"]
@@ -80,12 +80,9 @@ def test_other_host_names_are_refused(serve: Serve) -> None:
         assert client.get("/api/v1/videos", headers={"Host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("public", [None, "https://checks.example.org"])
-def test_only_the_whole_origin_of_the_service_is_its_own(
-    serve: Serve, script: Script, public: str | None
-) -> None:
+def test_only_the_whole_origin_of_the_service_is_its_own(serve: Serve, script: Script) -> None:
     script.at_once = True
-    client = serve(serve_hosts=("checks.example.org",), public_url=public)
+    client = serve(public_url="https://checks.example.org")
     port = client.base_url.port
 
     def posted(host: str, *origins: str) -> int:
@@ -97,9 +94,9 @@ def test_only_the_whole_origin_of_the_service_is_its_own(
     for origin in (f"https://{here}", "http://127.0.0.1", f"http://localhost:{port}", "null", here):
         assert posted(here, origin) == 403, origin
     # Behind a proxy with TLS, only the public address shows the pages.
-    assert posted(there, "https://checks.example.org") == (403 if public is None else 200)
-    assert posted(there, "http://checks.example.org") == (200 if public is None else 403)
-    assert posted(there, "http://checks.example.org:80") == (200 if public is None else 403)
+    assert posted(there, "https://checks.example.org") == 200
+    assert posted(there, "http://checks.example.org") == 403
+    assert posted(there, "http://checks.example.org:80") == 403
     # A browser sends it once, but a forger may send it twice.
     assert posted(here, f"http://{here}", "https://evil.example") == 403
     assert posted(here, "https://evil.example", f"http://{here}") == 403
@@ -206,7 +203,8 @@ def test_head_requests_are_answered(serve: Serve) -> None:
 
 def test_errors_at_the_desk_are_pages(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "MOST_FORM_BYTES", 1000)
-    client = serve(serve_requests_per_minute=4)
+    limit_requests(monkeypatch, 4)
+    client = serve()
     own = {"Origin": str(client.base_url).rstrip("/"), "Accept": "text/html"}
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     large, small = b"link=" + b"x" * 2000, b"link=x"
@@ -262,8 +260,16 @@ def test_wrong_tokens_are_counted_by_network(home: Path) -> None:
     assert clients.client_with_token(TOKEN, "192.0.2.1") is not None
 
 
-def test_too_many_requests_are_slowed_down(serve: Serve) -> None:
-    client = serve(serve_requests_per_minute=3)
+def limit_requests(monkeypatch: pytest.MonkeyPatch, per_minute: int) -> None:
+    def limited(settings: Settings, **_: bool) -> Clients:
+        return Clients(settings.home / "serve.sqlite", {}, None, per_minute)
+
+    monkeypatch.setattr(Clients, "from_settings", limited)
+
+
+def test_too_many_requests_are_slowed_down(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_requests(monkeypatch, 3)
+    client = serve()
     answers = [client.get("/api/v1/videos").status_code for _ in range(4)]
     assert answers == [200, 200, 200, 429]
     refused = client.get("/api/v1/videos")

@@ -23,7 +23,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The service over one checked video, with workers that complete at once."""
     home: Path = tmp_path_factory.mktemp("described")
     store_published(home)
-    settings = Settings(home=home, serve_max_runs=32, serve_hosts=("testserver",))
+    settings = Settings(home=home, serve_max_runs=32, public_url="http://testserver")
     app = create_app(settings, launch=Script(at_once=True).launch)
     return schemathesis.openapi.from_asgi("/openapi.json", app)
 

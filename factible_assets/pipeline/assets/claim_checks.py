@@ -238,7 +238,7 @@ async def _results(
             result.searches,
             result.pages,
             get_args(SearchProvider),
-            None if settings.pages == "direct" else settings.pages,
+            "jina" if settings.pages == "jina" else None,
             model_registry(settings).services,
         ),
     )
@@ -315,7 +315,7 @@ def _prepare(
         claims: Sequence[Claim] = known.claims
         search = None
         if "claims" in names:
-            stored = now.read_current(Claim, video_id) if options.keeps_claims else None
+            stored = now.read_current(Claim, video_id) if options.only_claims else None
             given = listed.given_claims if listed is not None else None
             earlier = bookkeeping.known_claims(now, video_id)
             search = Extraction(known, actions, earlier, stored, given)

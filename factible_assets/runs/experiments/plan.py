@@ -72,6 +72,11 @@ PROMPT_FILES: Final = "prompt_files"
 """A folder of prompt files; like the models, a setting of the machine."""
 _OF_THE_MACHINE: Final = (*MODEL_OPTIONS, PROMPT_FILES)
 
+
+def _stage(option: str) -> str:
+    return option.partition("_")[2]
+
+
 Axis: TypeAlias = tuple[str, tuple[Value, ...]]
 """An option and the values to try."""
 
@@ -88,7 +93,7 @@ def options() -> Mapping[str, RunOption]:
     """
     found = {name: each for name, each in config.run_options().items() if name != "reuse_days"}
     for name in MODEL_OPTIONS:
-        stage = name.partition("_")[2]
+        stage = _stage(name)
         what = f"The model of the stage {stage}." if stage else "The model of all stages."
         words = f"{what} Named as in models.yaml, or PROVIDER/MODEL."
         found[name] = RunOption(name, (), None, {"type": "string", "description": words})
@@ -121,11 +126,14 @@ def settings_of(values: Values, settings: Settings) -> Settings:
     A model for all stages also replaces this machine's models of single stages. Otherwise the
     variant would mean something else on another machine.
     """
-    own: dict[str, Any] = {name: values[name] for name in _OF_THE_MACHINE if name in values}
-    cleared = dict.fromkeys(MODEL_OPTIONS) if "model" in own else {}
-    if PROMPT_FILES in own:
-        own[PROMPT_FILES] = settings.home / Path(str(own[PROMPT_FILES])).expanduser()
-    return settings.model_copy(update={**cleared, **own}) if own else settings
+    own: dict[str, Any] = {}
+    stages = {} if "model" in values else dict(settings.stage_models)
+    stages |= {_stage(name): str(values[name]) for name in MODEL_OPTIONS[1:] if name in values}
+    if "model" in values:
+        own["model"] = values["model"]
+    if PROMPT_FILES in values:
+        own[PROMPT_FILES] = settings.home / Path(str(values[PROMPT_FILES])).expanduser()
+    return settings.model_copy(update={**own, "stage_models": stages})
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from factible_assets.runs.experiments.plan import (
 )
 from factible_assets.services import reasoning
 from factible_assets.services.models import JUDGEMENTS, plan_models
+from factible_assets.services.ratings import rating_files
 from factible_assets.services.search import NO_LIVE_SEARCH, search_names
 from factible_assets.services.web import choose_web
 from factible_assets.settings import Settings
@@ -97,7 +98,7 @@ class StageKeys:
     """Computes stage keys. It reads the content of webs and rating sets once per experiment."""
 
     def __init__(self, settings: Settings) -> None:
-        self._ratings = _digest_of(settings.rating_sets)
+        self._ratings = _digest_of(rating_files(settings))
         self._content_of = cache(lambda web: _web_content(web, settings))
 
     def of(
@@ -137,7 +138,7 @@ class StageKeys:
 def _web_content(web: str, settings: Settings) -> str:
     if web == "live":
         asked = [*search_names(settings), settings.pages, settings.browser]
-        return f"live {' '.join(asked)} robots={settings.robots} wayback={settings.wayback}"
+        return f"live {' '.join(asked)}"
     if web == "miniature":
         folder = settings.project_corpora / "miniature_web"
         return f"miniature {_digest_of(folder.rglob('*'))}"

@@ -138,6 +138,6 @@ async def test_a_search_respects_dates_and_excluded_domains(archive: Archive) ->
     outside = {"sub.left-out.org", "left-out.org"}
     assert everything - await found(exclude_domains=["left-out.org"]) == outside
     assert everything - await found(exclude_file_types=["pdf"]) == {"papers.org"}
-    assert await found(language="de", country="de") == everything
+    assert await found(language="de") == everything
     # Excluded pages take no place on a page of results.
     assert len(await found(limit=3, exclude_domains=["left-out.org", "b.org"])) == 3

@@ -369,16 +369,6 @@ async def test_a_fault_of_whois_is_an_outage_in_time(
     assert words in (age.reason or "")
 
 
-async def test_one_whois_server_can_replace_all_others(whois_server: WhoisServer) -> None:
-    whois_server.answer = say(FOUND)
-    registry = WhoisRegistry(server=("127.0.0.1", whois_server.port))
-    registered_at = await registry.registered_at("agency.com")
-    assert registered_at is not None
-    assert registered_at.year == 2005
-    # This server stands for IANA, which names the server of a suffix, and for that server.
-    assert whois_server.asked == ["com", "agency.com"]
-
-
 async def test_nobody_listens() -> None:
     names = NameTable({"whois.iana.org:43": ("127.0.0.1", 9)})
     with pytest.raises(OutageError, match="did not answer"):

@@ -90,16 +90,12 @@ async def test_words_that_were_cut_off_are_not_handed_out(
     assert [hit.rank for hit in (await ask(expert)).hits] == [1, 2]
 
 
-async def test_the_request_carries_key_days_domains_and_country(
+async def test_the_request_carries_key_days_and_domains(
     server: MisbehavingServer, expert: PerplexityExpert
 ) -> None:
     server.on(PATH, respond_json(completion()))
     answer = await ask(
-        expert,
-        before=date(2021, 1, 2),
-        after=date(2020, 3, 4),
-        exclude_domains=["b.example"],
-        country="de",
+        expert, before=date(2021, 1, 2), after=date(2020, 3, 4), exclude_domains=["b.example"]
     )
     (asked,) = server.asked
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -108,7 +104,6 @@ async def test_the_request_carries_key_days_domains_and_country(
     assert body["search_before_date_filter"] == "01/02/2021"
     assert body["search_after_date_filter"] == "03/04/2020"
     assert body["search_domain_filter"] == ["-b.example"]
-    assert body["web_search_options"] == {"user_location": {"country": "DE"}}
     assert body["messages"][-1] == {"role": "user", "content": "sugar"}
     assert [hit.url for hit in answer.hits[:-1]] == ["http://a.example/1"]
 

@@ -64,7 +64,7 @@ async def test_the_request_carries_key_page_number_and_last_day(
     assert [hit.rank for hit in answer.hits] == [11, 12]
 
 
-async def test_exclusions_first_day_and_locale_reach_the_service(
+async def test_exclusions_first_day_and_language_reach_the_service(
     server: MisbehavingServer, serper: SerperSearch
 ) -> None:
     server.on("/search", respond_json(ANSWER))
@@ -74,14 +74,12 @@ async def test_exclusions_first_day_and_locale_reach_the_service(
         exclude_domains=["blog.example", "no spaces please"],
         exclude_file_types=["pdf"],
         language="de",
-        country="at",
     )
     (asked,) = server.asked
     assert asked.json == {
         "q": "sugar -site:blog.example -filetype:pdf",
         "num": 3,
         "page": 1,
-        "gl": "at",
         "hl": "de",
         "tbs": "cdr:1,cd_min:01/02/2019",
     }

@@ -145,22 +145,15 @@ def test_a_value_out_of_range_names_its_option(option: str, value: object) -> No
 
 
 def test_a_model_for_all_stages_replaces_those_of_the_machine() -> None:
-    machine = Settings(model="gpt-4o", model_claims="gpt-4-turbo")
+    machine = Settings(model="gpt-4o", stage_models={"claims": "gpt-4-turbo"})
     one = settings_of({"model": "gpt-4o-mini"}, machine)
-    assert (one.model, one.model_claims) == ("gpt-4o-mini", None)
+    assert (one.model, one.stage_models) == ("gpt-4o-mini", {})
     both = settings_of({"model": "gpt-4o-mini", "model_evidence": "qwen3:8b"}, machine)
-    assert (both.model, both.model_claims, both.model_evidence) == ("gpt-4o-mini", None, "qwen3:8b")
+    assert (both.model, both.stage_models) == ("gpt-4o-mini", {"evidence": "qwen3:8b"})
     stage = settings_of({"model_evidence": "qwen3:8b"}, machine)
-    assert (stage.model, stage.model_claims, stage.model_evidence) == (
-        "gpt-4o",
-        "gpt-4-turbo",
-        "qwen3:8b",
-    )
-    assert (machine.model, machine.model_claims, machine.model_evidence) == (
-        "gpt-4o",
-        "gpt-4-turbo",
-        None,
-    )
+    assert stage.model == "gpt-4o"
+    assert stage.stage_models == {"claims": "gpt-4-turbo", "evidence": "qwen3:8b"}
+    assert machine.stage_models == {"claims": "gpt-4-turbo"}
 
 
 def test_a_variant_that_names_a_model_uses_it() -> None:

@@ -1,4 +1,4 @@
--- What `factible status` asks of the warehouse.
+-- The numbers of `factible status` and the costs of `factible runs`.
 
 -- name: stored
 -- Of all videos and of all claims at once: what stands of verdicts is worked out a single time.
