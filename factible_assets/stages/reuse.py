@@ -6,11 +6,15 @@ vote then apply to them like to new ones.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import Claim, Evidence
+from factible_assets.records.tables import Claim, Evidence, Record
 from factible_assets.stages import ids
 from factible_assets.stages.ports import EarlierCheck
 from factible_assets.stages.search import FoundPage
+
+Row = TypeVar("Row", bound=Record)
 
 
 def taken_over(claim: Claim, earlier: EarlierCheck) -> VideoRows:
@@ -18,56 +22,40 @@ def taken_over(claim: Claim, earlier: EarlierCheck) -> VideoRows:
 
     A row takes no time, so that no statistic counts the work of the earlier check again.
     """
-    own = {"claim_id": claim.claim_id, "video_id": claim.video_id}
-    unpaid = own | {"latency_seconds": 0.0}
-    rows = earlier.rows
-    queries = {row.query_id: ids.query_id(claim.claim_id, row.text) for row in rows.queries}
+    rows, own = earlier.rows, claim.claim_id
+    queries = {row.query_id: ids.query_id(own, row.text) for row in rows.queries}
     hits = {row.hit_id: ids.hit_id(queries[row.query_id], row.canonical_url) for row in rows.hits}
+    shared = {"claim_id": own, "video_id": claim.video_id, "latency_seconds": 0.0}
 
-    def reading(row: Evidence) -> Evidence:
-        changes = {
-            "evidence_id": ids.evidence_id(claim.claim_id, row.canonical_url),
-            "query_id": queries[row.query_id],
-            "hit_id": hits[row.hit_id],
-            "reused_claim_id": row.claim_id,
-            "reused_from": earlier.sentence,
-            # A reviewer's overruling counts as the reading; `reason` names the reviewer.
-            "machine_stance": None,
-            "machine_rating": None,
-        }
-        return row.model_copy(update=own | changes)
+    def moved(row: Row, **changes: object) -> Row:
+        changes |= shared
+        changes["query_id"] = queries.get(getattr(row, "query_id", ""))
+        changes["hit_id"] = hits.get(getattr(row, "hit_id", ""))
+        fields = type(row).model_fields
+        return row.model_copy(update={name: changes[name] for name in changes if name in fields})
 
     return VideoRows(
-        queries=tuple(
-            row.model_copy(update=own | {"query_id": queries[row.query_id]}) for row in rows.queries
-        ),
-        searches=tuple(
-            row.model_copy(update=unpaid | {"query_id": queries[row.query_id]})
-            for row in rows.searches
-        ),
-        hits=tuple(
-            row.model_copy(
-                update=own | {"query_id": queries[row.query_id], "hit_id": hits[row.hit_id]}
-            )
-            for row in rows.hits
-        ),
+        queries=tuple(map(moved, rows.queries)),
+        searches=tuple(map(moved, rows.searches)),
+        hits=tuple(map(moved, rows.hits)),
         prior_fact_checks=tuple(
-            row.model_copy(
-                update=unpaid
-                | {
-                    "prior_fact_check_id": ids.prior_fact_check_id(
-                        claim.claim_id, row.canonical_url
-                    )
-                }
-            )
+            moved(row, prior_fact_check_id=ids.prior_fact_check_id(own, row.canonical_url))
             for row in rows.prior_fact_checks
         ),
-        pages=tuple(
-            row.model_copy(update={"video_id": claim.video_id, "latency_seconds": 0.0})
-            for row in rows.pages
-        ),
+        pages=tuple(map(moved, rows.pages)),
         page_texts=rows.page_texts,
-        evidence=tuple(map(reading, rows.evidence)),
+        evidence=tuple(
+            moved(
+                row,
+                evidence_id=ids.evidence_id(own, row.canonical_url),
+                reused_claim_id=row.claim_id,
+                reused_from=earlier.sentence,
+                # A reviewer's overruling counts as the reading; `reason` names the reviewer.
+                machine_stance=None,
+                machine_rating=None,
+            )
+            for row in rows.evidence
+        ),
     )
 
 
