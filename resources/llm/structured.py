@@ -77,11 +77,11 @@ class StructuredModel:
         See `LanguageModel.complete` for the errors; each carries the calls so far.
         """
         unlimited = Budget("this request", Ceiling())
-        conversation = _Conversation(self, request, budget or unlimited, on_call)
+        exchange = _Exchange(self, request, budget or unlimited, on_call)
         try:
-            return await conversation.run()
+            return await exchange.run()
         except base.ModelError as error:
-            error.calls = tuple(conversation.calls)
+            error.calls = tuple(exchange.calls)
             raise
 
     async def probe(self) -> backend.Probe:
@@ -110,7 +110,9 @@ class _Prompt:
 
 
 @dataclass
-class _Conversation(Generic[base.Answer]):
+class _Exchange(Generic[base.Answer]):
+    """The requests that lead to one answer."""
+
     owner: StructuredModel
     request: base.ModelRequest[base.Answer]
     budget: Budget
