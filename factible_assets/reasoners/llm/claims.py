@@ -270,12 +270,12 @@ def rests_on(claim: str, passage: str, known: str) -> bool:
     are known in English only.
     """
     digits = _BETWEEN_DIGITS.sub("", known)
-    unheard = {
-        figure for figure in _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim)) if figure not in digits
-    }
-    spoken = {f"{number.value:g}" for number in find_numbers(known)} if unheard else set()
-    if unheard - spoken and is_english(known):
-        return False
+    figures = _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim))
+    if any(each not in digits for each in figures) and is_english(known):
+        # The speaker may have said "two and a half million".
+        said = (passage[number.start : number.end] for number in find_numbers(passage))
+        if not any(each[0].isalpha() for each in said):
+            return False
     words = {word.casefold() for word in _WORD.findall(known)}
     beginnings = {word[:_STEM] for word in words}
     inner = _WORD.findall(claim)[1:]
