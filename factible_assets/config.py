@@ -359,7 +359,9 @@ def run_options() -> Mapping[str, RunOption]:
         for name, default in defaults.model_dump(mode="json").items():
             if name in sections or name in _OF_SINGLE_RUNS:
                 continue
-            kept = {key: each for key, each in schema[name].items() if key not in _NO_DESCRIPTION}
+            kept = {
+                key: each for key, each in schema[name].items() if key not in {"title", "default"}
+            }
             if isinstance(default, list):
                 # In an experiment a list holds the values to compare, so a list option is text.
                 kept = {"type": "string", "description": f"{kept['description']} Write: a, b"}
@@ -370,7 +372,6 @@ def run_options() -> Mapping[str, RunOption]:
 
 _OF_SINGLE_RUNS = {"only_claims", "renew"}
 """Options that `factible review` and `factible recheck` set."""
-_NO_DESCRIPTION = {"title", "default"}
 
 
 def plain_value(value: Any) -> Value:

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -37,7 +34,7 @@ from pydantic import (
 
 from factible_assets.config import Makers, TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
-from resources.env_files import read_env_file
+from resources.env_files import expanded, host_and_port, paired, read_env_file, web_address
 from resources.lines import naming
 from resources.llm.base import Effort
 
@@ -51,9 +48,6 @@ _EXAMPLES = (Path(__file__).with_name(".env.example"), PACKAGE_PARENT / ".env.ex
 EXAMPLE = next((file for file in _EXAMPLES if file.is_file()), _EXAMPLES[1])
 """The file that describes every setting: in the wheel, or in the project."""
 
-_HIGHEST_PORT = 65_535
-_PORT = re.compile(r"[0-9]{1,5}")
-_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
 
 SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
 """The search providers of the live web, in the order of their answers."""
@@ -78,48 +72,6 @@ NIGHTLY = "0 2 * * *"
 """The time of re-checks unless the setting names another: services answer faster at night."""
 
 
-def _paired(value: object) -> object:
-    """Parse `name=value name=value`."""
-    if not isinstance(value, str):
-        return value
-    pairs = [each.partition("=") for each in value.replace(",", " ").split()]
-    if not all(name and sign and given for name, sign, given in pairs):
-        raise ValueError("write it as name=value, several with spaces between")
-    return {name: given for name, _, given in pairs}
-
-
-def _address(value: object) -> object:
-    """Parse `HOST:PORT`."""
-    if not isinstance(value, str):
-        return value
-    host, _, port = value.rpartition(":")
-    if not host or not _PORT.fullmatch(port) or int(port) > _HIGHEST_PORT:
-        raise ValueError("write the address as HOST:PORT")
-    return host, int(port)
-
-
-def _whole_address(value: str) -> str:
-    """Validate a URL. pydantic's own error would repeat a password in it."""
-    with suppress(ValueError):
-        parts = urlsplit(value)
-        is_whole = _ADDRESS.fullmatch(value) and parts.hostname and parts.port != 0
-        if is_whole and "@" not in parts.netloc:
-            return value
-    raise ValueError(
-        "write an address such as https://host.example:8080, without a user name and password, "
-        "which factible does not send"
-    )
-
-
-def _expanded(path: Path) -> Path:
-    if "\0" in str(path):
-        raise ValueError("a path cannot contain a NUL byte; remove it")
-    try:
-        return path.expanduser()
-    except RuntimeError as error:
-        raise ValueError("there is no user with the name after ~; write the whole path") from error
-
-
 def variable(field: str) -> str:
     """Return the variable of a field. Keys and the settings of vendors have the vendors' names."""
     if field == "lake":
@@ -129,9 +81,9 @@ def variable(field: str) -> str:
 
 
 Listed = Annotated[tuple[str, ...], BeforeValidator(listed)]
-Paired = BeforeValidator(_paired)
-UserPath = Annotated[Path, AfterValidator(_expanded)]
-WebAddress = Annotated[str, AfterValidator(_whole_address)]
+Paired = BeforeValidator(paired)
+UserPath = Annotated[Path, AfterValidator(expanded)]
+WebAddress = Annotated[str, AfterValidator(web_address)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -271,16 +223,14 @@ class Settings(BaseModel):
     browser: Annotated[str, RESTRICTED] = "auto"
     caching: bool = True
 
-    # YouTube, and transcripts of other videos.
+    # YouTube, transcripts of other videos, and addresses.
     languages: Listed = Field(("en", "en-US"), min_length=1)
     translate: bool = False
     youtube_proxy: Annotated[SecretStr | None, RESTRICTED] = None
     transcript_folders: Annotated[tuple[UserPath, ...], BeforeValidator(listed), RESTRICTED] = ()
-
-    # Other addresses.
     endpoints: Annotated[dict[Endpoint, WebAddress], Paired, RESTRICTED] = Field({}, repr=False)
     hosts: Annotated[
-        dict[str, Annotated[tuple[str, int], BeforeValidator(_address)]], Paired, RESTRICTED
+        dict[str, Annotated[tuple[str, int], BeforeValidator(host_and_port)]], Paired, RESTRICTED
     ] = {}
 
     # Re-checks, retention and notifications.
@@ -292,12 +242,10 @@ class Settings(BaseModel):
     retention_days: Annotated[float, RESTRICTED] = Field(180, ge=1, le=36_500)
     notify_url: Annotated[WebAddress | None, RESTRICTED] = Field(None, repr=False)
 
-    # Reviews.
+    # Reviews, and the HTTP service.
     reviewer: str | None = None
     organisation: str | None = Field(None, max_length=200)
     ruling_scale: str = "factible"
-
-    # The HTTP service.
     public_url: Annotated[WebAddress | None, RESTRICTED] = None
     serve_token: Annotated[SecretStr | None, RESTRICTED] = None
     serve_origins: Annotated[Listed, RESTRICTED] = ()

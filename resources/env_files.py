@@ -1,15 +1,24 @@
-"""Files of environment variables, as NAME=VALUE on each line (`.env`)."""
+"""Files of environment variables, as NAME=VALUE on each line (`.env`), and parsers of values.
+
+A parser raises ValueError with a sentence that does not repeat the value, which may be a key.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from dotenv.parser import parse_stream
 
 from resources.lines import PlacedError, read_text
+
+_HIGHEST_PORT = 65_535
+_PORT = re.compile(r"[0-9]{1,5}")
+_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
 
 
 def read_env_file(path: Path, known: Collection[str]) -> dict[str, str]:
@@ -29,3 +38,46 @@ def read_env_file(path: Path, known: Collection[str]) -> dict[str, str]:
         if binding.value:
             values[(binding.key or "").upper()] = binding.value
     return values
+
+
+def paired(value: object) -> object:
+    """Parse `name=value name=value`."""
+    if not isinstance(value, str):
+        return value
+    pairs = [each.partition("=") for each in value.replace(",", " ").split()]
+    if not all(name and sign and given for name, sign, given in pairs):
+        raise ValueError("write it as name=value, several with spaces between")
+    return {name: given for name, _, given in pairs}
+
+
+def host_and_port(value: object) -> object:
+    """Parse `HOST:PORT`."""
+    if not isinstance(value, str):
+        return value
+    host, _, port = value.rpartition(":")
+    if not host or not _PORT.fullmatch(port) or int(port) > _HIGHEST_PORT:
+        raise ValueError("write the address as HOST:PORT")
+    return host, int(port)
+
+
+def web_address(value: str) -> str:
+    """Validate a URL. pydantic's own error would repeat a password in it."""
+    with suppress(ValueError):
+        parts = urlsplit(value)
+        is_whole = _ADDRESS.fullmatch(value) and parts.hostname and parts.port != 0
+        if is_whole and "@" not in parts.netloc:
+            return value
+    raise ValueError(
+        "write an address such as https://host.example:8080, without a user name and password, "
+        "which factible does not send"
+    )
+
+
+def expanded(path: Path) -> Path:
+    """Replace ~ by the folder of the user."""
+    if "\0" in str(path):
+        raise ValueError("a path cannot contain a NUL byte; remove it")
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ValueError("there is no user with the name after ~; write the whole path") from error
