@@ -63,7 +63,9 @@ def stands_alone(claim: str) -> bool:
     """
     counts = count_words(claim)
     is_timed = any(not any(map(str.isdigit, word)) for word in time_words(claim))
-    return is_english(claim) and not (counts.needs_context or counts.first_person or is_timed)
+    return is_english(claim) is not False and not (
+        counts.needs_context or counts.first_person or is_timed
+    )
 
 
 def relation_of(one: str, other: str) -> Relation | None:

@@ -110,18 +110,21 @@ Portuguese and Dutch prose at most 18 %, of other scripts none."""
 _FEWEST_WORDS = 30
 
 
-def is_english(text: str, *, fewest: int = _FEWEST_WORDS) -> bool:
-    """Whether a text is in English, the only language of the embedded engine.
+def is_english(text: str, spoken: str = "") -> bool | None:
+    """Whether a text is in English, the only language of the embedded engine; None if unknown.
 
-    A text with fewer than the `fewest` words in Latin letters counts as English.
+    Fewer than thirty words with few stop words tell nothing. Then `spoken` decides, the language
+    code of the video, if it is known.
     """
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(letter > "\u024f" for letter in letters) > len(letters):
         return False
     words = [word.norm for word in tokenise(text) if word.norm[0].isalpha()]
-    if len(words) < fewest:
+    if words and sum(word in STOP_WORDS for word in words) >= _ENGLISH_SHARE * len(words):
         return True
-    return sum(word in STOP_WORDS for word in words) >= _ENGLISH_SHARE * len(words)
+    if len(words) >= _FEWEST_WORDS:
+        return False
+    return spoken.startswith("en") if spoken else None
 
 
 # --- Numbers ------------------------------------------------------------------------------------

@@ -271,7 +271,7 @@ def rests_on(claim: str, passage: str, known: str) -> bool:
     """
     digits = _BETWEEN_DIGITS.sub("", known)
     figures = _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim))
-    if any(each not in digits for each in figures) and is_english(known):
+    if any(each not in digits for each in figures) and is_english(known) is not False:
         # The speaker may have said "two and a half million".
         said = (passage[number.start : number.end] for number in find_numbers(passage))
         if not any(each[0].isalpha() for each in said):

@@ -111,7 +111,7 @@ def show_page(claim: Claim, page: PageExcerpt, limit: int, query: str = "") -> S
     another language. Blocking: the first call loads the embedding model.
     """
     wanted = " ".join(filter(None, (claim.text, page.sought)))
-    is_foreign = is_english(page.text, fewest=1) and not is_english(claim.text, fewest=1)
+    is_foreign = is_english(page.text) and not is_english(claim.text)
     words = f"{wanted} {query}" if is_foreign else wanted
     sentences = chosen_sentences(words, page.text, limit=limit, snippet=page.snippet)
     if not sentences or _is_silent(wanted, page, list(sentences.values())):
@@ -120,8 +120,8 @@ def show_page(claim: Claim, page: PageExcerpt, limit: int, query: str = "") -> S
 
 
 def _is_silent(claim: str, page: PageExcerpt, sentences: Sequence[PageSentence]) -> bool:
-    """Whether no sentence concerns the claim; always False if either is not in English."""
-    if not (is_english(claim, fewest=1) and is_english(page.text, fewest=1)):
+    """Whether no sentence concerns the claim; always False unless both are in English."""
+    if not (is_english(claim) and is_english(page.text)):
         return False
     order = np.argsort(-_relevance(claim, page.snippet, sentences), kind="stable")
     nearest = [sentences[at].text for at in order[:_CANDIDATES]]
@@ -130,13 +130,12 @@ def _is_silent(claim: str, page: PageExcerpt, sentences: Sequence[PageSentence])
 
 
 def related_quotes(claim: str, quotes: Sequence[str], text: str, spoken: str) -> list[str]:
-    """Return the quotes of a page that concern a claim; all of them if either is not in English.
+    """Return the quotes of a page that concern a claim; all of them unless both are in English.
 
     The text before a quote counts too: "There is no evidence for that." `spoken` is the language
     code of the video, "" if unknown.
     """
-    is_english_claim = spoken.startswith("en") or is_english(claim, fewest=1)
-    if not (quotes and is_english_claim and is_english(text, fewest=1)):
+    if not (quotes and is_english(claim, spoken) and is_english(text)):
         return [*quotes]
     places = [text.find(quote) for quote in quotes]
     before = [text[max(0, at - CONTEXT_CHARACTERS) : at] for at in places]

@@ -189,7 +189,6 @@ def _holds_only(text: str, start: int, end: int, sentences: Sequence[PageSentenc
 
 def _foreign_part(claim: str, spoken: str, page: str) -> str | None:
     """Return which of the two is not in English; `spoken` is the video's language code."""
-    is_foreign_talk = spoken and not spoken.startswith("en") and not is_english(claim, fewest=1)
-    if is_foreign_talk or not is_english(claim):
+    if is_english(claim, spoken) is False:
         return "claim"
-    return None if is_english(page) else "page"
+    return "page" if is_english(page) is False else None

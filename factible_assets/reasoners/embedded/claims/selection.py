@@ -87,7 +87,7 @@ def extract_claims(
     seldom certain. Raises SetupError if the embedding model cannot be loaded, ReasonerRefusalError
     if the transcript is not in English.
     """
-    if not is_english(transcript.text):
+    if is_english(transcript.text) is False:
         raise ReasonerRefusalError(_OTHER_LANGUAGE)
     sentences = split_sentences(transcript.text, segments)
     candidates, features, vectors = candidates_of(transcript.text, sentences, embedder)
