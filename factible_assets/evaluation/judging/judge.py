@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 
 from factible_assets.errors import UsageError
 from factible_assets.evaluation.outcomes import VideoOutcome
@@ -205,18 +205,12 @@ def _source(row: Evidence, number: int, texts: Mapping[str, str]) -> Sequence[pr
 # --- Asking -------------------------------------------------------------------------------------
 
 
-def _no_truth_value(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("a score is a whole number from 0 to 2")
-    return value
-
-
 class JudgeAnswer(BaseModel):
     """The shape of an answer. The quote and the reason precede the score that they support."""
 
     quote: str
     reason: str = Field(min_length=1)
-    score: Annotated[int, BeforeValidator(_no_truth_value), Field(ge=0, le=HIGHEST)]
+    score: int = Field(strict=True, ge=0, le=HIGHEST)
 
 
 @dataclass(frozen=True, slots=True)
