@@ -271,7 +271,7 @@ async def open_reasoner(
         claims=llm if llm is not None and choices.claims == "llm" else embedded,
         queries=llm if llm is not None and choices.queries == "llm" else embedded,
         evidence=reader,
-        writer=llm if choices.verdicts == "llm" else None,
+        writer=llm.word_verdicts if llm is not None and choices.verdicts == "llm" else None,
     )
 
 

@@ -21,6 +21,7 @@ from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.ports import (
     ClaimDrafts,
     FindEarlierCheck,
+    Judged,
     Observer,
     ReasonerError,
     Services,
@@ -384,7 +385,7 @@ class _Checks:
         return [each.rows.result()[0] for each in self.kept]
 
     @property
-    def reached(self) -> list[tuple[records.Claim, records.Verdict, list[records.Evidence]]]:
+    def reached(self) -> list[Judged]:
         """The final claims with a verdict, and the evidence that speaks."""
         rows = [(each.check.claim.claim_id, *each.rows.result()) for each in self.kept]
         return [
@@ -416,9 +417,7 @@ class _Checks:
 
 
 async def _worded(
-    video: records.Video,
-    reached: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
-    services: Services,
+    video: records.Video, reached: Sequence[Judged], services: Services
 ) -> tuple[list[records.Verdict], tuple[records.LlmCall, ...]]:
     """Add a model's words to complete verdicts; if it fails, the verdicts keep their own."""
     verdicts = [verdict for _, verdict, _ in reached]
@@ -427,7 +426,7 @@ async def _worded(
     if not complete or writer is None:
         return verdicts, ()
     try:
-        judged = await writer.word_verdicts(video, complete)
+        judged = await writer(video, complete)
     except ReasonerError as failure:
         return verdicts, failure.calls
     words = judged.value

@@ -268,19 +268,15 @@ class EvidenceReader(Protocol):
         ...
 
 
-class VerdictWriter(Protocol):
-    """A reasoner that can word the verdicts of a video, all in one call."""
+Judged: TypeAlias = tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]
+"""A claim with its verdict, and the evidence that speaks of it."""
+WordVerdicts: TypeAlias = Callable[
+    [records.Video, Sequence[Judged]], Awaitable[WithCalls[Mapping[str, str]]]
+]
+"""Words the complete verdicts of a video, by claim id, in one call; a claim may have no words.
 
-    async def word_verdicts(
-        self,
-        video: records.Video,
-        verdicts: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
-    ) -> WithCalls[Mapping[str, str]]:
-        """Return words for complete verdicts, by claim id; a claim may have none.
-
-        Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
-        """
-        ...
+Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
+"""
 
 
 class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, Protocol):
@@ -297,7 +293,7 @@ class Reasoner:
     claims: ClaimFinder
     queries: QueryWriter
     evidence: EvidenceReader
-    writer: VerdictWriter | None = None
+    writer: WordVerdicts | None = None
     """Adds words to the verdicts of a video; None: the run does not want them."""
 
     @classmethod

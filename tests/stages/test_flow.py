@@ -19,13 +19,12 @@ from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim
 from factible_assets.stages import flow
 from factible_assets.stages.evidence import PageLibrary
-from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
+from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES, Stage, Stopwatch
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
-from tests.stages.words import from_text
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, page, says
 
 CONFIG = FactCheckConfig()
@@ -526,13 +525,6 @@ async def test_an_answer_engine_alone_never_settles_a_claim(least: float) -> Non
     assert (verdict.status, verdict.stance, verdict.refuting) == ("complete", "unclear", 1)
 
 
-async def test_a_hit_that_leads_to_a_re_upload_is_not_read() -> None:
-    world, claims = leading_world("https://vimeo.com/123456789")
-    world.titles["https://good0.example/page"] = f"{VIDEO.title} on Vimeo"
-    (row,) = (await check(world, claims)).evidence
-    assert (row.status, row.stance) == ("skipped", None)
-
-
 async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
     world, claims = furnished_world(claims=1)
     world.delays = {"fetch https://site022.example/page": math.inf}
@@ -612,14 +604,6 @@ async def test_five_claims_wait_for_their_services_side_by_side() -> None:
     asked = Counter(kind for kind, _ in world.asked)
     for kind in ("queries", "search", "fetch"):
         assert peak[kind] > asked[kind] / 2
-
-
-async def test_claims_are_extracted_placed_and_ranked() -> None:
-    world = World()
-    transcript = from_text(VIDEO.video_id, "Cats purr. Dogs bark.")
-    found = await extract_claims(VIDEO, transcript, (), world.services(), CONFIG.claims)
-    assert [claim.text for claim in found.claims] == ["Cats purr", "Dogs bark"]
-    assert [(claim.char_start, claim.char_end) for claim in found.claims] == [(0, 9), (11, 20)]
 
 
 async def test_a_recheck_keeps_good_queries_and_writes_those_that_failed() -> None:

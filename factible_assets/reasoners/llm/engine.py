@@ -177,11 +177,9 @@ class LlmReasoner:
         return conversation
 
     async def word_verdicts(
-        self,
-        video: records.Video,
-        verdicts: Sequence[tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]],
+        self, video: records.Video, verdicts: Sequence[ports.Judged]
     ) -> ports.WithCalls[Mapping[str, str]]:
-        """Word the verdicts of a video in one call; see `stages.ports.VerdictWriter`."""
+        """Word the verdicts of a video in one call; see `stages.ports.WordVerdicts`."""
         conversation = self.conversation("verdict", "verdicts", video)
         words = await word_verdicts(conversation, verdicts, self._limits.sources)
         return ports.WithCalls(words, tuple(conversation.calls))
