@@ -190,8 +190,6 @@ _JUDGEMENT = re.compile(
 _THE_CLAIM = re.compile(r"\b(?:the|this|that) claim\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"\u201c])\b[A-Z][\w'\u2019-]*[a-z]\w*|\b[A-Z]{2,}\b")
 _LETTERS = re.compile(r"\w+")
-_FEWEST_WORDS: Final = 8
-"""Words of a summary that show its language."""
 
 
 def unfounded(sentence: str, passage: str, *, names: bool = True) -> list[str]:
@@ -240,7 +238,7 @@ def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
     if not summary.strip() or _NOT_RELEVANT.search(summary):
         return None
     # German capitalises every noun, and another language may have other names for a place.
-    names = is_english(summary, fewest=_FEWEST_WORDS) and is_english(passage)
+    names = is_english(summary) is True and is_english(passage) is not False
     kept, wrong = list[str](), list[str]()
     knows_a_claim = _THE_CLAIM.search(passage) is not None
     for each in page_sentences(summary):
