@@ -43,21 +43,24 @@ for name, examples in {"quick": 25, "long": 500}.items():
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
-LONG = {
+LONG = (
+    "test_ui",
+    "test_lake",
+    "test_walk",
+    "test_forget",
     "test_readme",
-    "test_real_runs",
+    "test_review",
     "test_runner",
+    "test_sql_cookbook",
+    "test_spare_copies",
     "test_browser",
+    "test_real_runs",
     "test_materialization",
     "test_injections",
     "test_evaluation",
-    "test_walk",
-    "test_sql_cookbook",
-    "test_lake",
     "test_connection",
-    "test_spare_copies",
-}
-"""Files that take more than ten seconds, in addition to the end-to-end walks."""
+)
+"""Files that take more than ten seconds, besides the end-to-end walks; the longest comes first."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -86,7 +89,13 @@ def _shortcuts(_shared: None) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the slowest files, so that no worker has one left at the end."""
-    items.sort(key=lambda item: not ("end_to_end" in item.path.parts or item.path.stem in LONG))
+
+    def place(item: pytest.Item) -> int:
+        if item.path.stem in LONG:
+            return LONG.index(item.path.stem)
+        return len(LONG) + ("end_to_end" not in item.path.parts)
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:

@@ -1,9 +1,10 @@
 """Copies the files that every unused data folder has, instead of making them again per test.
 
 These are an empty warehouse, Dagster's empty databases, and one shared store of vectors. Besides,
-Dagster's databases do not wait for the disk. In the tests' own processes this happens automatically
-(conftest.py). For a folder of another process call `prepare`, unless the test is about creating it.
-This module imports nothing that the tests of a run do not import anyway.
+Dagster's databases do not wait for the disk, and keep their compiled statements. In the tests' own
+processes this happens automatically (conftest.py). For a folder of another process call `prepare`,
+unless the test is about creating it. This module imports nothing that the tests of a run do not
+import anyway.
 """
 
 from __future__ import annotations
@@ -111,6 +112,19 @@ def _share_vectors_of_this_process(embedder: Any) -> None:
     embedder.OnnxEmbedder.keeping = lambda self, _: original(self, kept)
 
 
+def _keep_engines(storage: Any) -> None:
+    """Dagster makes an engine for each connection, and so compiles each statement each time."""
+    made: dict[str, Any] = {}
+    create = storage.create_engine
+
+    def create_once(address: str, **options: Any) -> Any:
+        if address not in made:
+            made[address] = create(address, **options)
+        return made[address]
+
+    storage.create_engine = create_once
+
+
 def _wait_for_no_disk(engine: Any) -> None:
     from sqlalchemy import event  # noqa: PLC0415 - as the module says
 
@@ -120,9 +134,15 @@ def _wait_for_no_disk(engine: Any) -> None:
             connection.execute("PRAGMA synchronous = OFF")
 
 
+_SQLITE = (
+    "event_log.sqlite.sqlite_event_log",
+    "runs.sqlite.sqlite_run_storage",
+    "schedules.sqlite.sqlite_schedule_storage",
+)
 _replaced: set[str] = set()
 _REPLACEMENTS = {
     "sqlalchemy.engine": _wait_for_no_disk,
+    **{f"dagster._core.storage.{each}": _keep_engines for each in _SQLITE},
     "warehouse.connection": _begin_warehouses_as_copies,
     "factible_assets.runs.launch": _begin_instances_as_copies,
     "factible_assets.reasoners.embedded.embedder": _share_vectors_of_this_process,

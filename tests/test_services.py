@@ -1,10 +1,8 @@
 """The choice of services by settings, keys and options, and the errors without them."""
 
-import asyncio
 import json
 import logging
 import re
-import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, date, datetime
@@ -28,7 +26,6 @@ from factible_assets.runs.experiments.surroundings import StageKeys, choose
 from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning
-from factible_assets.services import web as web_choice
 from factible_assets.services.labels import ReadingModel
 from factible_assets.services.models import (
     DEFAULT_MODEL,
@@ -137,6 +134,10 @@ async def live_web(made: Settings) -> AsyncIterator[OpenWeb]:
         ({"search": "searxng"}, "FACTIBLE_SEARXNG_URL is not set"),
         ({"search": "perplexity,serper", "serper_api_key": "k"}, "PERPLEXITY_API_KEY is not set"),
         ({"serper_api_key": CANARY}, "check SERPER_API_KEY"),
+        (
+            {"search": "wikipedia", "google_fact_check_api_key": CANARY},
+            "check GOOGLE_FACT_CHECK_API_KEY",
+        ),
     ],
 )
 async def test_a_live_web_that_is_not_set_up_is_refused_by_the_name_of_the_setting(
@@ -613,32 +614,6 @@ async def test_an_unknown_collection_is_refused(tmp_path: Path) -> None:
         with pytest.raises(SetupError, match=r"no collection hony\. It has honey"):
             await open_web("archive:hony", made, stack, cache)
         await open_web("archive:honey", made, stack, cache)
-
-
-async def test_the_list_of_suffixes_is_read_beside_the_event_loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read, where = asyncio.Event(), list[threading.Thread]()
-    loop = asyncio.get_running_loop()
-
-    def domain(host: str) -> str:
-        where.append(threading.current_thread())
-        loop.call_soon_threadsafe(read.set)
-        return host
-
-    monkeypatch.setattr(web_choice, "registrable_domain", domain)
-    async with AsyncExitStack() as stack:
-        await open_web("archive", settings(tmp_path), stack, DiskCache(tmp_path))
-        await read.wait()
-    assert where != [threading.main_thread()]
-
-
-async def test_an_invalid_fact_check_key_is_refused_and_not_shown(tmp_path: Path) -> None:
-    made = settings(tmp_path, search="wikipedia", google_fact_check_api_key=CANARY)
-    with pytest.raises(SetupError, match="check GOOGLE_FACT_CHECK_API_KEY") as refused:
-        async with live_web(made):
-            pass
-    assert "canary" not in str(refused.value)
 
 
 def test_a_default_causes_a_remark_only_without_an_option(tmp_path: Path) -> None:

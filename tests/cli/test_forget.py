@@ -19,6 +19,7 @@ from factible_assets.settings import load_settings
 from tests.cli.conftest import Run
 from warehouse.store import Warehouse
 
+FEW = ("--web", "miniature", "--max-queries", "1", "--max-results", "3")
 HONEY = "Sealed honey can keep for years without spoiling."
 LIGHTNING = "Lightning can strike the same place many times."
 EVEREST = "Mount Everest is 8,849 metres high, measured from sea level."
@@ -44,7 +45,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, 
         for name, said in (("beekeeper", (HONEY, LIGHTNING)), ("climber", (HONEY, EVEREST))):
             file = talk(folder, name, *said)
             done = CliRunner().invoke(
-                app, ["check", str(file), "--web", "miniature", "--json"], prog_name="factible"
+                app, ["check", str(file), *FEW, "--json"], prog_name="factible"
             )
             assert done.exit_code == 0, done.stderr
             found.append(str(json.loads(done.stdout)["video_id"]))
@@ -148,26 +149,18 @@ def test_a_video_is_taken_from_the_list_alone(
     assert load_corpora([home / "corpora"]).find(videos[0]) is None
     assert len(Warehouse(home / "warehouse.duckdb").read_current(Verdict, videos[0])) == 2
     assert factible("corpus", "remove", videos[0]).exit_code == 4
-    assert factible("forget", videos[0], "--yes").exit_code == 0
-    assert holding(home, videos[0]) == []
 
 
-def test_forget_names_files_that_a_person_added(
+def test_forget_names_what_it_cannot_remove(
     factible: Run, home: Path, videos: tuple[str, str]
 ) -> None:
     (home / "notes.txt").write_text(f"Ask about {videos[0]}.")
-    done = factible("forget", videos[0], "--yes")
-    assert done.exit_code == 1
-    assert "notes.txt" in done.stderr
-    assert holding(home, videos[0]) == ["notes.txt"]
-
-
-def test_forget_names_a_warehouse_of_another_version_that_it_cannot_read(
-    factible: Run, home: Path, videos: tuple[str, str]
-) -> None:
     older = home / "warehouse.duckdb.replaced-20260101T000000Z"
     with duckdb.connect(older) as connection:
         connection.execute("CREATE TABLE old AS SELECT 1 AS one")
     for answer in (factible("forget", videos[0]), factible("forget", videos[0], "--yes")):
         told = " ".join(answer.stderr.split())
         assert f"{older} is damaged or older and may contain the video. Delete it." in told
+    assert answer.exit_code == 1
+    assert "notes.txt" in told
+    assert holding(home, videos[0]) == ["notes.txt"]

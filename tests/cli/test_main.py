@@ -40,21 +40,23 @@ def test_help_says_how_to_give_an_id_that_begins_with_a_dash(factible: Run) -> N
     assert "factible check --json -- -LDjqcvSbP4" in words
 
 
-@pytest.mark.parametrize("command", [(), ("evaluate",), ("experiment", "run"), ("review",)])
-def test_help_needs_nothing_heavy(command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("commands", [[()], [("evaluate",), ("experiment", "run"), ("review",)]])
+def test_help_needs_nothing_heavy(commands: list[tuple[str, ...]]) -> None:
     # Commands import the settings, the records and the reader of corpora.
-    heavy = [name for name in HEAVY if not command or name not in {"pydantic", "yaml"}]
+    heavy = [name for name in HEAVY if commands == [()] or name not in {"pydantic", "yaml"}]
     program = (
         "import sys\n"
+        "from contextlib import suppress\n"
         "from factible_assets.cli import main\n"
-        f"sys.argv = ['factible', *{command!r}, '--help']\n"
-        "try: main.main()\n"
-        f"finally: print([name for name in {heavy!r} if name in sys.modules])"
+        f"for command in {commands!r}:\n"
+        "    sys.argv = ['factible', *command, '--help']\n"
+        "    with suppress(SystemExit): main.main()\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert "Usage: factible" in result.stdout
+    assert result.stdout.count("Usage: factible") == len(commands)
     assert result.stdout.splitlines()[-1] == "[]"
 
 
@@ -70,25 +72,26 @@ def test_the_definitions_load_no_client_and_no_arrays() -> None:
     assert result.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize(
-    "arguments", [["status"], ["sql", "from current_claims"], ["report", VIDEO_ID]]
-)
-def test_reading_commands_load_neither_dagster_nor_polars(home: Path, arguments: list[str]) -> None:
+def test_reading_commands_load_neither_dagster_nor_polars(home: Path) -> None:
     store_sample(home)
     with open_instance(Settings(home=home)) as instance:
         instance.add_run(dg.DagsterRun("fact_check", status=dg.DagsterRunStatus.STARTED))
     heavy = ("dagster", "polars", "numpy", "pyarrow", "onnxruntime", "httpx", "trafilatura")
+    commands = [["status"], ["sql", "from current_claims"], ["report", VIDEO_ID]]
     program = (
-        "import sys; from factible_assets.cli.main import app\n"
-        f"try: app({arguments!r})\n"
-        "except SystemExit: pass\n"
-        f"print([name for name in {heavy!r} if name in sys.modules])"
+        "import sys\n"
+        "from contextlib import suppress\n"
+        "from factible_assets.cli.main import app\n"
+        f"for command in {commands!r}:\n"
+        "    with suppress(SystemExit): app(command)\n"
+        f"    print(command, [name for name in {heavy!r} if name in sys.modules])"
     )
     environment = {**os.environ, "FACTIBLE_HOME": str(home)}
     told = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
-    assert told.stdout.splitlines()[-1] == "[]", told.stderr
+    for command in commands:
+        assert f"{command} []" in told.stdout, told.stderr
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import dagster as dg
 import pytest
@@ -19,10 +21,11 @@ from typer.testing import CliRunner
 from factible_assets.cli.main import app
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.runs import launch
-from factible_assets.runs.launch import open_instance
+from factible_assets.runs.launch import open_instance, run_video
 from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.reusable import find_reusable, input_tags
 from factible_assets.settings import Settings, load_settings
+from factible_assets.stages.ports import Observer
 from tests.end_to_end.loopback import (
     CHAT,
     SEARCH,
@@ -33,9 +36,8 @@ from tests.end_to_end.loopback import (
     question,
 )
 from tests.patience import A_DAY
-from tests.resources.transcripts.fake_youtube import WATCH
+from tests.resources.transcripts.fake_youtube import VIDEO, WATCH
 from tests.servers import Behaviour, Exchange, hang, respond_json
-from tests.shortcuts import share_vectors
 from warehouse.store import Warehouse
 
 
@@ -152,7 +154,10 @@ def test_claims_are_reused_unless_their_inputs_have_changed(
     assert result.exit_code in {0, 3}, result.stderr
     assert "Going on" not in result.stderr
     settings = load_settings()
-    (video_id,) = Warehouse(settings.warehouse).query("FROM current_videos")["video_id"]
+    store = Warehouse(settings.warehouse)
+    (video_id,) = store.query("FROM current_videos")["video_id"]
+    evidence = store.query("SELECT via, rating FROM current_evidence WHERE status = 'ok'")
+    assert set(evidence.rows()) == {("archive", "medium")}, "the user chose these pages"
 
     def reused(**options: Any) -> tuple[bool, bool]:
         """Tell whether a run with these options would reuse the transcript, and the claims."""
@@ -171,27 +176,26 @@ def test_claims_are_reused_unless_their_inputs_have_changed(
     assert reused() == (False, False)
 
 
-def test_a_process_waits_for_another_check_of_its_video(tmp_path: Path) -> None:
+def test_a_check_waits_for_another_one_of_its_video(tmp_path: Path) -> None:
+    class Waiting(Observer):
+        def waiting(self) -> None:
+            waited.append(self)
+
+    waited: list[Observer] = []
     with loopback_world(tmp_path) as world:
         world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
         given = {name: value for name, value in world.environment.items() if value is not None}
-        kept = {name: value for name, value in os.environ.items() if name not in world.environment}
-        share_vectors(world.home)  # all else in the data folder they begin at once
-        processes = [
-            subprocess.Popen(
-                [str(Path(sys.executable).with_name("factible")), "check", VIDEO_URL, "--json"],
-                cwd=world.work,
-                env={**kept, **given},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
+        with mock.patch.dict(os.environ, given), ThreadPoolExecutor() as pool:
+            check = partial(
+                run_video,
+                config=FactCheckConfig(),
+                watch=lambda _: nullcontext(Waiting()),
+                reuse="verdicts",
             )
-            for _ in range(2)
-        ]
-        ended = [process.communicate() for process in processes]
+            videos = [StoredVideo(VIDEO, load_settings()) for _ in range(2)]
+            ended = list(pool.map(check, videos))
         questions = [each for each in map(question, world.server.asked) if CHAT in each]
-    assert [process.returncode for process in processes] == [0, 0], ended
-    assert len({json.loads(out)["run_id"] for out, _ in ended}) == 1
+    assert sorted(each.is_new for each in ended) == [False, True]
     assert statuses(world.home) == ["SUCCESS"]
     assert len(questions) == len(set(questions)), "the model was asked twice"
-    assert sum("This one waits for it" in err for _, err in ended) == 1
+    assert len(waited) == 1

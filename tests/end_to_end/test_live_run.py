@@ -2,11 +2,10 @@
 
 import json
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from factible_assets.records.tables import Evidence, LlmCall, PriorFactCheck, Video
+from factible_assets.records.tables import LlmCall, Video
 from tests.end_to_end.loopback import (
     BOOTSTRAP,
     CHAT,
@@ -22,7 +21,7 @@ from tests.end_to_end.loopback import (
 )
 from tests.resources.llm import vendors
 from tests.resources.transcripts.fake_youtube import VIDEO, WATCH
-from tests.servers import Exchange, respond_json
+from tests.servers import Exchange
 from warehouse.store import Warehouse
 
 
@@ -109,43 +108,3 @@ def test_a_second_video_with_the_same_claims_is_neither_searched_nor_read(tmp_pa
     assert [asked.path for asked in second] == [CHAT]
     shape = second[0].json["response_format"]["json_schema"]["name"]  # type: ignore[index]
     assert shape == "ClaimsAnswer"
-
-
-KEYS = {
-    "SERPER_API_KEY": "a-key",
-    "OPENAI_API_KEY": "another-key",
-    "GOOGLE_FACT_CHECK_API_KEY": "a-third-key",
-}
-
-
-def test_prior_fact_checks_are_stored_and_change_no_verdict(tmp_path: Path) -> None:
-    with loopback_world(tmp_path) as world:
-        world.settings = KEYS
-        code, out, err = world.factible("check", VIDEO_URL, "--json")
-        assert code == 0, err
-        looked_up = [asked for asked in world.server.asked if asked.path == FACT_CHECKS]
-        assert sorted(
-            parse_qs(urlsplit(asked.target).query)["query"][0] for asked in looked_up
-        ) == sorted(claim.rstrip(".") for claim in CLAIMS)
-        assert [times for times in world.questions().values() if times > 1] == []
-
-        # The lookup fails: the run records it, and the verdicts are complete.
-        world.server.on(FACT_CHECKS, respond_json({"error": {}}, status=503))
-        world.settings = {**KEYS, "FACTIBLE_CACHING": "false"}
-        code, _, err = world.factible("check", VIDEO_URL, "--force", "--json")
-        assert code == 0, err
-        store = Warehouse(world.home / "warehouse.duckdb")
-        failed = store.read_current(PriorFactCheck, VIDEO)
-        assert {row.status for row in failed} == {"infra_error"}
-
-    # They contradict the evidence, and the verdicts stay.
-    assert {claim["verdict"]["stance"] for claim in json.loads(out)["claims"]} == {"refutes"}
-    rows = store.query(
-        "SELECT claims.text, checks.status, checks.textual_rating, checks.publisher, checks.domain "
-        "FROM prior_fact_checks AS checks JOIN claims USING (claim_id, video_id, run_id) "
-        "WHERE run_id = (SELECT run_id FROM prior_fact_checks ORDER BY checked_at LIMIT 1) "
-        "ORDER BY claims.rank"
-    ).rows()
-    assert [row[:2] for row in rows] == [(CLAIMS[0], "ok"), (CLAIMS[1], "skipped")]
-    assert rows[0][2:] == ("True, every word of it", "The Checkers", "checkers-test.org")
-    assert "checkers-test.org" not in {row.domain for row in store.read_current(Evidence, VIDEO)}

@@ -19,10 +19,12 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import dagster as dg
 import httpx
 import pytest
 
 from benchmarks.pictures import CHECKS, GRAPH, recorded, said
+from factible_assets.pipeline.schedules import LAUNCHED_BY, RENEWED, SCHEDULE
 from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
 from resources.pages.browser import find_browser
@@ -136,6 +138,9 @@ def address(folder: Path) -> Iterator[str]:
                 **kept,
                 "FACTIBLE_HOME": str(folder / "home"),
                 "FACTIBLE_TRANSCRIPT_FOLDERS": str(folder),
+                "FACTIBLE_RECHECK_CRON": "* * * * *",
+                "FACTIBLE_RECHECK_MIN_AGE_DAYS": "0",
+                "FACTIBLE_RECHECK_VIDEOS": "2",
             },
             cwd=ROOT,
             stdout=output,
@@ -271,6 +276,43 @@ def test_a_preview_of_the_night_shows_its_runs_and_launches_none(session: Sessio
     assert "my-talk" in str(told)
     warehouse = Warehouse(session.folder / "home" / "warehouse.duckdb")
     assert warehouse.query("FROM recheck_launches").is_empty()
+
+
+def test_the_schedule_that_a_person_starts_launches_runs_that_check_again(session: Session) -> None:
+    told = session.ask(
+        'mutation {startSchedule(scheduleSelector: {repositoryName: "__repository__", '
+        'repositoryLocationName: "factible-assets", scheduleName: "nightly_recheck"}) '
+        "{... on ScheduleStateResult {scheduleState {id}}}}"
+    )
+    assert "id" in str(told)
+    settings = Settings(home=session.folder / "home")
+    launched = dg.RunsFilter(tags={"launched_by": LAUNCHED_BY})
+    with open_instance(settings) as instance:
+        run = eventually(
+            lambda: next((each for each in instance.get_runs(launched) if each.is_finished), None),
+            lambda: (session.folder / "dev.log").read_text()[-3000:],
+            pause=1.0,
+        )
+        ticks = [
+            tick
+            for state in instance.all_instigator_state()
+            if state.instigator_name == SCHEDULE
+            for tick in instance.get_ticks(state.instigator_origin_id, state.selector_id)
+        ]
+    assert (run.status, run.job_name) == (dg.DagsterRunStatus.SUCCESS, "recheck")
+    video_id = run.tags["video"]
+    assert run.tags["dagster/partition"] == video_id
+    assert run.tags["dagster/run_key"].endswith(video_id)
+    assert run.asset_selection == {dg.AssetKey(name) for name in RENEWED}
+    assert any(run.run_id in tick.run_ids for tick in ticks), "a tick of the schedule launched it"
+    store = Warehouse(settings.warehouse)
+    history = store.query(
+        "SELECT claim_id, count(DISTINCT run_id) FROM verdict_history WHERE video_id = $video "
+        "GROUP BY claim_id",
+        {"video": video_id},
+    )
+    assert {times >= 2 for _, times in history.rows()} == {True}
+    assert video_id in store.query("FROM recheck_launches")["video_id"].to_list()
 
 
 FOREIGN_PAGE = """<!doctype html><title>waiting</title><script>

@@ -76,18 +76,32 @@ def sets_of(home: Path, run_id: str) -> set[str]:
     return set(stored["asset"])
 
 
-def test_the_demo_is_checked_and_dagster_records_the_run(home: Path) -> None:
+def test_a_run_is_streamed_and_recorded_and_a_killed_service_leaves_complete_assets(
+    home: Path,
+) -> None:
+    list_slow_video(home)
     few = {"max_claims": 2, "max_queries_per_claim": 1, "max_results_per_query": 3}
-    body = {"video_url": DEMO_VIDEO, **few}
-    with factible_serve(home) as (client, process):
-        with client.stream("POST", STREAM, json=body) as response:
+    with (
+        nobody_answers() as address,
+        factible_serve(home, FACTIBLE_SEARXNG_URL=address) as (client, process),
+    ):
+        with client.stream("POST", STREAM, json={"video_url": DEMO_VIDEO, **few}) as response:
             heard = list(events_of(response))
-        run_id = heard[0].payload["run_id"]
         shown = client.get(f"/api/v1/videos/{DEMO_VIDEO}").json()
         listed = client.get("/api/v1/runs", params={"video_id": DEMO_VIDEO}).json()["items"]
         report = client.get(f"/reports/{DEMO_VIDEO}")
+        with client.stream("POST", STREAM, json={"video_url": SLOW_VIDEO, **few}) as response:
+            slow_run = response.headers["location"].rsplit("/", 1)[1]
+            next(event for event in events_of(response) if event.name == "claims_extracted")
+            process.kill()
 
-    assert process.returncode == 0, "Ctrl-C is how a service ends"
+        def is_canceled() -> bool:
+            recorded = recorded_runs(Settings(home=home), limit=1, run_id=slow_run)
+            return [each.status for each in recorded] == ["canceled"]
+
+        eventually(is_canceled)
+    assert sets_of(home, slow_run) == {"transcripts", "claims"}
+
     assert names(heard) == [
         "transcript_extraction",
         "transcript_complete",
@@ -106,7 +120,7 @@ def test_the_demo_is_checked_and_dagster_records_the_run(home: Path) -> None:
     judged = [event.payload["verdict"]["claim_id"] for event in heard[4:6]]
     assert sorted(judged) == sorted(claims)
 
-    result = heard[-1].payload["result"]
+    run_id, result = heard[0].payload["run_id"], heard[-1].payload["result"]
     assert result == shown
     assert result["run_id"] == run_id
     assert result["is_finished"]
@@ -115,25 +129,5 @@ def test_the_demo_is_checked_and_dagster_records_the_run(home: Path) -> None:
     assert (home / "reports" / f"{DEMO_VIDEO}.html").exists()
 
     assert [(run["run_id"], run["status"]) for run in listed] == [(run_id, "success")]
-    (recorded,) = recorded_runs(Settings(home=home), limit=5)
+    (recorded,) = recorded_runs(Settings(home=home), limit=1, run_id=run_id)
     assert recorded.launched_by == "factible serve"
-
-
-def test_a_run_whose_service_is_killed_leaves_only_complete_assets(home: Path) -> None:
-    list_slow_video(home)
-    body = {"video_url": SLOW_VIDEO, "max_claims": 2, "max_queries_per_claim": 1}
-    with (
-        nobody_answers() as address,
-        factible_serve(home, FACTIBLE_SEARXNG_URL=address) as (client, process),
-    ):
-        with client.stream("POST", STREAM, json=body) as response:
-            run_id = response.headers["location"].rsplit("/", 1)[1]
-            next(event for event in events_of(response) if event.name == "claims_extracted")
-            process.kill()
-
-        def is_canceled() -> bool:
-            recorded = recorded_runs(Settings(home=home), limit=1, run_id=run_id)
-            return [each.status for each in recorded] == ["canceled"]
-
-        eventually(is_canceled)
-    assert sets_of(home, run_id) == {"transcripts", "claims"}

@@ -1,7 +1,7 @@
 """A pipeline over a fresh data folder, with the demo's video and web."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -62,32 +62,35 @@ class Pipeline:
 
 @dataclass
 class Checked(Pipeline):
-    """A data folder after a check of the demo's video, with the result of that check."""
+    """A data folder after a check of the demo's video, with the result and tags of that check."""
 
     first: dg.ExecuteInProcessResult
+    tags: Mapping[str, str]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def checked_once(
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[Path, dg.ExecuteInProcessResult]:
+) -> tuple[Path, dg.ExecuteInProcessResult, Mapping[str, str]]:
     """Check the demo's video once for all tests."""
     folder = tmp_path_factory.mktemp("checked")
     with dg.DagsterInstance.ephemeral(tempdir=str(folder)) as instance:
         result = Pipeline(Settings(home=folder / "home"), instance).materialize()
+        run = instance.get_run_by_id(result.run_id)
     assert result.success
-    return folder / "home", result
+    assert run is not None
+    return folder / "home", result, run.tags
 
 
 @pytest.fixture
 def checked(
-    checked_once: tuple[Path, dg.ExecuteInProcessResult], tmp_path: Path
+    checked_once: tuple[Path, dg.ExecuteInProcessResult, Mapping[str, str]], tmp_path: Path
 ) -> Iterator[Checked]:
-    home, first = checked_once
+    home, first, tags = checked_once
     shutil.copytree(home, tmp_path / "home")
     with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
         instance.add_dynamic_partitions("videos", [DEMO_VIDEO])
-        yield Checked(Settings(home=tmp_path / "home"), instance, first)
+        yield Checked(Settings(home=tmp_path / "home"), instance, first, tags)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Materializing all or some assets, again, with bad input, and with an outage."""
+"""Materializing all or some assets, again, with bad input, with broken rows and with an outage."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pytest
 
+from factible_assets.pipeline.assets import claim_checks
 from factible_assets.pipeline.resources import FactCheckServices
 from factible_assets.pipeline.sensors import publish_sensor
-from factible_assets.records.tables import METHOD, Claim, Evidence, PageText, Transcript, Verdict
+from factible_assets.records.tables import METHOD, Claim, Evidence, Verdict
+from factible_assets.stages.flow import FlowResult, check_claims
+from factible_assets.stages.integrity import rules_of
 from factible_assets.stages.ports import Services
 from resources.search.base import SearchAnswer, SearchRequest
+from tests.evaluation.test_charts import INLINE_CHARACTERS
 from tests.pipeline.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Checked, Pipeline
 
 
@@ -62,18 +67,24 @@ def test_all_seven_assets_of_a_video_fill_the_warehouse(checked: Checked) -> Non
         assert current.run_id == checked.first.run_id
 
 
-def test_claims_stand_where_they_say_and_quotes_stand_in_their_pages(checked: Checked) -> None:
-    store = checked.store
-    (transcript,) = store.read_current(Transcript, DEMO_VIDEO)
-    for claim in store.read_current(Claim, DEMO_VIDEO):
-        assert claim.char_start is not None
-        assert claim.start_seconds is not None
-        assert transcript.text[claim.char_start : claim.char_end].strip()
-    texts = {row.content_hash: row.text for row in store.read_current(PageText, DEMO_VIDEO)}
-    quoted = [row for row in store.read_current(Evidence, DEMO_VIDEO) if row.quote is not None]
-    assert quoted
-    for row in quoted:
-        assert texts[str(row.content_hash)][row.quote_start : row.quote_end] == row.quote
+def test_a_run_is_found_by_its_video_its_corpus_and_its_launcher(checked: Checked) -> None:
+    result = checked.first
+    wanted = {"video": DEMO_VIDEO, "corpus": "everyday-beliefs", "launched_by": "dagster"}
+    wanted |= {"title": "What everybody knows: a talk on everyday beliefs"}
+    own = {key: value for key, value in checked.tags.items() if not key.startswith("dagster/")}
+    assert own == wanted
+
+    shown = dict(result.asset_materializations_for_node("claim_checks")[-1].metadata)
+    report, index, first, second, *_ = shown
+    assert (report, index) == ("report", "index of reports"), "the links come first"
+    assert first.startswith("1. ")
+    assert "leaning" in str(shown[first].value)
+    assert len(str(shown[second].value)) < INLINE_CHARACTERS
+    for chart in ("outcomes", "seconds by stage"):
+        assert len(str(shown[chart].value)) < INLINE_CHARACTERS
+    assert "https://" in str(shown["verdicts"].value), "sources are linked beside the verdict"
+    claims = result.asset_materializations_for_node("claim_checks")[0].metadata
+    assert not {"tokens in", "thesis", "rows/claims"} & {*claims}, "nothing is told of nothing"
 
 
 def test_the_materialization_shows_a_person_the_outcome(checked: Checked) -> None:
@@ -163,3 +174,73 @@ def test_an_empty_transcript_is_a_sentence_that_names_it(pipeline: Pipeline) -> 
     corpus_with_transcript(pipeline.settings.home_corpora, "silence", "\n\n")
     result = pipeline.materialize("silence", assets=["transcripts"])
     assert "silence" in failure_sentence(result)
+
+
+# --- Integrity ------------------------------------------------------------------------------------
+
+
+def evaluations(
+    result: dg.ExecuteInProcessResult,
+) -> dict[tuple[str, str], dg.AssetCheckEvaluation]:
+    return {
+        (each.asset_key.to_user_string(), each.check_name): each
+        for each in result.get_asset_check_evaluations()
+        if each.check_name
+        not in {"verdict_flips", "readings_rest_on_quotes", "corpora_are_readable"}
+    }
+
+
+def test_a_run_records_every_check_for_its_video(checked: Checked) -> None:
+    result = checked.first
+    found = evaluations(result)
+    assert set(found) == {(asset, "integrity") for asset in METHOD}
+    for rule in (rule for asset in METHOD for rule in rules_of(asset)):
+        told = found[rule.asset, "integrity"].metadata[rule.name].value
+        assert told == f"holds: {rule.description}"
+    assert all(each.passed for each in found.values())
+    assert {each.partition for each in found.values()} == {DEMO_VIDEO}
+    assert all(each.blocking for each in found.values())
+    (flips,) = [
+        each for each in result.get_asset_check_evaluations() if each.check_name == "verdict_flips"
+    ]
+    assert (flips.passed, flips.partition) == (True, DEMO_VIDEO)
+
+
+def test_rows_that_break_a_rule_are_listed_and_the_last_good_rows_stay(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = checked.first
+    verdicts = checked.store.read_current(Verdict, DEMO_VIDEO)
+
+    async def with_an_invented_quote(*args: object, **wishes: object) -> FlowResult:
+        result = await check_claims(*args, **wishes)  # type: ignore[arg-type]
+        place = next(place for place, row in enumerate(result.evidence) if row.quote)
+        invented = result.evidence[place].model_copy(update={"quote": "Nobody ever said this."})
+        rows = (*result.evidence[:place], invented, *result.evidence[place + 1 :])
+        return replace(result, evidence=rows)
+
+    monkeypatch.setattr(claim_checks, "check_claims", with_an_invented_quote)
+    bad = checked.materialize()
+    assert not bad.success
+    found = evaluations(bad)
+    (told,) = [each for each in found.values() if not each.passed]
+    assert told.asset_key == dg.AssetKey("evidence")
+    assert str(told.description).startswith("quotes_stand_in_their_pages: ")
+    assert told.blocking
+    assert told.partition == DEMO_VIDEO
+    assert told.metadata["violations"].value == 1
+    assert "its quote does not stand at" in str(told.metadata["rows"].value)
+    (failure,) = [event for event in bad.all_events if event.is_step_failure]
+    said = failure.step_failure_data.user_failure_data
+    assert said is not None
+    assert "nothing was written and the last good rows stay" in str(said.description)
+    assert checked.store.read_current(Verdict, DEMO_VIDEO) == verdicts
+    for asset in METHOD:
+        if asset not in {"transcripts", "claims"}:
+            current = checked.store.current_sets(DEMO_VIDEO).get(asset)
+            assert current is not None
+            assert current.run_id == good.run_id
+    assert all(
+        "Nobody" not in (row.quote or "")
+        for row in checked.store.read_current(Evidence, DEMO_VIDEO)
+    )
