@@ -12,9 +12,7 @@ from factible_assets.reasoners.embedded.claims.checkworthiness import (
     CHOSEN,
     FITTED,
     Scores,
-    WordCounts,
     categorise,
-    count_words,
     features_of,
     log_odds,
     worth_of,
@@ -26,6 +24,7 @@ from factible_assets.reasoners.embedded.claims.sentences import (
     split_sentences,
 )
 from factible_assets.reasoners.embedded.claims.statements import independent_parts, withdrawn
+from factible_assets.reasoners.embedded.claims.word_counts import WordCounts, count_words
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors, minilm
 from factible_assets.reasoners.embedded.text import (
     NEGATIONS,

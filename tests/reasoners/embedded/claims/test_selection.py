@@ -11,15 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.embedded.claims.checkworthiness import (
-    categorise,
-    count_words,
-    worth_of,
-)
+from factible_assets.reasoners.embedded.claims.checkworthiness import categorise, worth_of
 from factible_assets.reasoners.embedded.claims.claim_text import trim, write_claim
 from factible_assets.reasoners.embedded.claims.selection import extract_claims, says_the_same
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.claims.statements import independent_parts, withdrawn
+from factible_assets.reasoners.embedded.claims.word_counts import count_words
 from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder, Vectors, minilm
 from factible_assets.records.tables import Transcript
 from factible_assets.stages.ports import ClaimDrafts, ReasonerRefusalError
