@@ -14,7 +14,6 @@ from factible_assets.config import ClaimsConfig
 from factible_assets.pipeline.assets import common
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim, LlmCall, ReviewAction
-from factible_assets.services.said_before import matches_of
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.flow import BeginChecks, ClaimsResult, extract_claims
 from factible_assets.stages.ports import ClaimDrafts, ReasonerError, ReasonerOutageError, Services
@@ -96,6 +95,9 @@ def claims_results(
 
 def record_said_before(store: Warehouse, video_id: str, claims: Sequence[Claim]) -> int:
     """Record which claims were said before in other videos; return how many. Blocking."""
+    # Vectors load slowly, and loading the definitions must not need them.
+    from factible_assets.services.said_before import matches_of
+
     others = bookkeeping.claims_sharing_words(
         store, [each.text for each in claims], without=video_id
     )
