@@ -20,14 +20,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar, get_args
 
 import dagster as dg
 import yaml
 from filelock import FileLock
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import FactCheckConfig, StrategyName
 from factible_assets.definitions import build_defs
 from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError, code_of
 from factible_assets.pipeline.launchpad import run_config_for
@@ -48,6 +48,7 @@ from factible_assets.services.models import BUDGETS
 from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
 from factible_assets.stages.ports import Observer
+from factible_assets.strategies import described
 from factible_assets.wording import counted, dollars, web_address
 from resources.errors import SetupError
 from resources.files import write_whole
@@ -319,6 +320,16 @@ def _stopped(run_id: str, remedy: str) -> FactibleError:
         remedy,
         ExitCode.INTERRUPTED,
     )
+
+
+def possible_strategies(settings: Settings) -> dict[str, str]:
+    """Return the strategies that this machine has the models for, each with its description."""
+    found = {}
+    for name in get_args(StrategyName):
+        with suppress(SetupError):
+            fitting_strategy(name, FactCheckConfig(strategy=name), settings)
+            found[name] = described(name)
+    return dict(sorted(found.items(), key=lambda each: each[0] != "standard"))
 
 
 def _prepare(settings: Settings, config: FactCheckConfig) -> None:

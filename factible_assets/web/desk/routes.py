@@ -12,7 +12,6 @@ import re
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
@@ -26,7 +25,7 @@ from starlette.background import BackgroundTask
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
-from factible_assets.config import DEMO_VIDEO, FactCheckConfig, StrategyName, demo_config
+from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.exchange.tables import csv_of
@@ -34,13 +33,11 @@ from factible_assets.records.tables import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.runs import review
+from factible_assets.runs.launch import possible_strategies
 from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.targets import Target, enlist, resolve
-from factible_assets.services.reasoning import fitting_strategy
-from factible_assets.settings import Settings
 from factible_assets.stages.ids import claim_id as id_of_claim
 from factible_assets.stages.reviews import OPINIONS
-from factible_assets.strategies import described
 from factible_assets.web.access import CARDS, DESK, READING, SIGN_IN, SIGN_OUT
 from factible_assets.web.auth import SESSION_COOKIE, SESSION_SECONDS, Client
 from factible_assets.web.desk import pages
@@ -48,7 +45,6 @@ from factible_assets.web.desk.pages import Viewer, claim_path
 from factible_assets.web.models import MOST_CLAIMS, FactCheckRequest, problem_response
 from factible_assets.web.runs import AppState, CurrentClient, State, state_of
 from factible_assets.wording import outcome_words, plain
-from resources.errors import SetupError
 from resources.files import digest
 from resources.transcripts.youtube_ids import is_video_id
 from warehouse.errors import WarehouseError
@@ -306,7 +302,7 @@ def start(state: State, viewer: CurrentViewer, page: PageNumber = 1) -> HTMLResp
             videos=videos,
             unread=unread,
             runs=state.runs.all()[:5],
-            strategies=_strategies(state.settings),
+            strategies=possible_strategies(state.settings),
             number=page,
             pages=-(-total // _VIDEOS),
         )
@@ -333,7 +329,7 @@ async def check(state: State, client: CurrentClient, form: SentForm) -> Response
     if most not in {str(number) for number in range(1, MOST_CLAIMS + 1)}:
         raise HTTPException(422, f"Give a number of claims from 1 to {MOST_CLAIMS}.")
     strategy = _field(form, "strategy") or "standard"
-    if strategy not in _strategies(state.settings):
+    if strategy not in possible_strategies(state.settings):
         raise HTTPException(422, "Choose one of the listed ways to check a claim.")
     asked = FactCheckRequest(video_url="-", max_claims=int(most), strategy=strategy)
     config = asked.config()
@@ -357,16 +353,6 @@ async def check(state: State, client: CurrentClient, form: SentForm) -> Response
             target.video_id, config, client, finds_only=finds_only, prepare=prepare
         )
     return _redirect(f"{DESK}/runs/{run.run_id}")
-
-
-def _strategies(settings: Settings) -> dict[str, str]:
-    """Return the ways to check a claim that this machine has the models for, described."""
-    found = {}
-    for name in get_args(StrategyName):
-        with suppress(SetupError):
-            fitting_strategy(name, FactCheckConfig(strategy=name), settings)
-            found[name] = described(name)
-    return dict(sorted(found.items(), key=lambda each: each[0] != "standard"))
 
 
 def _save_uploads(
@@ -539,7 +525,7 @@ def choose_page(
             files=sorted(files, key=lambda file: file.claim.rank),
             ticked=_TICKED if run else len(files),
             run=run,
-            strategies=_strategies(state.settings),
+            strategies=possible_strategies(state.settings),
             path=f"{pages.video_path(video_id)}/claims",
         )
     )
@@ -562,7 +548,7 @@ async def choose(
     texts = {plain(text): each for each, text in words.items() if text}
     added = [plain(line) for line in _field(form, "added").splitlines() if line.strip()]
     strategy, asked_by = _field(form, "strategy") or "standard", _field(form, "run")
-    if strategy not in _strategies(state.settings):
+    if strategy not in possible_strategies(state.settings):
         raise HTTPException(422, "Choose one of the listed ways to check a claim.")
     if not (texts or added):
         raise HTTPException(422, "Choose or add at least one claim.")
