@@ -70,12 +70,7 @@ def ui(settings: Settings) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     program = Path(sys.executable).with_name("factible")
-    environment = {
-        **os.environ,
-        "FACTIBLE_HOME": str(settings.home),
-        "FACTIBLE_TRUST": "1",
-        "FACTIBLE_REASONER": "embedded",
-    }
+    environment = {**os.environ, "FACTIBLE_HOME": str(settings.home)}
     with (settings.home / "dev.log").open("wb") as log:
         process = subprocess.Popen(
             [str(program), "dev", "--port", str(port)],

@@ -52,8 +52,9 @@ EXAMPLE = next((file for file in _EXAMPLES if file.is_file()), _EXAMPLES[1])
 SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
 """The search providers of the live web, in the order of their answers."""
 
-_MODEL_STAGE = "^(claims|queries|evidence|verdicts|judge|reader)$"
+_MODEL_STAGES = ("claims", "queries", "evidence", "verdicts", "judge", "reader")
 """Work with a model of its own: the judgements, `factible judge`, and reading by labels."""
+_ModelStage = Annotated[str, Field(pattern=f"^({'|'.join(_MODEL_STAGES)})$")]
 
 Endpoint = Literal[
     "serper", "semantic_scholar", "wikipedia", "perplexity", "jina", "google_fact_check", "youtube",
@@ -67,6 +68,14 @@ RESTRICTED: Final = "not from a working folder"
 _PREFIX = "FACTIBLE_"
 _NO_SETTINGS = {"FACTIBLE_DEBUG", "FACTIBLE_BROKER", "FACTIBLE_DAGSTER_POSTGRES"}
 """Variables that the command line and the files in deploy/ read themselves."""
+
+_WORDS = {
+    "bool_parsing": "write true or false",
+    "extra_forbidden": f"its names are {', '.join(Makers.model_fields)}",
+    "string_pattern_mismatch": f"its names are {', '.join(_MODEL_STAGES)}",
+    "too_short": "give at least one value",
+}
+"""Plainer words on some types of pydantic's problems."""
 
 NIGHTLY = "0 2 * * *"
 """The time of re-checks unless the setting names another: services answer faster at night."""
@@ -153,13 +162,13 @@ def unknown_variables() -> str:
     """Return a sentence on each variable that is named like a setting and is none."""
     known = {variable(name) for name in Settings.model_fields}
     files = map(_read, _env_files(load_settings().home))
-    names = {name.upper() for given in (os.environ, *files) for name in given}
+    names = {name for given in (os.environ, *files) for name in given}
     # Their common beginning would make any two names alike.
     bare = {each.removeprefix(_PREFIX): each for each in known}
     found = []
     for name in sorted(names - known - _NO_SETTINGS):
-        if name.startswith(_PREFIX):
-            near = get_close_matches(name.removeprefix(_PREFIX), bare, n=1)
+        if name.upper().startswith(_PREFIX):
+            near = get_close_matches(name.upper().removeprefix(_PREFIX), bare, n=1, cutoff=0.8)
             remedy = f"Did you mean {bare[near[0]]!r}?" if near else f"See {EXAMPLE}."
             found.append(f"{name!r} is no setting. {remedy}")
     return " ".join(found)
@@ -198,7 +207,7 @@ class Settings(BaseModel):
     openai_base_url: Annotated[WebAddress | None, RESTRICTED] = Field(None, repr=False)
     ollama_host: Annotated[str | None, RESTRICTED] = Field(None, repr=False)
     model: str | None = None
-    stage_models: Annotated[dict[Annotated[str, Field(pattern=_MODEL_STAGE)], str], Paired] = {}
+    stage_models: Annotated[dict[_ModelStage, str], Paired] = {}
     model_api_keys: Annotated[dict[str, SecretStr], Paired] = {}
     reasoners: Annotated[Makers, Paired] = Makers()
     reasoning_effort: Effort | None = None
@@ -374,6 +383,7 @@ def load_settings(home: Path | None = None) -> Settings:
         first = error.errors(include_url=False, include_input=False)[0]
         field = variable(str(first["loc"][0]))
         words = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+        words = _WORDS.get(first["type"], words)
         raise SettingsError(
             f"The setting {field} cannot be used: {words}. Correct it in the environment or in "
             f".env. {EXAMPLE} describes every variable."

@@ -101,8 +101,8 @@ def list_new_video(
         raise CorpusError(f"{_listed(listed)} Edit that entry instead.")
     if transcript is None and media is None and not is_video_id(video_id):
         raise CorpusError(
-            f"The video {video_id!r} is not on YouTube and has no transcript. Give its captions "
-            "as a transcript file, or its recording."
+            f"{video_id!r} is neither a video on YouTube nor a file. Give the captions of the "
+            "video as a transcript file, or its recording."
         )
     words = read_transcript(transcript) if transcript else None
     copied = f"{TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}" if transcript else None

@@ -67,8 +67,8 @@ def _earlier_check(store: Warehouse, claim: Claim, limits: dict[str, Any]) -> Ea
     if {row.content_hash for row in rows.evidence} - {None, *judged.texts}:
         return None  # retention removed a text, so no one could check its quotes
     sentence = (
-        f"Its sources and their readings are those of the check of {newest['checked_on']:%Y-%m-%d} "
-        f"of the same claim in the video {newest['video_id']}."
+        f"The sources were read in the check of {newest['checked_on']:%Y-%m-%d} of the same claim "
+        f"in the video {newest['video_id']}."
     )
     return EarlierCheck(rows, " ".join(filter(None, (sentence, newest["decision"]))))
 

@@ -17,7 +17,7 @@ from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.targets import enlist, resolve
 from factible_assets.services.reasoning import Choices
 from factible_assets.services.search import default_remarks
-from factible_assets.settings import Settings, load_settings
+from factible_assets.settings import EXAMPLE, Settings, load_settings
 from factible_assets.wording import balance_words
 from resources.files import file_stem, slug, write_whole
 from tests.cli.conftest import Run
@@ -312,10 +312,14 @@ def test_an_unknown_setting_is_named_with_the_nearest_one(
     assert "no setting" not in factible("check", "nothing-here").stderr
     monkeypatch.setenv("FACTIBLE_MODLE", "gpt-6-luna")
     monkeypatch.setenv("FACTIBLE_DEBUG", "")
+    monkeypatch.setenv("FACTIBLE_WHOIS", "off")
+    monkeypatch.setenv("factible_web", "live")
     Path(".env").write_text("FACTIBLE_WEBB=live\nPYTHONPATH=/\n", "utf-8")
     words = (
         "'FACTIBLE_MODLE' is no setting. Did you mean 'FACTIBLE_MODEL'? "
         "'FACTIBLE_WEBB' is no setting. Did you mean 'FACTIBLE_WEB'? "
+        f"'FACTIBLE_WHOIS' is no setting. See {EXAMPLE}. "
+        "'factible_web' is no setting. Did you mean 'FACTIBLE_WEB'? "
     )
     settings = load_settings()
     assert words in default_remarks(settings, FactCheckConfig(), None)

@@ -83,9 +83,9 @@ def test_a_video_is_listed_only_once(factible: Run, tmp_path: Path) -> None:
 
 
 def test_a_video_without_words_and_link_cannot_be_added(factible: Run, home: Path) -> None:
-    result = factible("corpus", "add", "my-talk")
+    result = factible("corpus", "add", "my-talk.vtt")
     assert result.exit_code == 4
-    assert "transcript" in result.stderr
+    assert "'my-talk.vtt' is neither a video on YouTube nor a file" in result.stderr
     assert not (home / "corpora" / "local.yaml").exists()
 
 

@@ -102,7 +102,7 @@ def test_a_second_video_with_the_same_claims_is_neither_searched_nor_read(tmp_pa
         assert code == 0, err
         second = world.server.asked[asked_before:]
 
-    assert "are those of the check of" in err
+    assert "The sources were read in the check of" in err
     assert [claim["verdict"]["stance"] for claim in json.loads(out)["claims"]] == ["refutes"] * 2
     # Only the claims of its transcript are asked for.
     assert [asked.path for asked in second] == [CHAT]

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBS = "/locations/factible-assets/jobs"
+SELECTOR = (
+    '{repositoryName: "__repository__", repositoryLocationName: "factible-assets", '
+    f'scheduleName: "{SCHEDULE}"}}'
+)
 VTT = """WEBVTT
 
 00:00.000 --> 00:05.000
@@ -75,6 +79,16 @@ class Session:
         answer = httpx.post(f"{self.address}/graphql", json={"query": query}, timeout=None)
         document: dict[str, object] = answer.raise_for_status().json()["data"]
         return document
+
+    def stop_schedule(self) -> None:
+        """Stop the schedule that the setting starts, so that a person can start it."""
+        state = "{scheduleState {id}}"
+        query = f"{{scheduleOrError(scheduleSelector: {SELECTOR}) {{... on Schedule {state}}}}}"
+        name = self.eventually(query, "[0-9a-f]{40}::[0-9a-f]{40}")
+        told = self.ask(
+            f'mutation {{stopRunningSchedule(id: "{name}") {{... on ScheduleStateResult {state}}}}}'
+        )
+        assert name in str(told)
 
     def eventually(self, query: str, pattern: str) -> str:
         """Ask until the answer has the expected content, and return it."""
@@ -138,7 +152,7 @@ def address(folder: Path) -> Iterator[str]:
                 **kept,
                 "FACTIBLE_HOME": str(folder / "home"),
                 "FACTIBLE_TRANSCRIPT_FOLDERS": str(folder),
-                "FACTIBLE_RECHECK_CRON": "* * * * *",
+                "FACTIBLE_RECHECK_SCHEDULE": "* * * * *",
                 "FACTIBLE_RECHECK_MIN_AGE_DAYS": "0",
                 "FACTIBLE_RECHECK_VIDEOS": "2",
             },
@@ -177,7 +191,9 @@ def session(address: str, folder: Path) -> Iterator[Session]:
         )
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(0)  # the watchdog of the test ends it
-        yield Session(page, address, folder)
+        session = Session(page, address, folder)
+        session.stop_schedule()
+        yield session
         browser.close()
 
 
@@ -268,8 +284,7 @@ def test_its_checks_have_passed(session: Session) -> None:
 def test_a_preview_of_the_night_shows_its_runs_and_launches_none(session: Session) -> None:
     in_two_months = int(time.time() // 86400 + 60) * 86400 + 2 * 3600
     told = session.ask(
-        'mutation {scheduleDryRun(selectorData: {repositoryName: "__repository__", '
-        'repositoryLocationName: "factible-assets", scheduleName: "nightly_recheck"}, '
+        f"mutation {{scheduleDryRun(selectorData: {SELECTOR}, "
         f"timestamp: {in_two_months}) {{... on DryRunInstigationTick "
         "{evaluationResult {runRequests {runKey}}}}}"
     )
@@ -280,8 +295,7 @@ def test_a_preview_of_the_night_shows_its_runs_and_launches_none(session: Sessio
 
 def test_the_schedule_that_a_person_starts_launches_runs_that_check_again(session: Session) -> None:
     told = session.ask(
-        'mutation {startSchedule(scheduleSelector: {repositoryName: "__repository__", '
-        'repositoryLocationName: "factible-assets", scheduleName: "nightly_recheck"}) '
+        f"mutation {{startSchedule(scheduleSelector: {SELECTOR}) "
         "{... on ScheduleStateResult {scheduleState {id}}}}"
     )
     assert "id" in str(told)

@@ -114,7 +114,7 @@ def test_adding_a_listed_video_again_checks_it_and_lists_it_no_second_time(
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"video": "my-talk"}, "is not on YouTube and has no transcript"),
+        ({"video": "my-talk"}, "is neither a video on YouTube nor a file"),
         ({"video": "my-talk", "transcript": "talk.vtt"}, "is relative"),
         ({"video": "my-talk", "transcript": "/etc/passwd"}, "FACTIBLE_TRANSCRIPT_FOLDERS"),
         ({"video": "my-talk", "transcript": "~nobodyx/a.vtt"}, "'~nobodyx/a.vtt' is invalid"),
