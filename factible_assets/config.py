@@ -406,7 +406,9 @@ def config_of(values: Mapping[str, object]) -> FactCheckConfig:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = next((str(step) for step in first["loc"] if step in values), "")
-        words = first["msg"].removeprefix("Value error, ")
+        words = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+        if first["type"].startswith("date_"):
+            words = "write a day as 2026-01-31"
         raise OptionError(
             name, f"{name} is {first['input']!r}: {words[:1].upper()}{words[1:]}.", words
         ) from error

@@ -61,9 +61,9 @@ def bare_id(target: str) -> str:
     link = "".join(seen).strip(_AROUND)
     if not _LINK.match(link):
         return target
-    before, _, parameters = link.partition("?")
+    before, mark, parameters = link.partition("?")
     try:
-        return video_id_of(f"{before}?{parameters.replace('?', '&')}")
+        return video_id_of(f"{before}{mark}{parameters.replace('?', '&')}")
     except NotAVideoLinkError as error:
         if len(link.split()) > 1 or link.count("://") > 1:
             raise NotAVideoLinkError(target, "holds more than one link or word") from error

@@ -39,7 +39,7 @@ from warehouse.store import Warehouse
         ("/", "/ is a folder. Give a transcript file"),
         ("missing.vtt", "There is no file missing.vtt"),
         ("folder/missing", "There is no file folder/missing"),
-        ("https://a.example/film", "is not a YouTube link"),
+        ("https://a.example/film", "'https://a.example/film' is not a YouTube link"),
         ("https://www.youtube.com/@someone", "names a channel"),
         (f"https://youtu.be/{VIDEO_ID} https://youtu.be/{VIDEO_ID}", "more than one link"),
         (f"https://youtu.be/{VIDEO_ID}https://youtu.be/{VIDEO_ID}", "more than one link"),
@@ -266,6 +266,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     [
         (("--exclude-domains", "https://x"), "--exclude-domains 'https://x' cannot be used: "),
         (("--language", "english"), "--language 'english' cannot be used: write it as a code"),
+        (("--published-before", "today"), "'today' cannot be used: write a day as 2026-01-31."),
         (
             ("--published-after", "2024-01-01", "--published-before", "2020-01-01"),
             "it leaves no day before 2020-01-01",

@@ -64,10 +64,10 @@ def test_filters_are_combined(settings: Settings) -> None:
             "experiment: e\nsettings:\n  max_claim: 3\n",
             "3: There is no option 'max_claim'. Did you mean 'max_claims'?",
         ),
-        ("experiment: e\nsettings:\n  max_claims: 0\n", "3: max_claims is '0': Input should be"),
+        ("experiment: e\nsettings:\n  max_claims: 0\n", "3: max_claims is '0': It should be"),
         (
             "experiment: e\nsettings:\n  max_claims:\n    - 1\n    - 99\n",
-            "5: max_claims is '99': Input should be less than or equal to 50.",
+            "5: max_claims is '99': It should be less than or equal to 50.",
         ),
         (
             "experiment: e\nsettings:\n  max_claims: [1, 3, 1]\n",
