@@ -1,8 +1,8 @@
 -- The questions to a file as a whole; see connection.py.
 
 -- name: blocks
--- The bytes of a block, and how many blocks the file has.
-SELECT block_size, total_blocks FROM pragma_database_size()
+-- The bytes of a block, the number of blocks, and the number of those that hold data.
+SELECT block_size, total_blocks, used_blocks FROM pragma_database_size()
 
 -- name: tables
 SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_name

@@ -244,6 +244,22 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> N
     assert path.read_text().startswith("Dear reader")
 
 
+def test_free_blocks_that_the_file_lacks_are_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT hash(range) FROM range(200_000)")
+        connection.execute("CHECKPOINT")
+        connection.execute("CREATE TABLE dropped AS SELECT hash(range) FROM range(200_000)")
+        connection.execute("CHECKPOINT")
+        connection.execute("DROP TABLE dropped")
+        connection.execute("CHECKPOINT")
+    FileConnector(path).refuse_damage()
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 300_000)
+    with pytest.raises(NotAWarehouseError, match="it is damaged"):
+        FileConnector(path).refuse_damage()
+
+
 def test_an_sqlite_file_is_no_warehouse(tmp_path: Path) -> None:
     path = tmp_path / "warehouse.duckdb"
     with closing(sqlite3.connect(path)) as connection:
