@@ -148,6 +148,8 @@ def _show(checked: Checked, choices: Choices | None = None) -> None:
     if any(verdict.basis != "llm" for verdict in checked.data.verdicts):
         note("These verdicts are automatic leanings; the report shows the quotes.")
     verdicts = checked.data.verdicts
+    if checked.failures and verdicts:
+        note("The check failed. These are the stored verdicts.")
     unread = sum(each.stance == "unclear" and bool(each.unclear) for each in verdicts)
     if choices is not None and choices.evidence == "plain" and unread:
         note(

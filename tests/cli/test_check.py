@@ -241,6 +241,19 @@ def test_a_check_that_found_no_claim_says_so_instead_of_an_empty_table(
     assert "No claim that can be checked" not in shown, "what failed to be listed is no finding"
 
 
+def test_after_a_failure_the_screen_says_that_its_verdicts_are_the_stored_ones(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_sample(home, ("supports",))
+    checked = StoredVideo(VIDEO_ID, Settings(home=home)).result()
+    assert checked is not None
+    for failures, told in (((), False), (("claims: no answer",), True)):
+        _show(replace(checked, failures=failures))
+        assert (
+            "The check failed. These are the stored verdicts." in capsys.readouterr().err
+        ) is told
+
+
 def test_names_made_of_hostile_ids_stay_in_their_folder() -> None:
     assert file_stem("-LDjqcvSbP4") == "-LDjqcvSbP4"
     assert "/" not in file_stem("../../etc/passwd")
