@@ -44,7 +44,12 @@ HIT = '{"query": "q", "hits": [{"url": "http://a.example/", "rank": %s}]}'
             f'[\n{{"text": "Oneham was founded in 1820.", "start": {DIGITS}}}]',
             "t.json: This is not JSON: nested too deeply, or with a number of thousands",
         ),
-        ("corpus import", "i.json", f'[{{"claim": "x", "label": {DIGITS}}}]', "i.json:1: A value"),
+        (
+            "corpus import",
+            "i.json",
+            f'[{{"claim": "x", "label": {DIGITS}}}]',
+            "i.json: This is not JSON",
+        ),
     ],
 )
 def test_an_unreadable_file_is_named_with_its_line(

@@ -24,7 +24,7 @@ CREATE TABLE verdict_history (
     missing BIGINT NOT NULL CHECK (missing >= 0),
     recheck_due BOOLEAN NOT NULL DEFAULT false,
     basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'labels', 'llm')),
-    veracity VARCHAR,
+    veracity VARCHAR CHECK (veracity IN ('pants-fire', 'false', 'barely-true', 'half-true', 'mostly-true', 'true')),
     strategy VARCHAR NOT NULL DEFAULT 'standard',
     run_id VARCHAR NOT NULL,
     checked_at TIMESTAMPTZ NOT NULL,
