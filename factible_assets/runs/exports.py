@@ -32,7 +32,7 @@ _OF_ONE_CLAIM = (ExportFormat.CLAIMREVIEW, ExportFormat.MARKDOWN)
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What to export: videos by id, a corpus, or all; or one claim of one video."""
+    """The selection to export: videos by id, a corpus, all, or one claim of one video."""
 
     videos: Sequence[str] = ()
     corpus: str | None = None

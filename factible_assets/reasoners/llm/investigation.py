@@ -99,10 +99,10 @@ async def make_plan(
 ) -> Plan:
     """Plan the check of a claim, or revise the plan.
 
-    A step that looks into the video is dropped: the video is no evidence. Each list has at most
-    three entries. Entries that repeat an earlier entry or an `asked` search are dropped, and
-    entries that name the claim instead of its topic become the claim itself. `failed` is the
-    outcome of the previous plan, None for the first plan.
+    The plan has no step that looks into the video, because the video is no evidence. Each list has
+    at most three entries, without those that repeat an earlier entry or an `asked` search. An entry
+    that names the claim instead of its topic becomes the claim itself. `failed` is the outcome of
+    the previous plan, None for the first plan.
     """
     section, material = "User", dict[str, prompts.Piece | Sequence[prompts.Piece]]()
     if failed is not None:
