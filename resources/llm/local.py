@@ -10,6 +10,7 @@ import fcntl
 import importlib.util
 import json
 import logging
+import math
 import os
 import subprocess
 import sys
@@ -188,12 +189,13 @@ class LocalServer:
         return started
 
     def _idle_cores(self) -> int:
-        """Return the number of threads for the server: the idle share of the cores.
+        """Return the number of threads for the server: the idle share of the cores, rounded up.
 
         Its threads wait for each other after every step. On a busy machine two do less than one.
+        The load of the caller counts too, but the caller waits while the server works.
         """
         idle = max(0.0, 1.0 - os.getloadavg()[0] / (os.cpu_count() or 1))
-        return max(1, min(_MOST_THREADS, round(self._cores * idle)))
+        return max(1, min(_MOST_THREADS, math.ceil(self._cores * idle)))
 
     def _failure(self) -> str:
         try:
