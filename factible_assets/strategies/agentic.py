@@ -221,9 +221,6 @@ class _Inquiry:
             if found.invented:
                 words = "Citations of evidence that does not exist were dropped"
                 notes.append(f"{words}: {found.invented}.")
-            if found.on_video:
-                words = "Key points that name the video as evidence were dropped"
-                notes.append(f"{words}: {found.on_video}.")
             if doubt := self._why_not_borne(found):
                 found = replace(found, label="unproven", confidence=1, words="")
                 notes.append(f"The label does not count: {doubt}")

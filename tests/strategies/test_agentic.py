@@ -320,23 +320,6 @@ async def test_a_label_of_the_least_confidence_does_not_count() -> None:
     assert result.verdicts[0].reasoner_stance == "unclear"
 
 
-async def test_the_video_is_no_evidence_for_its_claim() -> None:
-    def shows_it(_: str) -> dict[str, Any]:
-        point = {"point": "The video shows that sugar does it.", "evidence": [1]}
-        reasoning = "The video states it, so the evidence supports the claim."
-        return {"reasoning": reasoning, "key_points": [point], "label": "true", "confidence": 5}
-
-    step = {"step": "Find it", "technique": "Primary Source", "details": "See the video."}
-    planned = {**plan("sugar trials"), "reasoning_steps": [step]}
-    model = Investigator([planned], [thinks("true", 5)], [shows_it])
-    result, steps = await investigate(model, sugar_world("sugar trials"), max_plans=1)
-    (verdict,) = result.verdicts
-    assert (verdict.reasoner_stance, "video" in (verdict.summary or "")) == ("unclear", False)
-    (told,) = [step for step in steps if step.technique == "explanation"]
-    assert told.reason == "Key points that name the video as evidence were dropped: 1."
-    assert not any("See the video" in prompt for prompt in model.prompts)
-
-
 async def test_a_label_against_all_sources_that_it_cites_does_not_count() -> None:
     model = Investigator([plan("sugar trials")], [thinks("true", 5)], [explains("true", 5)])
     result, steps = await investigate(model, sugar_world("sugar trials"), max_plans=1)

@@ -18,14 +18,8 @@ from typing import Literal
 
 from factible_assets.reasoners.llm import answers, prompts
 from factible_assets.reasoners.llm.conversation import Conversation, Material
-from factible_assets.reasoners.llm.plain_text import (
-    asks_of_the_video,
-    clip,
-    plain,
-    rests_on_the_video,
-)
+from factible_assets.reasoners.llm.plain_text import asks_of_the_video, clip, plain
 from factible_assets.reasoners.llm.queries import search_words
-from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.records.scales import names_a_verdict
 from factible_assets.records.tables import Evidence, MediaFinding
 from factible_assets.stages.evidence import is_later
@@ -81,8 +75,7 @@ class Plan:
 class Reasoning:
     """The conclusion from evidence. It cites only existing evidence; confidence is 1 to 5.
 
-    `invented` counts citations of evidence that does not exist, and `on_video` dropped key points
-    that name the video as evidence.
+    `invented` counts citations of evidence that does not exist.
     """
 
     words: str
@@ -91,7 +84,6 @@ class Reasoning:
     confidence: int
     points: tuple[tuple[str, tuple[int, ...]], ...] = ()
     invented: int = 0
-    on_video: int = 0
 
 
 async def make_plan(
@@ -99,10 +91,9 @@ async def make_plan(
 ) -> Plan:
     """Plan the check of a claim, or revise the plan.
 
-    The plan has no step that looks into the video, because the video is no evidence. Each list has
-    at most three entries, without those that repeat an earlier entry or an `asked` search. An entry
-    that names the claim instead of its topic becomes the claim itself. `failed` is the outcome of
-    the previous plan, None for the first plan.
+    Each list has at most three entries, without those that repeat an earlier entry or an `asked`
+    search. An entry that names the claim instead of its topic becomes the claim itself. `failed` is
+    the outcome of the previous plan, None for the first plan.
     """
     section, material = "User", dict[str, prompts.Piece | Sequence[prompts.Piece]]()
     if failed is not None:
@@ -144,11 +135,7 @@ async def make_plan(
         clip(f"{plain(each.step)} ({each.technique}): {plain(each.details)}", _STEP_WORDS)
         for each in answer.reasoning_steps[:_PLAN_STEPS]
     )
-    return Plan(
-        steps=tuple(each for each in steps if not rests_on_the_video(each, claim)),
-        items=tuple(items),
-        rests_on_picture=answer.rests_on_picture,
-    )
+    return Plan(steps=tuple(steps), items=tuple(items), rests_on_picture=answer.rests_on_picture)
 
 
 async def reason(
@@ -173,11 +160,10 @@ async def reason(
 async def explain(
     conversation: Conversation, plan: Plan, evidence: Shown, so_far: Reasoning
 ) -> Reasoning:
-    """Conclude in key points; drop points that cite no existing evidence or name the video.
+    """Conclude in key points; drop points that cite no existing evidence.
 
     Without any key point the label becomes unproven and its words are dropped.
     """
-    claim = conversation.claim.text if conversation.claim else ""
     answer = await conversation.ask(
         "Explain",
         answers.ExplanationAnswer,
@@ -189,26 +175,20 @@ async def explain(
         max_tokens=_EXPLANATION_TOKENS,
         most=_KEY_POINTS,
     )
-    points, invented, on_video = [], 0, 0
+    points, invented = [], 0
     for each in answer.key_points[:_KEY_POINTS]:
-        if rests_on_the_video(each.point, claim):
-            on_video += 1
-            continue
         cited, strange = _existing(each.evidence, evidence)
         invented += strange
         if cited:
             points.append((clip(plain(each.point), _STEP_WORDS), cited))
     borne = bool(points) or answer.label == "unproven"
-    said = (each.text for each in page_sentences(plain(answer.reasoning)))
-    words = " ".join(each for each in said if not rests_on_the_video(each, claim))
     return Reasoning(
-        words=clip(words, _SUMMARY_WORDS) if borne else "",
+        words=clip(plain(answer.reasoning), _SUMMARY_WORDS) if borne else "",
         evidence=tuple(dict.fromkeys(number for _, cited in points for number in cited)),
         label=answer.label if borne else "unproven",
         confidence=answer.confidence if borne else 1,
         points=tuple(points),
         invented=invented,
-        on_video=on_video,
     )
 
 

@@ -21,7 +21,6 @@ _BRACKETS = str.maketrans(
     {"[": "(", "]": ")", "{": "(", "}": ")", "<": None, ">": None, "|": None, "\\": None}
 )
 _THE_VIDEO = re.compile(r"\b(?:the|this) (?:claim|video|transcript)\b", re.IGNORECASE)
-_THE_RECORDING = re.compile(r"\b(?:the|this) (?:video|transcript)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)")
 
 
@@ -31,14 +30,6 @@ def asks_of_the_video(text: str, claim: str) -> bool:
     The words of the `claim` itself may name a video.
     """
     return _THE_VIDEO.search(text) is not None and _THE_VIDEO.search(claim) is None
-
-
-def rests_on_the_video(text: str, claim: str) -> bool:
-    """Whether a reason names the video, which is no evidence for what is said in it.
-
-    The words of the `claim` itself may name a video.
-    """
-    return _THE_RECORDING.search(text) is not None and _THE_RECORDING.search(claim) is None
 
 
 def plain(text: str) -> str:
