@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.definitions.reconstruct import ReconstructableRepository
 
-import factible_assets.definitions as _loaded_before_the_fork  # noqa: F401
+from factible_assets import definitions
 from factible_assets.pipeline.liveness import hold_run_lock, video_lock
 
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -37,7 +37,8 @@ def execute(
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    definitions = ReconstructableRepository.for_module("factible_assets.definitions", "defs", None)
-    job = definitions.get_reconstructable_job("fact_check")
+    definitions.defs = definitions.build_defs()  # for this data folder
+    repository = ReconstructableRepository.for_module(definitions.__name__, "defs", None)
+    job = repository.get_reconstructable_job("fact_check")
     with dg.DagsterInstance.from_config(folder) as instance:
         dg.execute_job(job, instance, run_config=run_config, tags=tags)

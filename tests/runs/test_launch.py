@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
@@ -25,38 +24,42 @@ from factible_assets.runs import launch
 from factible_assets.runs.launch import open_instance, prepare_instance
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.stages.ports import Observer
+from tests.patience import eventually
 from tests.pipeline.assets.conftest import DEMO_VIDEO
 from tests.pipeline.processes import PROCESSES, execute
+from tests.web.slow_world import SLOW_VIDEO, list_slow_video, nobody_answers
 
 RUN = "00000000-0000-4000-8000-000000000002"
 
 
 @pytest.mark.parametrize(
-    ("step", "report", "status"),
+    ("report", "status"),
     [
         # The launcher terminates a run, the UI forces its end, the machine shuts down.
-        ("claim_checks", "report_run_canceling", "CANCELED"),
-        ("claim_checks", "report_run_canceled", "CANCELED"),
-        ("claim_checks", "", "FAILURE"),
+        ("report_run_canceling", "CANCELED"),
+        ("report_run_canceled", "CANCELED"),
+        ("", "FAILURE"),
     ],
 )
-def test_a_terminated_run_is_not_retried(
-    tmp_path: Path, step: str, report: str, status: str
-) -> None:
-    settings = Settings(home=tmp_path / "home", web="miniature")
+def test_a_terminated_run_is_not_retried(tmp_path: Path, report: str, status: str) -> None:
+    settings = Settings(home=tmp_path / "home")
     settings.ensure_home()
-    with open_instance(settings) as instance:
-        with worker_of(settings, instance) as worker:
-            while step not in started(instance):
-                assert worker.is_alive()
-                time.sleep(0.05)
-            (run,) = instance.get_runs()
-            if report:
-                getattr(instance, report)(run)
-            os.kill(worker.pid or 0, signal.SIGINT if report else signal.SIGTERM)
+    list_slow_video(settings.home)
+    is_searching = threading.Event()
+    with (
+        nobody_answers(is_searching) as address,
+        open_instance(settings) as instance,
+        worker_of(settings, instance, SLOW_VIDEO, FACTIBLE_SEARXNG_URL=address) as worker,
+    ):
+        eventually(lambda: is_searching.is_set() or not worker.is_alive())
+        (run,) = instance.get_runs()
+        if report:
+            getattr(instance, report)(run)
+        os.kill(worker.pid or 0, signal.SIGINT if report else signal.SIGTERM)
+        worker.join()
         (run,) = instance.get_runs()
         assert run.status.value == status
-        assert started(instance).count(step) == 1
+        assert started(instance).count("claim_checks") == 1
 
 
 def test_a_run_creates_no_warehouse_in_place_of_a_lost_one(tmp_path: Path) -> None:
@@ -64,8 +67,8 @@ def test_a_run_creates_no_warehouse_in_place_of_a_lost_one(tmp_path: Path) -> No
     settings.ensure_home()
     Path(str(settings.published)).write_bytes(b"what is left")
     with open_instance(settings) as instance:
-        with worker_of(settings, instance):
-            pass
+        with worker_of(settings, instance, DEMO_VIDEO, FACTIBLE_WEB="miniature") as worker:
+            worker.join()
         (run,) = instance.get_runs()
         assert run.status is dg.DagsterRunStatus.FAILURE
         (why,) = failures_of_run(instance, run.run_id)
@@ -74,16 +77,21 @@ def test_a_run_creates_no_warehouse_in_place_of_a_lost_one(tmp_path: Path) -> No
 
 
 @contextmanager
-def worker_of(settings: Settings, instance: dg.DagsterInstance) -> Iterator[BaseProcess]:
-    """Start a process that works on a run, and wait for its end."""
-    instance.add_dynamic_partitions(str(videos.name), [DEMO_VIDEO])
+def worker_of(
+    settings: Settings, instance: dg.DagsterInstance, video: str, **variables: str
+) -> Iterator[BaseProcess]:
+    """Start a process that works on a run, and kill it with the block."""
+    instance.add_dynamic_partitions(str(videos.name), [video])
     config = FactCheckConfig(claims=ClaimsConfig(max_claims=12), reasoner="embedded")
-    environment = {"FACTIBLE_HOME": str(settings.home), "FACTIBLE_WEB": "miniature"}
-    given = ({PARTITION_TAG: DEMO_VIDEO}, run_config_for(config, METHOD))
+    environment = {"FACTIBLE_HOME": str(settings.home), **variables}
+    given = ({PARTITION_TAG: video}, run_config_for(config, METHOD))
     worker = PROCESSES.Process(target=execute, args=(instance.root_directory, environment, *given))
     worker.start()
-    yield worker
-    worker.join()
+    try:
+        yield worker
+    finally:
+        worker.kill()
+        worker.join()
 
 
 def started(instance: dg.DagsterInstance) -> list[str]:

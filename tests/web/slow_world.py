@@ -38,8 +38,11 @@ def list_slow_video(home: Path) -> None:
 
 
 @contextmanager
-def nobody_answers() -> Iterator[str]:
-    """Yield the address of a server that accepts every connection and says nothing."""
+def nobody_answers(called: threading.Event | None = None) -> Iterator[str]:
+    """Yield the address of a server that accepts every connection and says nothing.
+
+    `called` is set with the first connection.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
         open_connections: list[socket.socket] = []
 
@@ -48,6 +51,8 @@ def nobody_answers() -> Iterator[str]:
                 while True:
                     connection, _ = server.accept()
                     open_connections.append(connection)
+                    if called is not None:
+                        called.set()
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
