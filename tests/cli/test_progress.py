@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 from rich.console import Console
@@ -16,6 +15,7 @@ from factible_assets.cli.progress import (
 )
 from factible_assets.wording import plain
 from resources.llm.limits import Budget, Ceiling
+from tests.patience import eventually
 from tests.report import samples
 
 
@@ -59,14 +59,16 @@ def test_a_piped_check_prints_a_line_after_a_silence(
 ) -> None:
     monkeypatch.setattr("factible_assets.cli.progress._SILENCE", 0.05)
     said = ""
+
+    def is_said() -> bool:
+        nonlocal said
+        said += capsys.readouterr().err
+        return "still working" in said
+
     with speaking_up(PlainObserver()) as observer:
         observer.stage_progressed("evidence", samples.claim(0), 1, 3)
         observer.remarked("The model could not word searches.")
-        for _ in range(200):
-            time.sleep(0.05)
-            said += capsys.readouterr().err
-            if "still working" in said:
-                break
+        eventually(is_said)
     assert "The model could not word searches." in said
     assert "still working: 1 pages" in said
 

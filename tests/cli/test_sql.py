@@ -7,10 +7,12 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from factible_assets.runs import query as queries
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_published, store_sample
 
@@ -255,18 +257,16 @@ def test_control_characters_of_stored_text_never_reach_the_terminal(factible: Ru
     assert "a [31m b" in result.stdout
 
 
-def test_ctrl_c_stops_a_query(home: Path, factible: Run) -> None:
-    store_sample(home)
+def test_ctrl_c_stops_a_query(factible: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = "select sum(a.range * b.range) from range(100000000) a, range(1000000) b"
-    # Who runs the tests in the background may have told them to ignore it.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    pressed = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
-    pressed.start()
-    try:
-        result = factible("sql", "--live", endless)
-    finally:
-        pressed.join()
-        signal.signal(signal.SIGINT, before)
+    fetch = queries._fetch
+
+    def press_and_fetch(*given: Any, **named: Any) -> queries.Answer:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return fetch(*given, **named)
+
+    monkeypatch.setattr(queries, "_fetch", press_and_fetch)
+    result = factible("sql", "--live", endless)
     assert (result.exit_code, result.stdout) == (130, "")
 
 

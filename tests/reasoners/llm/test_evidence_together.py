@@ -202,9 +202,9 @@ async def test_the_call_ends_only_with_its_last_page() -> None:
     three = asyncio.create_task(
         llm.read_evidence(VIDEO, CLAIM, QUERY, replace(first, arrivals=Arrivals(9)))
     )
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)
     three.cancel()
-    await asyncio.sleep(0.01)
+    await asyncio.gather(three, return_exceptions=True)
     assert len(asyncio.all_tasks()) == 1
     assert len(model.questions) == 1
 

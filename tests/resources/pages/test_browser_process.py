@@ -16,7 +16,7 @@ from resources.network_guard import NetworkGuard
 from resources.pages.browser import Browser, find_browser
 from resources.pages.scraper import PageFetcher
 from tests.chromium import needs_browser, needs_playwright
-from tests.patience import eventually
+from tests.patience import A_DAY, eventually
 from tests.resources.pages.browsers import CHROMIUM, SENTENCE, SHELL, SITE, shell, writing
 from tests.servers import MisbehavingServer, respond
 
@@ -24,7 +24,8 @@ from tests.servers import MisbehavingServer, respond
 @pytest.fixture
 async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
     guard = NetworkGuard(server.names)
-    async with HttpClient(guard=guard) as http, Browser(guard, CHROMIUM, wait_seconds=3) as browser:
+    browser = Browser(guard, CHROMIUM, wait_seconds=A_DAY)
+    async with HttpClient(guard=guard) as http, browser:
         yield PageFetcher(http, browser=browser, respect_robots=False)
 
 

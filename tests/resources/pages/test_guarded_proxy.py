@@ -49,9 +49,8 @@ async def say(proxy: GuardedProxy, *messages: bytes) -> bytes:
             writer.write(message)
             await writer.drain()
             await asyncio.sleep(0.05)
-        async with asyncio.timeout(5):
-            while block := await reader.read(65_536):
-                said += block
+        while block := await reader.read(65_536):
+            said += block
     except ConnectionError:
         pass
     finally:
@@ -114,9 +113,8 @@ async def test_whoever_wants_anything_else_is_turned_away(
 async def test_whoever_does_not_speak_socks_is_told_nothing(proxy: GuardedProxy) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
     writer.write(b"GET http://site.example/page HTTP/1.1\r\n\r\n")
-    async with asyncio.timeout(5):
-        with suppress(ConnectionError):
-            assert await reader.read() == b""
+    with suppress(ConnectionError):
+        assert await reader.read() == b""
     writer.close()
 
 

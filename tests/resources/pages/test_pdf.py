@@ -16,6 +16,7 @@ from resources.http import HttpClient, UnavailableError
 from resources.pages.pdf_worker import reflow
 from resources.pages.reading import read_pdf
 from resources.pages.scraper import PageFetcher
+from tests.patience import A_DAY
 from tests.resources.pages.pdfs import endless_pdf, pdf, scanned_pdf
 from tests.servers import MisbehavingServer, respond
 
@@ -81,14 +82,14 @@ async def test_each_pdf_that_cannot_be_read_has_its_reason(
 
 
 async def test_an_encrypted_pdf_without_a_password_is_readable() -> None:
-    extract = await read_pdf(pdf(LINES, owner_password="sesame"), seconds=30)
+    extract = await read_pdf(pdf(LINES, owner_password="sesame"), seconds=A_DAY)
     assert extract.text.startswith("Water boils")
 
 
 async def test_a_date_that_cannot_be_true_is_no_date() -> None:
     for moment in ("D:29990101000000Z", "D:19000101000000Z", "D:garbage"):
         extract = await read_pdf(
-            pdf(LINES, facts={"CreationDate": moment, "Title": "untitled"}), seconds=30
+            pdf(LINES, facts={"CreationDate": moment, "Title": "untitled"}), seconds=A_DAY
         )
         assert (extract.published_on, extract.title) == (None, None)
 
@@ -98,7 +99,7 @@ async def test_pages_over_the_limit_are_left_out() -> None:
         [f"This sentence stands on page number {number} of this very long report."]
         for number in range(1, 171)
     ]
-    extract = await read_pdf(pdf(*pages), seconds=30)
+    extract = await read_pdf(pdf(*pages), seconds=A_DAY)
     assert "page number 150 of" in extract.text
     assert "page number 151 of" not in extract.text
 
