@@ -97,13 +97,13 @@ class Faults:
         # Most runs have a few bad doors, each somewhere between a hiccup and dead.
         count = min(len(doors), chance.choice((1, 1, 1, 2, 2, 3, len(DOORS))))
         bad = chance.sample(doors, count)
-        self._rates: dict[Door, float] = {
+        self.rates: dict[Door, float] = {
             door: chance.choice((0.02, 0.1, 0.3, 0.7, 1.0)) for door in bad
         }
         self.struck: Counter[Door] = Counter()
 
     def strikes(self, door: Door, question: Hashable) -> bool:
-        struck = self._draw(door, question) < self._rates.get(door, 0.0)
+        struck = self._draw(door, question) < self.rates.get(door, 0.0)
         self.struck[door] += struck
         return struck
 

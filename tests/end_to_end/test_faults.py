@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
 
 import pytest
 import pytest_asyncio
@@ -13,7 +14,9 @@ from factible_assets.stages.flow import check_claims
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
 
-SEEDS = range(50, 60)
+ALONE = [next(seed for seed in count(50) if Faults(seed).rates == {door: 0.7}) for door in DOORS]
+"""For each door a seed that strikes it alone, and often."""
+SEEDS = (*ALONE, *range(50, 55))
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -28,10 +31,10 @@ async def case() -> AsyncIterator[Case]:
 async def test_faults_change_no_verdict(case: Case) -> None:
     outcomes = [await case.run(seed) for seed in SEEDS]
     assert [(each.seed, each.differences) for each in outcomes if each.differences] == []
-    # Every door failed somewhere, and some verdicts survived while others did not.
-    assert all(any(outcome.struck[door] for outcome in outcomes) for door in DOORS)
-    ends = [end for outcome in outcomes for end in outcome.claims]
-    assert min(ends.count("same"), ends.count("incomplete")) > len(ends) / 10
+    # Every door failed, and some verdicts survived while others did not.
+    assert all(each.struck[door] for each, door in zip(outcomes, DOORS, strict=False))
+    ends = {end for outcome in outcomes for end in outcome.claims}
+    assert {"same", "incomplete"} <= ends
 
 
 async def test_the_same_seed_fails_the_same_questions(case: Case) -> None:
