@@ -125,6 +125,20 @@ def _keep_engines(storage: Any) -> None:
     storage.create_engine = create_once
 
 
+def _keep_migrations(script: Any) -> None:
+    """Dagster loads all its migrations whenever it opens an instance, to learn the newest one."""
+    made: dict[str, Any] = {}
+    create = script.ScriptDirectory.from_config
+
+    def create_once(config: Any) -> Any:
+        place = config.get_main_option("script_location")
+        if place not in made:
+            made[place] = create(config)
+        return made[place]
+
+    script.ScriptDirectory.from_config = create_once
+
+
 def _wait_for_no_disk(engine: Any) -> None:
     from sqlalchemy import event  # noqa: PLC0415 - as the module says
 
@@ -142,6 +156,7 @@ _SQLITE = (
 _replaced: set[str] = set()
 _REPLACEMENTS = {
     "sqlalchemy.engine": _wait_for_no_disk,
+    "alembic.script": _keep_migrations,
     **{f"dagster._core.storage.{each}": _keep_engines for each in _SQLITE},
     "warehouse.connection": _begin_warehouses_as_copies,
     "factible_assets.runs.launch": _begin_instances_as_copies,

@@ -154,7 +154,7 @@ def address(folder: Path) -> Iterator[str]:
                 "FACTIBLE_TRANSCRIPT_FOLDERS": str(folder),
                 "FACTIBLE_RECHECK_SCHEDULE": "* * * * *",
                 "FACTIBLE_RECHECK_MIN_AGE_DAYS": "0",
-                "FACTIBLE_RECHECK_VIDEOS": "2",
+                "FACTIBLE_RECHECK_VIDEOS": "1",
             },
             cwd=ROOT,
             stdout=output,
