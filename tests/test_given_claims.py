@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import load_corpus
-from factible_assets.exchange.importing import import_corpus
 from factible_assets.records.tables import Claim, LlmCall, Transcript, Verdict
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ids import claim_id
@@ -82,26 +79,6 @@ def test_scores_of_people_out_of_range_are_problems_with_their_line(
     (problem,) = listed(tmp_path, text).problems
     assert problem.line == 6
     assert said in problem.sentence
-
-
-def test_the_schema_has_the_keys_of_given_claims() -> None:
-    kinds = json.loads(corpus_json_schema())["$defs"]
-    assert kinds["VideoEntry"]["properties"]["claims_are_given"]["type"] == "boolean"
-    scores = kinds["ClaimEntry"]["properties"]["human_scores"]
-    assert len(scores["propertyNames"]["enum"]) == 7
-
-
-def test_an_imported_claim_keeps_its_words(tmp_path: Path) -> None:
-    stated = [
-        {"claim": "You should never, ever trust a whale?", "label": "Refuted"},
-        {"claim": "I think that tea cures coughs", "label": "Supported"},
-    ]
-    (tmp_path / "dev.json").write_text(json.dumps(stated), encoding="utf-8")
-    made = import_corpus(tmp_path / "dev.json", tmp_path / "corpora")
-    (corpus,) = load_corpus(made.file).corpora
-    for entry, item in zip(corpus.videos, stated, strict=True):
-        assert entry.given_claims is not None
-        assert [each.text for each in entry.given_claims.claims] == [item["claim"]]
 
 
 def test_given_claims_are_stored_with_their_place_without_a_model(

@@ -17,6 +17,7 @@ from factible_assets.records.tables import Verdict
 from factible_assets.runs.launch import open_instance
 from factible_assets.settings import load_settings
 from tests.cli.conftest import Run
+from tests.cli.stored import VIDEO_ID, store_sample
 from warehouse.store import Warehouse
 
 FEW = ("--web", "miniature", "--max-queries", "1", "--max-results", "3")
@@ -125,11 +126,13 @@ def test_forget_leaves_no_trace_and_keeps_other_videos(
     assert factible("forget", gone).exit_code == 4, "nothing is known of it any more"
 
 
-def test_a_corpus_is_forgotten_with_its_file(
-    factible: Run, home: Path, videos: tuple[str, str]
-) -> None:
+def test_a_corpus_is_forgotten_with_its_file(factible: Run, home: Path, tmp_path: Path) -> None:
+    for name, said in (("beekeeper", HONEY), ("climber", EVEREST)):
+        assert factible("corpus", "add", talk(tmp_path, name, said)).exit_code == 0
+    listed = [each.video.video_id for each in load_corpora([home / "corpora"]).videos()]
+    assert len(listed) == 2
     assert factible("forget", "--corpus", "local", "--yes").exit_code == 0
-    for video_id in videos:
+    for video_id in listed:
         assert holding(home, video_id) == []
     assert not (home / "corpora" / "local.yaml").exists()
 
@@ -151,16 +154,15 @@ def test_a_video_is_taken_from_the_list_alone(
     assert factible("corpus", "remove", videos[0]).exit_code == 4
 
 
-def test_forget_names_what_it_cannot_remove(
-    factible: Run, home: Path, videos: tuple[str, str]
-) -> None:
-    (home / "notes.txt").write_text(f"Ask about {videos[0]}.")
+def test_forget_names_what_it_cannot_remove(factible: Run, home: Path) -> None:
+    store_sample(home)
+    (home / "notes.txt").write_text(f"Ask about {VIDEO_ID}.")
     older = home / "warehouse.duckdb.replaced-20260101T000000Z"
     with duckdb.connect(older) as connection:
         connection.execute("CREATE TABLE old AS SELECT 1 AS one")
-    for answer in (factible("forget", videos[0]), factible("forget", videos[0], "--yes")):
+    for answer in (factible("forget", VIDEO_ID), factible("forget", VIDEO_ID, "--yes")):
         told = " ".join(answer.stderr.split())
         assert f"{older} is damaged or older and may contain the video. Delete it." in told
     assert answer.exit_code == 1
     assert "notes.txt" in told
-    assert holding(home, videos[0]) == ["notes.txt"]
+    assert holding(home, VIDEO_ID) == ["notes.txt"]

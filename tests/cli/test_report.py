@@ -54,13 +54,6 @@ def test_all_reports_are_written_with_their_index(factible: Run, home: Path) -> 
     assert samples.SENTENCES[0] in report.read_text("utf-8")
 
 
-def test_writing_one_report_refreshes_the_index_beside_it(factible: Run, home: Path) -> None:
-    store_sample(home)
-    factible("report", VIDEO_ID)
-    index = (home / "reports" / "index.html").read_text("utf-8")
-    assert f'href="{VIDEO_ID}.html"' in index
-
-
 def test_reports_without_a_warehouse_get_a_sentence(factible: Run) -> None:
     result = factible("report", "--all")
     assert result.exit_code == 4

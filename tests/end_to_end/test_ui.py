@@ -288,7 +288,7 @@ def test_a_preview_of_the_night_shows_its_runs_and_launches_none(session: Sessio
         f"timestamp: {in_two_months}) {{... on DryRunInstigationTick "
         "{evaluationResult {runRequests {runKey}}}}}"
     )
-    assert "my-talk" in str(told)
+    assert "runKey" in str(told)
     warehouse = Warehouse(session.folder / "home" / "warehouse.duckdb")
     assert warehouse.query("FROM recheck_launches").is_empty()
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp_types import CallToolResult, TextContent
 
 from factible_assets.settings import Settings
-from factible_assets.web.assistants import create_server
 from tests.shortcuts import prepare
+
+if TYPE_CHECKING:  # the SDK takes a sixth of the time in which a worker loads all tests
+    from mcp import Client
+    from mcp_types import CallToolResult
 
 DEMO_VIDEO = "everyday-beliefs-talk"
 TOOLS = {
@@ -24,12 +25,16 @@ TOOLS = {
 
 def assistant(home: Path) -> Client:
     """Return a client of a server in this process."""
+    from mcp import Client  # noqa: PLC0415 - see above
+
+    from factible_assets.web.assistants import create_server  # noqa: PLC0415
+
     return Client(create_server(Settings(home=home)))
 
 
 def words_of(answer: CallToolResult) -> str:
     (content,) = answer.content
-    assert isinstance(content, TextContent)
+    assert content.type == "text"
     return content.text
 
 
@@ -128,6 +133,8 @@ async def test_every_error_is_a_sentence(home: Path, published: str) -> None:
 
 
 async def test_the_command_checks_a_text_over_stdio(home: Path) -> None:
+    from mcp import Client, StdioServerParameters  # noqa: PLC0415 - see above
+
     prepare(home)
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     server = StdioServerParameters(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis.errors import Unsatisfiable
@@ -21,6 +20,8 @@ from tests.web.doubles import Script
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The service over one checked video, with workers that complete at once."""
+    import schemathesis  # noqa: PLC0415 - half a second that no other test needs
+
     home: Path = tmp_path_factory.mktemp("described")
     store_published(home)
     settings = Settings(home=home, serve_max_runs=32, public_url="http://testserver")
@@ -28,8 +29,10 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return schemathesis.openapi.from_asgi("/openapi.json", app)
 
 
-@pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=str)
-def test_every_answer_is_as_described(described: Any, mode: schemathesis.GenerationMode) -> None:
+@pytest.mark.parametrize("mode", ["positive", "negative"])
+def test_every_answer_is_as_described(described: Any, mode: str) -> None:
+    from schemathesis import GenerationMode  # noqa: PLC0415 - see above
+
     asked = set()
     for found in described.get_all_operations():
         operation = found.ok()
@@ -41,7 +44,7 @@ def test_every_answer_is_as_described(described: Any, mode: schemathesis.Generat
             database=None,
             suppress_health_check=[*HealthCheck],
         )
-        @given(case=operation.as_strategy(generation_mode=mode))
+        @given(case=operation.as_strategy(generation_mode=GenerationMode(mode)))
         def validate(case: Any) -> None:
             asked.add(case.operation.label)
             case.call_and_validate(timeout=None)
