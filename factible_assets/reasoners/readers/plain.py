@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from factible_assets.reasoners.embedded.text import MONTHS, Word, fold, stem, tokenise, word_set
+from factible_assets.reasoners.embedded.text import MONTHS, Word, stem, tokenise, word_set
 from factible_assets.reasoners.readers.base import Ground, PageReading
 from factible_assets.reasoners.readers.page_text import PageSentence, is_statement, page_sentences
 from factible_assets.reasoners.readers.passages import Selection
@@ -63,7 +63,6 @@ _CONDITIONS = word_set("if unless or")
 _COPULAS = word_set("is are was were")
 _ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
 _ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
-_PRONOUNS = word_set("it they he she this these")
 
 _JOINT = re.compile(r"([,;:](?=\s)|[()\[\]\u2014]|\s[\u2013-]\s)")
 """The boundary between two segments of a sentence."""
@@ -82,7 +81,8 @@ _LONGEST_LABEL = 120
 """Characters in which a rating or an answer must begin."""
 _MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
 _LABEL = re.compile(r"^[\w'/ -]{2,60}[:/]\s*(?=\S)")
-_FEWEST_TERMS = 2
+_FEWEST_TERMS, _FEWEST_STATED = 2, 3
+"""Content words that a claim needs; words and figures of it that the sentence itself must have."""
 _SHORTEST = 3
 """Words up to which a sentence has no content of its own."""
 _LONE_SENTENCES = 2
@@ -174,9 +174,9 @@ def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
     """Find the content words of a claim in a sentence, in their order.
 
     In a sentence with a comma the order may begin at another word ("At high altitude, water boils
-    …"). A sentence that opens with a pronoun may lack the first words of the claim if `context`,
-    the title and the sentence before, has them. Returns None if only one of the two names an agent
-    with "by": "X bought Y" and "X was bought by Y" have the same words.
+    …"). The sentence may lack words that stand in `context`, because the title of a page, its first
+    sentence and the sentence before name the subject. Returns None if only one of the two names an
+    agent with "by": "X bought Y" and "X was bought by Y" have the same words.
     """
     wanted = _wanted(claim, sentence, context)
     if not wanted:
@@ -204,23 +204,21 @@ def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
 
 
 def _wanted(claim: Terms, sentence: str, context: str) -> tuple[str, ...]:
-    """Return the content words of the claim that a sentence must have; none if it lacks some.
+    """Return the content words of the claim that a sentence must have; none if it lacks others.
 
-    A sentence that opens with a pronoun may lack the first words of the claim if the context has
-    them.
+    Words that stand in the context may be missing, but `_FEWEST_STATED` words and figures remain.
     """
-    wanted = claim.stems
-    if len(wanted) < _FEWEST_TERMS:
-        return ()
-    missing = Counter(wanted) - Counter(terms_of(sentence).stems)
-    if not missing:
-        return wanted
-    opening = wanted[: missing.total()]
-    opens_with_pronoun = fold(sentence[:20]).lstrip(_MARKS).split(" ", 1)[0] in _PRONOUNS
-    is_in_context = {*opening} <= {*terms_of(context).stems}
-    if opens_with_pronoun and Counter(opening) == missing and is_in_context:
-        return wanted[len(opening) :]
-    return ()
+    there = Counter(terms_of(sentence).stems)
+    stated: list[str] = []
+    absent: list[str] = []
+    for word in claim.stems:
+        (stated if there[word] else absent).append(word)
+        there[word] -= 1
+    if not absent:
+        return claim.stems if len(stated) >= _FEWEST_TERMS else ()
+    is_stated = len(stated) >= _FEWEST_TERMS
+    is_stated = is_stated and len(stated) + len(claim.quantities) >= _FEWEST_STATED
+    return tuple(stated) if is_stated and {*absent} <= {*terms_of(context).stems} else ()
 
 
 def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -392,10 +390,11 @@ class Decision:
 
 
 def _decisions(claim: Terms, sentences: Sequence[PageSentence], title: str) -> Iterator[Decision]:
+    opening = next((each.text for each in sentences if each.text != title), "")
     for at, sentence in enumerate(sentences):
         if is_statement(sentence.text) and names_another(claim, sentence.text):
             yield Decision("refutes", "name", at, at)
-        context = f"{title} {sentences[at - 1].text if at else ''}"
+        context = " ".join({title: 0, opening: 0, sentences[at - 1].text if at else "": 0})
         found = match(claim, sentence.text, context)
         if found is None or claim.limits != found.clause.limits:
             continue
