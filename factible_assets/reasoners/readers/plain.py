@@ -2,8 +2,9 @@
 
 It needs no model. Everything else than these five cases is "unclear":
 
-- a sentence has every word of the claim, in the claim's order, with the same polarity, the same
-  figures and the same limiting words (supports);
+- a sentence has the words of the claim, in the claim's order, with the same polarity, the same
+  figures and the same limiting words (supports); it may lack words of the page's subject, which its
+  title and first sentence name;
 - the same, but with the opposite polarity or another figure or name (refutes);
 - the page asks the claim as a question and answers yes or no;
 - a rating stands before or after the claim ("Bats are blind – FALSE.", "Myth: Bats are blind").
@@ -60,6 +61,11 @@ _LIMITS = word_set(
 )
 """Modals, quantifiers and prepositions that must agree between a claim and a sentence."""
 _CONDITIONS = word_set("if unless or")
+_OPENS_DETAIL = word_set(
+    "in on at near from with of to since during for after before until by as where when who which"
+    " whose"
+)
+"""Prepositions and relative pronouns that open a detail after a statement: ", near Rotterdam"."""
 _COPULAS = word_set("is are was were")
 _ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
 _ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
@@ -130,8 +136,9 @@ def terms_of(text: str) -> Terms:
         while upcoming < len(quantities) and quantities[upcoming].end <= word.start:
             upcoming, follows_figure = upcoming + 1, True
         if upcoming < len(quantities) and quantities[upcoming].start <= word.start:
-            limits.subtract(before_figure)
-            is_bounded = is_bounded or bool(before_figure)
+            if quantities[upcoming].bound != "exact":
+                limits.subtract(before_figure)
+                is_bounded = is_bounded or bool(before_figure)
             before_figure = []
             continue
         is_unit, follows_figure = follows_figure and stem(word.norm) in UNIT_STEMS, False
@@ -152,21 +159,48 @@ def terms_of(text: str) -> Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A sentence with every content word of a claim, in the claim's order.
+class Remark:
+    """A part of a sentence beside the clause, and the joint between the two."""
 
-    `clause` is the part of the sentence with these words. `around` lists the other content words of
-    the clause before and after them; `extra` counts all its other content words. `remarks` are the
-    other parts of the sentence, each with the joint before it. `start` is the offset of the first
-    word of the claim in the sentence. `rating` is the rating before "that" ("There is no evidence
-    that …", "It is not true that …"); those words are not part of the clause.
+    text: str
+    joint: str
+    follows: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it leaves the meaning of the clause unchanged.
+
+        True for text in brackets, a statement after "and", a detail after the clause, a date before
+        it, and a longer part that is neither a condition nor set off by a colon.
+        """
+        words = tokenise(self.text)
+        if self.joint in {"(", "["}:
+            return True
+        if not words or self.joint == ":" or words[0].norm in _CONDITIONS:
+            return not words
+        is_detail = words[0].norm in _OPENS_DETAIL and (self.follows or find_quantities(self.text))
+        return len(words) > _REMARK_WORDS or words[0].norm == "and" or bool(is_detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A sentence with the content words of a claim, in the claim's order.
+
+    `clause` is the part of the sentence with these words. `around` lists its other content words
+    before and after them; `extra` counts all its other content words. `remarks` are the other parts
+    of the sentence, and `figures` those of the whole sentence. `start` is the offset of the claim's
+    first word in the sentence. `is_negated_after`: a negator follows the claim's last word ("with
+    no help", "not in 1889 but in 1890"). `rating` is the rating before "that" ("There is no
+    evidence that …"); those words are not part of the clause.
     """
 
     clause: Terms
     around: tuple[str, ...]
     extra: int
-    remarks: tuple[tuple[str, str], ...]
+    remarks: tuple[Remark, ...]
     start: int
+    is_negated_after: bool
+    figures: tuple[Quantity, ...]
     rating: Stance | None = None
 
 
@@ -199,8 +233,11 @@ def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
     elif len(_BY.findall(text[: inner[1]])) != len(_BY.findall(claim.text)):
         return None
     around = [clause.text[s:e] for _, s, e in clause.words if e <= inner[0] or s >= inner[1]]
+    is_negated_after = terms_of(clause.text[inner[1] :]).negations > 0
     extra = (Counter(clause.stems) - Counter(claim.stems)).total()
-    return Match(clause, tuple(around), extra, remarks, place[0], rating)
+    return Match(
+        clause, tuple(around), extra, remarks, place[0], is_negated_after, terms.quantities, rating
+    )
 
 
 def _wanted(claim: Terms, sentence: str, context: str) -> tuple[str, ...]:
@@ -221,13 +258,15 @@ def _wanted(claim: Terms, sentence: str, context: str) -> tuple[str, ...]:
     return tuple(stated) if is_stated and {*absent} <= {*terms_of(context).stems} else ()
 
 
-def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[Remark, ...]]:
     """Split a sentence at its joints into the clause with the wanted words and the remarks.
 
     The clause ends at `end`, after the last wanted word.
     """
     parts = _JOINT.split(terms.text)
-    clause, remarks, at = [], [], 0
+    clause: list[str] = []
+    remarks: list[Remark] = []
+    at = 0
     for joint, part in zip(["", *parts[1::2]], parts[::2], strict=True):
         begin = at + len(joint)
         at = begin + len(part)
@@ -235,7 +274,7 @@ def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[tuple[
         if begin < end and within & wanted:
             clause.append(part)
         elif part.strip(_MARKS):
-            remarks.append((joint or terms.text[at : at + 1], part))
+            remarks.append(Remark(part, joint or terms.text[at : at + 1], follows=bool(clause)))
     return " ".join(clause), tuple(remarks)
 
 
@@ -310,8 +349,8 @@ class NearbyRating:
 
 def _nearby_rating(found: Match, sentences: Sequence[PageSentence], at: int) -> NearbyRating:
     """Look for a rating in the sentence, then on its line, then on the lines next to it."""
-    for _, remark in found.remarks:
-        if (rating := rating_of(remark)) is not None:
+    for remark in found.remarks:
+        if (rating := rating_of(remark.text)) is not None:
             return NearbyRating(rating, at, is_understood=True)
     line = sentences[at].paragraph
     before = sentences[at - 1] if at else None
@@ -330,27 +369,13 @@ def _nearby_rating(found: Match, sentences: Sequence[PageSentence], at: int) -> 
         return NearbyRating("unclear", at, is_understood=True)
     for place, rating in rated.items():
         return NearbyRating(rating, place, is_understood=True)
-    understood = all(_is_plain_remark(joint, remark) for joint, remark in found.remarks)
+    understood = all(remark.is_plain for remark in found.remarks)
     if after is not None and after.paragraph == line:
         opening = re.split(r"[.:!?\u2013\u2014]", after.text, maxsplit=1)[0]
         understood = understood and len(tokenise(opening)) > _SHORTEST
     if before is not None and before.paragraph == line:
         understood = understood and len(tokenise(before.text)) > _SHORTEST
     return NearbyRating(None, at, understood)
-
-
-def _is_plain_remark(joint: str, remark: str) -> bool:
-    """Whether a part of a sentence leaves the meaning of the rest unchanged.
-
-    True for text in brackets, a statement after "and", and a longer part that is neither a
-    condition nor set off by a colon.
-    """
-    words = tokenise(remark)
-    if joint in "([" and joint:
-        return True
-    if not words or joint == ":" or words[0].norm in _CONDITIONS:
-        return not words
-    return len(words) > _REMARK_WORDS or words[0].norm == "and"
 
 
 def _rating_at_end(text: str) -> Stance | None:
@@ -439,6 +464,8 @@ def _decision(
 def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
     """Return the side of a clause that has all words of a claim, None if it takes none."""
     clause = found.clause
+    if found.is_negated_after and found.rating is None:
+        return None
     same_polarity = claim.negations % 2 == clause.negations % 2
     side: Stance = "supports" if same_polarity else "refutes"
     stated: Ground = "assertion" if same_polarity else "denial"
@@ -450,7 +477,7 @@ def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
         is_rating = len(ratings) == 1 and ratings != {"supports"}
         return (_rated(ratings.pop(), side), "rating") if is_rating else None
     kinds = [each.dimension for each in clause.quantities if each.dimension != "year"]
-    agreement = compare_quantities(claim.quantities, clause.quantities)
+    agreement = compare_quantities(claim.quantities, found.figures)
     if not claim.quantities:
         # "Five per cent of bats" and "until 1991" say more than the claim.
         is_same = "percent" not in kinds and not clause.is_bounded

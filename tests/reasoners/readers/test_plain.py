@@ -44,6 +44,11 @@ async def read(claim: str, page: str, *, title: str = "", snippet: str = "") -> 
          "Penicillin was discovered by Alexander Fleming in 1928.", "refutes", "name"),
         ("The tower is hit 20 to 25 times a year.",
          "The tower is hit 20 to 25 times a year.", "supports", "assertion"),
+        ("The Orin reaches the sea in Harlen.",
+         "The Orin reaches the sea in Harlen, near the old quay. Its valley is short.",
+         "supports", "assertion"),
+        ("In 1908 Orin began to breed bats.", "In 1908, Orin began to breed bats.",
+         "supports", "assertion"),
         (BATS, "Are bats blind? No, they see well.", "refutes", "answer"),
         (BATS, "Are bats blind? Yes.", "supports", "answer"),
         (BATS, "The idea that bats are blind is a myth.", "refutes", "rating"),
@@ -65,6 +70,16 @@ async def test_a_pronoun_stands_for_the_subject_that_the_title_names() -> None:
     claim = "Jupiter is the largest planet in the solar system."
     assert (await read(claim, page, title="Jupiter")).stance == "supports"
     assert (await read(claim, page, title="Saturn")).stance == "unclear"
+
+
+async def test_the_title_and_the_first_sentence_supply_words_of_the_subject() -> None:
+    claim = "In Harlen the glass containers on Mill Road are emptied every Tuesday."
+    page = "The glass containers on Mill Road are emptied every Tuesday. Those on the quay are not."
+    assert (await read(claim, page, title="Waste in Harlen")).stance == "supports"
+    assert (await read(claim, f"Harlen collects its waste. {page}")).stance == "supports"
+    assert (await read(claim, page, title="Waste in Orin")).stance == "unclear"
+    few = "The containers stand there. Bats are blind."
+    assert (await read("Containers in Harlen stand on Mill Road.", few)).stance == "unclear"
 
 
 @pytest.mark.parametrize(
@@ -91,6 +106,9 @@ async def test_a_pronoun_stands_for_the_subject_that_the_title_names() -> None:
         ("Lagos is the capital of Nigeria.", "Lagos was the capital of Nigeria until 1991."),
         ("The railway reached the town in 1889.", "The railway did not reach the town until 1889."),
         ("Mount Kilimanjaro is in Tanzania.", "Mount Kilimanjaro is in Africa."),
+        ("Cannon died before May 19, 2018.", "Cannon died on May 19, 2018."),
+        ("Edison built the lamp.", "Edison built the lamp with no help."),
+        (BATS, "In the film, bats are blind."),
         (
             "The council raised the bus fare from two euros to three.",
             "The council raised the bus fare from 2 euros to 2.50. A proposal for 3 was rejected.",
