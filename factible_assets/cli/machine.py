@@ -212,7 +212,7 @@ def cache_clear(
     )
 
 
-Model = Literal["nli", "nli-base", "reader", "reader-large", "whisper", "whisper-en"]
+Model = Literal["nli", "reader", "reader-large", "whisper", "whisper-en"]
 
 _Which = Annotated[Model, Argument(help="Which model.", metavar="MODEL")]
 
@@ -340,13 +340,11 @@ def models_calibrate(
 
 async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
     async with Hub(settings.model_hub) as hub:
-        files = await hub.find_files(model)
-        size = sum(each.bytes for each in files)
         note(f"{model.title}: {model.purpose}")
         note(f"  licence  {model.licence}")
         note(f"  source   {model.source}")
         note(f"  from     {settings.model_hub} {model.repo} at {model.revision}")
-        note(f"  size     {size / 1e6:,.1f} MB in {counted(len(files), 'file')}")
+        note(f"  size     {model.size / 1e6:,.1f} MB in {counted(len(model.files), 'file')}")
         if not yes and not sys.stdin.isatty():
             raise UsageError("No terminal is there to confirm the download.", "Add --yes.")
         if not yes and not confirm("Fetch it?", err=True):
@@ -354,12 +352,14 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
         settings.ensure_home()
         name = TextColumn("{task.description}")
         with progress_bar(name, BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bar:
-            tasks = {each.save_as: bar.add_task(each.save_as, total=each.bytes) for each in files}
+            tasks = {
+                each.save_as: bar.add_task(each.save_as, total=each.bytes) for each in model.files
+            }
 
             def progress(file: str, done: int, total: int) -> None:
                 bar.update(tasks[file], completed=done, total=total)
 
-            return await pull_model(settings.home, hub, model, files, progress)
+            return await pull_model(settings.home, hub, model, progress)
 
 
 def _document(
@@ -378,9 +378,9 @@ def _document(
         **{each: getattr(model, each) for each in told},
         "pulled": receipt is not None,
         "path": str(folder) if receipt else None,
-        "bytes": receipt.size if receipt else None,
+        "bytes": model.size if receipt else None,
         "commit": receipt.commit if receipt else None,
-        "state": f"{receipt.size / 1e6:,.1f} MB in {folder}" if receipt else "not pulled",
+        "state": f"{model.size / 1e6:,.1f} MB in {folder}" if receipt else "not pulled",
         "in_use": job if model.name == used else f"not used: {used or without} {job}",
     }
 

@@ -317,8 +317,8 @@ def pulled_reader(settings: Settings) -> str | None:
 
 
 def entailment_model(home: Path) -> str | None:
-    """Return the best pulled entailment model; None if no model was pulled."""
-    return next((name for name in ("nli-base", "nli") if model_path(home, name) is not None), None)
+    """Return the name of the entailment model; None if it was not pulled."""
+    return "nli" if model_path(home, "nli") is not None else None
 
 
 @lru_cache(maxsize=2)

@@ -31,8 +31,8 @@ class ManifestFile(BaseModel, frozen=True, extra="forbid"):
 
     path: str = Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")
     save_as: str = Field(pattern=r"^[\w-][\w.-]*$")
-    bytes: int | None = Field(default=None, gt=0)
-    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    bytes: int = Field(gt=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
 class ManifestModel(BaseModel, frozen=True, extra="forbid"):
@@ -45,6 +45,11 @@ class ManifestModel(BaseModel, frozen=True, extra="forbid"):
     licence: str
     source: str
     files: tuple[ManifestFile, ...] = Field(min_length=1)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(file.bytes for file in self.files)
 
 
 def read_manifest(text: str) -> dict[str, ManifestModel]:
@@ -61,8 +66,7 @@ def known_models() -> dict[str, ManifestModel]:
 class ReceiptFile(BaseModel, frozen=True):
     name: str
     bytes: int
-    sha256: str | None = None
-    git_id: str | None = None
+    sha256: str
 
 
 class Receipt(BaseModel, frozen=True):
@@ -76,10 +80,6 @@ class Receipt(BaseModel, frozen=True):
     source: str
     fetched_at: datetime
     files: tuple[ReceiptFile, ...]
-
-    @property
-    def size(self) -> int:
-        return sum(file.bytes for file in self.files)
 
 
 def read_receipt(home: Path, name: str) -> Receipt | None:

@@ -11,9 +11,9 @@ import pytest
 
 from factible_assets.reasoners.readers import pairs
 from factible_assets.reasoners.readers.calibration import LABELS
-from resources.models.base import model_path
+from resources.models.base import known_models, model_path
 from tests.cli.conftest import Run
-from tests.resources.models.hub_server import CONFIG, TOKENIZER, WEIGHTS, FakeHub
+from tests.resources.models.hub_server import CONFIG, MODEL, TOKENIZER, WEIGHTS, FakeHub
 from tests.servers import MisbehavingServer
 
 PAIRS = pairs.shipped_pairs()[::4]
@@ -28,15 +28,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 
     async def serve() -> None:
         async with MisbehavingServer() as server:
-            found.append(
-                FakeHub(
-                    server,
-                    large={
-                        "onnx/model_quantized.onnx": WEIGHTS,
-                        "onnx/model_quint8_avx2.onnx": WEIGHTS,
-                    },
-                )
-            )
+            found.append(FakeHub(server))
             ready.set()
             await asyncio.to_thread(done.wait)
 
@@ -44,6 +36,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     thread.start()
     assert ready.wait()
     monkeypatch.setenv("FACTIBLE_MODEL_HUB", found[0].url)
+    models = {**known_models(), "nli": MODEL}
+    monkeypatch.setattr("factible_assets.cli.machine.known_models", lambda: models)
     yield found[0]
     done.set()
     thread.join()
@@ -57,41 +51,31 @@ def listed(factible: Run, name: str) -> dict[str, object]:
 def test_licence_source_and_size_are_shown_before_anything_is_fetched(
     factible: Run, hub: FakeHub, home: Path
 ) -> None:
-    result = factible("models", "pull", "nli-base")
+    result = factible("models", "pull", "nli")
     assert result.exit_code == 2
     size = (len(WEIGHTS) + len(TOKENIZER) + len(CONFIG)) / 1e6
-    for words in ("Apache-2.0", "cross-encoder/nli-deberta-v3-base", f"{size:.1f} MB", "--yes"):
+    for words in ("Apache-2.0", "https://hub.example/someone/tiny-nli", f"{size:.1f} MB", "--yes"):
         assert words in result.stderr
-    assert {asked.method for asked in hub.server.asked} == {"HEAD"}
+    assert not hub.server.asked
     assert not (home / "models").exists()
 
 
 def test_a_model_is_pulled_listed_and_removed(factible: Run, hub: FakeHub, home: Path) -> None:
-    pulled = factible("models", "pull", "nli-base", "--yes", "--json")
+    pulled = factible("models", "pull", "nli", "--yes", "--json")
     assert pulled.exit_code == 0, pulled.stderr
     told = json.loads(pulled.stdout)
-    assert told["path"] == str(home / "models" / "nli-base")
+    assert told["path"] == str(home / "models" / "nli")
     assert told["licence"] == "Apache-2.0"
-    assert model_path(home, "nli-base") == home / "models" / "nli-base"
-    assert listed(factible, "nli-base") == told
-    assert "nli-deberta-v3-base" in factible("models", "list").stdout
-    assert factible("models", "remove", "nli-base").stdout.strip() == "Removed nli-base."
-    assert listed(factible, "nli-base")["pulled"] is False
-    assert factible("models", "remove", "nli-base").stdout.strip() == "There is no nli-base."
-
-
-def test_a_file_that_factible_does_not_know_is_not_fetched(
-    factible: Run, hub: FakeHub, home: Path
-) -> None:
-    result = factible("models", "pull", "nli", "--yes")
-    assert result.exit_code == 1
-    assert "offers another onnx/model_quint8_avx2.onnx" in result.stderr
-    assert hub.asked("cdn") == 0
-    assert model_path(home, "nli") is None
+    assert model_path(home, "nli") == home / "models" / "nli"
+    assert listed(factible, "nli") == told
+    assert "tiny inference" in factible("models", "list").stdout
+    assert factible("models", "remove", "nli").stdout.strip() == "Removed nli."
+    assert listed(factible, "nli")["pulled"] is False
+    assert factible("models", "remove", "nli").stdout.strip() == "There is no nli."
 
 
 def test_the_list_names_the_reader_in_use(factible: Run) -> None:
-    row = listed(factible, "nli-base")
+    row = listed(factible, "nli")
     assert row["pulled"] is False
     assert row["in_use"] == "not used: the plain reader reads pages"
 

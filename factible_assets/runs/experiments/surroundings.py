@@ -112,7 +112,7 @@ class StageKeys:
         web = self._content_of(choice.web)
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home = choice.settings.home
-        pulled = {name: read_receipt(home, name) for name in ("reader", "nli", "nli-base")}
+        pulled = {name: read_receipt(home, name) for name in ("reader", "nli")}
         commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
         folder = choice.settings.prompt_files
         prompts = None if folder is None else _digest_of(folder.glob("*.md"))

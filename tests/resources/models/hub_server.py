@@ -1,7 +1,7 @@
 """A model hub on loopback that speaks the resolve protocol, and misbehaves on command.
 
-Like Hugging Face, it redirects a request for a large file to another place and announces its
-SHA-256. It redirects one for a small file within the hub, with its git object id as the tag.
+Like Hugging Face, it redirects a request for a large file to another place, and one for a small
+file within the hub.
 """
 
 from __future__ import annotations
@@ -27,16 +27,20 @@ MODEL = ManifestModel(
     revision=COMMIT,
     licence="Apache-2.0",
     source="https://hub.example/someone/tiny-nli",
-    files=(
-        ManifestFile(path="onnx/model.onnx", save_as="model.onnx"),
-        ManifestFile(path="tokenizer.json", save_as="tokenizer.json"),
-        ManifestFile(path="config.json", save_as="config.json"),
+    files=tuple(
+        ManifestFile(
+            path=path,
+            save_as=path.rpartition("/")[2],
+            bytes=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+        )
+        for path, content in (
+            ("onnx/model.onnx", WEIGHTS),
+            ("tokenizer.json", TOKENIZER),
+            ("config.json", CONFIG),
+        )
     ),
 )
-
-
-def git_id(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324 - git's own
 
 
 @dataclass
@@ -53,9 +57,6 @@ class FakeHub:
     """Cut the connection after so many bytes of the weights, once for each entry."""
     refuse: Callable[[str], int | None] = lambda path: None
     elsewhere: str | None = None
-    commit: str | None = None
-    """Announced for every request."""
-    announce: bool = True
     ranges: bool = True
 
     def __post_init__(self) -> None:
@@ -75,32 +76,25 @@ class FakeHub:
         if refused is not None:
             await self._send(exchange, refused, {}, b"no")
         elif "/resolve/" in path:
-            revision, _, name = path.split("/resolve/")[1].partition("/")
-            await self._resolve(exchange, self.commit or revision, name)
+            name = path.split("/resolve/")[1].partition("/")[2]
+            await self._resolve(exchange, name)
         elif path.startswith("/cdn/"):
             await self._send_file(exchange, path.removeprefix("/cdn/"), self.large)
         else:
             await self._send_file(exchange, path.removeprefix("/api/resolve-cache/"), self.small)
 
-    async def _resolve(self, exchange: Exchange, commit: str, name: str) -> None:
-        said = {"X-Repo-Commit": commit}
+    async def _resolve(self, exchange: Exchange, name: str) -> None:
         if name in self.large:
-            content = self.large[name]
-            if self.announce:
-                said["X-Linked-Etag"] = f'"{hashlib.sha256(content).hexdigest()}"'
-                said["X-Linked-Size"] = str(len(content))
-            said["Location"] = self.elsewhere or f"{self.url}/cdn/{name}"
-            await self._send(exchange, 302, said, b"Found. Redirecting")
+            place = self.elsewhere or f"{self.url}/cdn/{name}"
+            await self._send(exchange, 302, {"Location": place}, b"Found. Redirecting")
         elif name in self.small:
-            said["Location"] = f"/api/resolve-cache/{name}"
-            await self._send(exchange, 307, said, b"Temporary Redirect")
+            place = f"/api/resolve-cache/{name}"
+            await self._send(exchange, 307, {"Location": place}, b"Temporary Redirect")
         else:
-            await self._send(exchange, 404, said, b"Entry not found")
+            await self._send(exchange, 404, {}, b"Entry not found")
 
     async def _send_file(self, exchange: Exchange, name: str, files: dict[str, bytes]) -> None:
-        body = files[name]
-        said = {} if files is self.large or not self.announce else {"ETag": f'"{git_id(body)}"'}
-        body = self.spoil(name, body)
+        body, said = self.spoil(name, files[name]), dict[str, str]()
         wanted = exchange.asked.headers.get("range", "")
         if wanted and self.ranges:
             start = int(wanted.removeprefix("bytes=").rstrip("-"))
