@@ -8,7 +8,7 @@ study") bring queries no nearer to those of a language model or to their results
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
@@ -35,48 +35,16 @@ _MOST = 10
 _CORE = 6
 _FEW = 4
 _TOO_FEW = 3
-_SUBJECT_WORDS = 9
-_MOST_ASKED = 20
-_FEWEST_ASKED = 4
 _LARGE = 13
 _LONGEST_NAME = 3
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d(?:s\b|\b)")
 _QUOTATION_MARKS = re.compile('["\u201c\u201d()\\[\\]]')
-_CLAUSE_END = re.compile(
-    r"(?<=[a-z\d%]{3})[.!?;:]+\s+|,?\s+\u2013\s+|\u2014|,\s+(?=(?:and|but|so|which|who|because|while)\b)"
-)
 
 # Function words that change the meaning of a claim, and words of time: kept in queries.
 _TELLING = NEGATIONS | word_set(
     "more most less least fewer than only every all before after since until during between"
     " against without always almost already still ever now ago"
 )
-
-# Words that narrow no search: dropped as long as others remain.
-_GENERIC = word_set(
-    """
-    become became becoming show shows showed shown find finds found finding help helps helped
-    helping include includes including included contain contains contained provide provides provided
-    happen happens happened happening call calls called start starts started look looks looking
-    point points mean means think thinks thinking believe believes understand tell tells told
-    talk talks talking call place people person thing things way ways something lots part parts
-    kinds number amount bit good bad big able true real fact actually simply basically really
-    uh um yeah eventually today usually often potentially
-    """
-)
-_AUXILIARIES = word_set(
-    "is are was were can could will would has have had does do did should may might must"
-)
-_ALSO_FULL_VERBS = word_set("has have had do does did")
-_PARTICIPLE = re.compile(r"\s+(?:not\s+|\w+ly\s+)?(?:\w+(?:ed|en|wn|ne|ght)|not)\b", re.IGNORECASE)
-_OPENS_SUBORDINATE = word_set(
-    "that which who whom whose because if when while although since where as than what how why"
-)
-_LEANS_BACK = word_set(
-    "it its this that these those he she they them his her their we our i you your and but so or"
-    " because which who not nor for in by also then there if when while although since as"
-)
-"""First words of a clause that is no question on its own."""
 
 _NAMING = frozenset({"year", "word"})
 """Kinds of terms that name the subject of a claim."""
@@ -92,17 +60,11 @@ _CONTRADICTION, _AUTHORITIES = "false fact check", "official data report"
 
 _BACKGROUND = {
     "statistical": "historical data trend",
-    "causal": "causes and effects explained",
     "historical": "history background",
-    "scientific": "scientific consensus",
     "comparative": "comparison over time",
 }
 """Queries for the context of a claim, by its category."""
-_TURN: dict[str, QueryType] = {
-    "historical": "context",
-    "comparative": "context",
-    "causal": "context",
-}
+_TURN: dict[str, QueryType] = {"historical": "context", "comparative": "context"}
 """The type of the third query, by category; "source" for all others."""
 
 
@@ -125,9 +87,9 @@ def write_queries(
 
     The first query holds the most telling words of the claim, at most ten: years and figures with
     their units, then the words most similar to the whole claim. The second seeks the opposite. The
-    third asks for official figures, or for background if the claim is causal, historical or
-    comparative. A question follows if a clause can form one, then looser queries. Years are last; a
-    year from the context is added. A claim with few words borrows from the title of the video.
+    third asks for official figures, or for background if the claim is historical or comparative.
+    Looser queries follow. Years are last; a year from the context is added. A claim with few words
+    borrows from the title of the video.
 
     Raises SetupError if the embedding model cannot be loaded.
     """
@@ -158,9 +120,6 @@ def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft
     }
     first = _TURN.get(claim.category or "", "source")
     yield QueryDraft(in_turn.pop(first), first, 2)
-    clause = _askable(text, {stem for term in ranked[:_CORE] for stem in content_stems(term.text)})
-    if clause is not None:
-        yield QueryDraft(ask(clause), "alternative", 3)
     for query_type, query in in_turn.items():
         yield QueryDraft(query, query_type, 3)
     yield QueryDraft(f"criticism of {short}", "context", 4, seeks_opposite=True)
@@ -189,8 +148,7 @@ def _terms(text: str) -> list[_Term]:
         if last > position or _is_keyword(words, position):
             terms.append(_Term(term, _kind(term, number), position))
         position = last + 1
-    narrow = [term for term in terms if fold(term.text) not in _GENERIC]
-    return narrow if len(narrow) >= _TOO_FEW else terms
+    return terms
 
 
 def _last_of_name(text: str, words: Sequence[Word], position: int) -> int:
@@ -280,47 +238,3 @@ def _joined(ranked: Sequence[_Term], count: int) -> str:
             count -= length
     ordered = sorted(chosen, key=lambda term: (term.kind == "year", term.place))
     return " ".join(term.text for term in ordered)
-
-
-# --- Questions ----------------------------------------------------------------------------------
-
-
-def ask(statement: str) -> str:
-    """Turn a statement into a question.
-
-    "Heat waves are rarer than in 1900." becomes "Are heat waves rarer than in 1900?"; a statement
-    without an auxiliary becomes "Is it true that …?".
-    """
-    text = statement.strip().rstrip(".!?").rstrip()
-    for position, word in enumerate(tokenise(text)[:_SUBJECT_WORDS]):
-        if word.norm in _OPENS_SUBORDINATE or "," in text[: word.start]:
-            break
-        # A form of "have" or "do" may be an auxiliary ("has fallen") or the main verb.
-        helps = word.norm not in _ALSO_FULL_VERBS or _PARTICIPLE.match(text, word.end)
-        if position and word.norm in _AUXILIARIES and helps:
-            subject = _lower_first(text[: word.start].strip())
-            rest = text[word.end :].strip()
-            return f"{word.norm.capitalize()} {subject} {rest}?"
-    return f"Is it true that {_lower_first(text)}?"
-
-
-def _askable(text: str, telling: Set[str]) -> str | None:
-    """Return the clause with the most telling words that can form a question, None without one."""
-    whole: dict[str, int] = {}
-    for clause in _CLAUSE_END.split(text):
-        words = tokenise(clause)
-        if (
-            _FEWEST_ASKED <= len(words) <= _MOST_ASKED
-            and words[0].norm.partition("'")[0] not in _LEANS_BACK
-        ):
-            whole[clause.strip(" ,")] = len(telling & set(content_stems(clause)))
-    best = max(whole, key=lambda clause: whole[clause], default=None)
-    return best if best is not None and 2 * whole[best] >= len(telling) else None
-
-
-def _lower_first(text: str) -> str:
-    """Lower the first letter of a function word."""
-    first = text.split(maxsplit=1)[0] if text else ""
-    if fold(first) in STOP_WORDS and not first.startswith(("I'", "I\u2019")) and first != "I":
-        return text[0].lower() + text[1:]
-    return text

@@ -144,47 +144,24 @@ _BELOW_HUNDRED = {
     **{f"{ten}-{one}": _TENS[ten] + _UNITS[one] for ten in _TENS for one in _UNITS},
 }
 """Number words below a hundred, such as "thirty-five"."""
-_SCALES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "k": 1e3,
-    "million": 1e6,
-    "mn": 1e6,
-    "m": 1e6,
-    "billion": 1e9,
-    "bn": 1e9,
-    "trillion": 1e12,
-}
-_SPOKEN_SCALES = {word: scale for word, scale in _SCALES.items() if len(word) > len("bn")}
-_HUNDRED = 100
-_WITH_REST = 10_000
-"""From this value on, "and" begins another number: "five million and two dogs"."""
-_DIGITS = "0123456789"
+_SPOKEN_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALES = {**_SPOKEN_SCALES, "k": 1e3, "mn": 1e6, "m": 1e6, "bn": 1e9}
+_HUNDRED, _TEN = 100, 10
 MONTHS = word_set(
     "january february march april may june july august september october november december"
 )
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
-_PERCENT_WORDS = frozenset({"percent", "percentage"})
-_PERCENT_SIGN = re.compile(r"\s?%")
-_MONEY_WORDS = frozenset(
-    {"dollar", "dollars", "euro", "euros", "pound", "pounds", "cent", "cents", "bucks", "usd"}
-)
+_PERCENT = re.compile(r"\s?(?:%|percent(?:age)?\b|per\s+cent\b)", re.IGNORECASE)
+_MONEY_WORDS = word_set("dollar dollars euro euros pound pounds cent cents bucks usd")
 _FIGURE = re.compile(
     r"(?P<currency>[$€£])?(?P<digits>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?P<ending>%|st|nd|rd|th|s|k|m|bn)?"
 )
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
-_CENTURIES = range(_FIRST_YEAR // _HUNDRED, _LAST_YEAR // _HUNDRED)
-_DECADES = {f"{ten[:-1]}ies": value for ten, value in _TENS.items()}
-_SURE_CENTURIES = word_set("seventeen eighteen nineteen")
-_COUNTED = (
-    _SCALES.keys() | _MONEY_WORDS | word_set("seconds minute minutes hours days years dollar")
-)
-"""Units after which two adjacent numbers are no year: "eighteen twenty minute interviews"."""
-_COUNTS_ONE = frozenset({"only", "just", "exactly", "single", "has", "have", "had"})
-_BEFORE_YEAR = frozenset(
-    {"in", "since", "until", "from", "by", "before", "after", "year", "ad", *MONTHS}
-)
+_EARLY_YEAR = re.compile(r"\d{3,4}")
+_BEFORE_YEAR = MONTHS | word_set("in since until from by before after year ad")
+_OR_MORE = re.compile(r"\s+or\s+(?:more|less|fewer|so)\b", re.IGNORECASE)
+"""Words between a number and its unit: "ten or more years"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,48 +183,30 @@ class Number:
 def find_numbers(text: str) -> list[Number]:
     """List the numbers of a text, in figures or in words, in order.
 
-    "one" alone is mostly a pronoun and counts only before a scale or per cent, or after words such
-    as "only".
+    "one" alone is mostly a pronoun and counts only before a scale or per cent.
     """
     words = tokenise(text)
     numbers: list[Number] = []
     position = 0
     while position < len(words):
-        read = _read_value(words, position)
-        if read is None:
-            position += 1
-            continue
-        numbers.append(_finish(text, words, position, read))
-        position += read[2]
+        figure = _FIGURE.fullmatch(words[position].norm)
+        if figure is not None:
+            value, kind, taken = _read_figure(figure, words, position)
+        else:
+            (value, taken), kind = _read_words(words, position), "plain"
+        if taken:
+            number = _finish(text, words, position, position + taken, value, kind)
+            is_pronoun = taken == 1 and words[position].norm == "one" and number.kind != "percent"
+            numbers += [] if is_pronoun else [number]
+        position += taken or 1
     return numbers
-
-
-def _read_value(words: list[Word], position: int) -> tuple[float, NumberKind, int] | None:
-    """Read the number at a position: value, kind, count of words; None if there is none."""
-    figure = _FIGURE.fullmatch(words[position].norm)
-    if figure is not None:
-        return _read_figure(figure, words, position)
-    if (year := _read_year(words, position)) is not None:
-        return year
-    value, taken = _read_words(words, position)
-    is_pronoun = (
-        taken == 1
-        and words[position].norm == "one"
-        and not _is_percent(words, position + 1)
-        and not (position and words[position - 1].norm in _COUNTS_ONE)
-    )
-    if taken == 0 or is_pronoun:
-        return None
-    is_told = position > 0 and words[position - 1].norm in _BEFORE_YEAR - {"by", "from"}
-    unit = [word.norm for word in words[position + taken : position + taken + 1]]
-    is_year = is_told and _FIRST_YEAR <= value <= _LAST_YEAR and all(map(is_stop_word, unit))
-    return value, "year" if is_year else "plain", taken
 
 
 def _read_figure(
     figure: re.Match[str], words: list[Word], position: int
 ) -> tuple[float, NumberKind, int]:
-    digits, ending = figure["digits"], figure["ending"]
+    """Return the value and the kind of a figure, and the number of its words."""
+    digits, ending = figure["digits"], figure["ending"] or ""
     value = float(digits.replace(",", ""))
     kind: NumberKind = "plain"
     if figure["currency"]:
@@ -258,160 +217,57 @@ def _read_figure(
         kind = "ordinal"
     elif digits.isdigit() and _FIRST_YEAR <= value <= _LAST_YEAR:
         kind = "year"
-    value *= _SCALES.get(ending or "", 1.0)
+    value *= _SCALES.get(ending, 1.0)
     taken = 1
     while position + taken < len(words) and words[position + taken].norm in _SCALES:
         value *= _SCALES[words[position + taken].norm]
         kind = "plain" if kind == "year" else kind
         taken += 1
-    goes_on = taken > 1 and _HUNDRED <= value < _WITH_REST
-    rest, more = _read_rest(words, position + taken) if goes_on else (0, 0)
-    return value + rest, kind, taken + more
-
-
-def _read_rest(words: list[Word], position: int) -> tuple[int, int]:
-    """Read the part after "and" in "a hundred and fifty"; (0, 0) if there is none."""
-    if position >= len(words) or words[position].norm != "and" or _opens_another(words, position):
-        return 0, 0
-    below, taken = _read_below_hundred(words, position + 1)
-    return below, taken + 1 if taken else 0
-
-
-def _read_below_hundred(words: list[Word], position: int) -> tuple[int, int]:
-    """Read "forty-five", "forty five" or "five": value and count of words, 0 if none."""
-    first, *second = [word.norm for word in words[position : position + 2]] or [""]
-    value = _BELOW_HUNDRED.get(first)
-    unit = _UNITS.get(second[0], 0) if second and value in _TENS.values() else 0
-    if value is None:
-        return 0, 0
-    return (value + unit, 2) if 0 < unit < len(_DIGITS) else (value, 1)
-
-
-def _read_year(words: list[Word], position: int) -> tuple[float, NumberKind, int] | None:
-    """Read a year spoken in two halves: "nineteen forty five", "the nineteen eighties".
-
-    Ambiguous pairs ("eighteen nineteen years old", "twenty thirty") are years only after words
-    such as "in".
-    """
-    century, half = ([*(word.norm for word in words[position : position + 2]), ""])[:2]
-    hundreds = _UNITS.get(century, _TENS.get(century))
-    if hundreds is None or hundreds not in _CENTURIES:
-        return None
-    within, taken = _read_below_hundred(words, position + 1)
-    within, taken = within or _DECADES.get(half, 0), 1 + (taken or 1)
-    before = words[position - 1].norm if position else ""
-    after = [word.norm for word in words[position + taken : position + taken + 1]]
-    is_sure = century in _SURE_CENTURIES and within >= _TENS["twenty"] and before != "at"
-    is_told = before in _BEFORE_YEAR and all(map(is_stop_word, after))
-    is_counted = _is_percent(words, position + taken) or not _COUNTED.isdisjoint(after)
-    if within < len(_DIGITS) or not (is_sure or is_told) or is_counted:
-        return None
-    return float(_HUNDRED * hundreds + within), "year", taken
+    return value, kind, taken
 
 
 def _read_words(words: list[Word], position: int) -> tuple[float, int]:
-    """Read a number in words: "two hundred and fifty thousand" is 250,000."""
+    """Return the value of a number in words, and the number of its words; 0 if there is none.
+
+    "Two hundred and fifty thousand" is 250,000. "Two three" are two numbers.
+    """
     total = current = 0.0
-    taken = used = 0
-    while position + taken < len(words):
-        word = words[position + taken].norm
+    taken = 0
+    norms = [word.norm for word in words[position : position + _TEN]]
+    for at, word in enumerate(norms):
         step, scale = _BELOW_HUNDRED.get(word), _SPOKEN_SCALES.get(word)
         below = current % _HUNDRED
-        # "forty two" goes on, "two three" does not.
-        fits = below == 0 or (below in _TENS.values() and 0 < (step or 0) < len(_DIGITS))
-        if step is not None and fits:
+        if step is not None and (below == 0 or (below in _TENS.values() and 0 < step < _TEN)):
             current += step
-        elif scale is not None and used:
-            current = max(current, 1.0) * scale
+        elif scale is not None and taken:
+            current *= scale
             if scale > _HUNDRED:
                 total, current = total + current, 0.0
-        elif (
-            word != "and"
-            or not (current >= _HUNDRED or _HUNDRED <= total < _WITH_REST)
-            or _opens_another(words, position + taken)
-        ):
+        elif word == "and" and norms[at - 1 : at] == ["hundred"]:
+            continue
+        else:
             break
-        taken += 1
-        if word != "and":
-            used = taken
-    return _read_decimals(words, position, total + current, used)
-
-
-def _opens_another(words: list[Word], conjunction: int) -> bool:
-    """Whether another number follows an "and": "one hundred and two hundred".
-
-    Within one number the scales grow: "two hundred and fifty thousand".
-    """
-    scale = _SCALES.get(words[conjunction - 1].norm, _HUNDRED)
-    _, taken = _read_below_hundred(words, conjunction + 1)
-    after = conjunction + 1 + taken
-    following = _SCALES.get(words[after].norm) if after < len(words) else None
-    return _is_percent(words, after) or (following is not None and following <= scale)
-
-
-def _read_decimals(words: list[Word], position: int, value: float, taken: int) -> tuple[float, int]:
-    """Add spoken decimals: "seven point five" is 7.5."""
-    place = position + taken
-    if not taken or place + 1 >= len(words) or words[place].norm != "point":
-        return value, taken
-    digits = ""
-    for word in words[place + 1 :]:
-        digit = _UNITS.get(word.norm, _HUNDRED)
-        if digit >= len(_DIGITS):
-            break
-        digits += _DIGITS[digit]
-    if not digits:
-        return value, taken
-    taken += 1 + len(digits)
-    scale = (
-        _SPOKEN_SCALES.get(words[position + taken].norm) if position + taken < len(words) else None
-    )
-    return float(f"{value:.0f}.{digits}") * (scale or 1), taken + (scale is not None)
-
-
-def _is_percent(words: list[Word], position: int) -> bool:
-    if position >= len(words):
-        return False
-    if words[position].norm == "per" and position + 1 < len(words):
-        return words[position + 1].norm == "cent"
-    return words[position].norm in _PERCENT_WORDS
-
-
-_OR = frozenset({"more", "less", "fewer", "so"})
-"""Words between "or" and the unit of a number: "ten or more years"."""
+        taken = at + 1
+    return total + current, taken
 
 
 def _finish(
-    text: str, words: list[Word], position: int, read: tuple[float, NumberKind, int]
+    text: str, words: list[Word], first: int, last: int, value: float, kind: NumberKind
 ) -> Number:
-    """Add the per cent sign, currency or unit after a number."""
-    value, kind, taken = read
-    last = position + taken
+    """Add the per cent sign, the currency or the unit to a number; `last` is the word after it."""
     end = words[last - 1].end
-    if _PERCENT_SIGN.match(text, end):
-        kind, end = "percent", text.index("%", end) + 1
-    elif _is_percent(words, last):
-        kind = "percent"
-        last += 2 if words[last].norm == "per" else 1
-        end = words[last - 1].end
+    percent = _PERCENT.match(text, end)
+    if percent is not None:
+        kind, end = "percent", percent.end()
     elif last < len(words) and words[last].norm in _MONEY_WORDS:
         kind = "money"
-    if [word.norm for word in words[last : last + 1]] == ["or"]:
-        last += 2 * (last + 1 < len(words) and words[last + 1].norm in _OR)
+    between = _OR_MORE.match(text, end)
+    after = between.end() if between else end
+    word = next((each for each in words[last : last + 4] if each.start >= after), None)
     unit = None
-    if last < len(words):
-        word, gap = words[last], text[words[last - 1].end : words[last].start]
-        ends = is_stop_word(word.norm) or word.norm[0].isdigit() or set(gap) & set(".,;:!?")
-        unit = None if ends else stem(word.norm)
-    if (
-        kind == "plain"
-        and unit is None
-        and taken == 1
-        and position
-        and words[position].norm.isdigit()
-        and len(words[position].norm) > len("bc")
-        and words[position - 1].norm in _BEFORE_YEAR
-        and value < _FIRST_YEAR
-    ):
-        kind = "year"
-    return Number(value, kind, unit, words[position].start, end)
+    if word is not None and set(text[after : word.start]).isdisjoint(".,;:!?"):
+        is_end = is_stop_word(word.norm) or word.norm[0].isdigit()
+        unit = None if is_end else stem(word.norm)
+    if kind == "plain" and unit is None and first and _EARLY_YEAR.fullmatch(words[first].norm):
+        kind = "year" if words[first - 1].norm in _BEFORE_YEAR and last == first + 1 else kind
+    return Number(value, kind, unit, words[first].start, end)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
-from factible_assets.reasoners.embedded.queries import ask, write_queries
+from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.records.tables import Claim, Video
 from factible_assets.stages.ports import QueryDraft
 
@@ -83,25 +83,6 @@ def test_no_query_of_keywords_says_a_word_twice(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        (
-            "the lake where they lived in those years of hunger lies between the towns and the "
-            "fishermen of the towns took whatever was left to the people who lived around it"
-        ),
-        "It was the worst of all. This is what they did.",
-    ],
-)
-def test_a_claim_without_a_complete_clause_gets_no_question(text: str) -> None:
-    assert not [query for query in _write(text) if query.text.endswith("?")]
-
-
-def test_the_question_of_a_compound_claim_is_a_whole_clause() -> None:
-    (question,) = [query.text for query in _write(GROWTH) if query.text.endswith("?")]
-    assert question.endswith("the population of Texas increased by 4 million people?")
-
-
-@pytest.mark.parametrize(
     ("category", "third"),
     [("statistical", "source"), ("scientific", "source"), ("historical", "context")],
 )
@@ -114,20 +95,6 @@ def test_negations_are_not_lost() -> None:
     assert all(
         word in _write("Vaccines do not cause autism.")[0].text.split() for word in ("not", "cause")
     )
-
-
-@pytest.mark.parametrize(
-    ("statement", "question"),
-    [
-        ("Heat waves are rarer than in 1900.", "Are heat waves rarer than in 1900?"),
-        ("The moon landing was filmed in Nevada.", "Was the moon landing filmed in Nevada?"),
-        ("Garlic cures colds.", "Is it true that Garlic cures colds?"),
-        ("Prices have fallen since May.", "Have prices fallen since May?"),
-        ("Garlic has benefits.", "Is it true that Garlic has benefits?"),
-    ],
-)
-def test_statements_become_questions(statement: str, question: str) -> None:
-    assert ask(statement).casefold() == question.casefold()
 
 
 @given(st.text(min_size=1, max_size=200).filter(str.strip), st.integers(1, 10))

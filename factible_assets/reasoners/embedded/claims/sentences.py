@@ -14,7 +14,13 @@ from statistics import median
 
 from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, find_sentences
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.text import NAMED_BY_LETTER, fold, word_set
+from factible_assets.reasoners.embedded.text import (
+    ABBREVIATIONS,
+    NAMED_BY_LETTER,
+    STOP_WORDS,
+    fold,
+    word_set,
+)
 from factible_assets.records.tables import TranscriptSegment
 
 # Sounds and speakers in brackets, notes around song, arrows at a change of speaker.
@@ -39,30 +45,6 @@ _STOPS, _CLOSING_MARKS = ".!?\u2026", "\"'\u201d\u2019)]"
 _OPENING_MARKS = "\"'\u201c\u2018([-\u2013\u2014\u2022*"
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 
-# Never the end of a sentence, because a name or a number follows.
-_TITLES = word_set(
-    """
-    mr. mrs. ms. mx. dr. prof. st. mt. gen. sen. rep. gov. capt. lt. col. sgt. hon. rev. pres. vs.
-    e.g. i.e. cf. fig. figs. eq. vol. pp. approx. ca. est. messrs. supt. viz.
-    """
-)
-
-# The end of a sentence only before a clear opener. Sun, sat and wed are words.
-_ABBREVIATIONS = word_set(
-    """
-    u.s. u.k. u.n. e.u. u.s.a. d.c. a.m. p.m. ph.d. m.d. b.a. m.a. inc. ltd. co. corp. jr. sr. etc.
-    al. dept. univ. assn. bros. ave. blvd. jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov.
-    dec. mon. tue. tues. thu. thurs. fri. b.c. a.d. c.e. b.c.e. l.a. n.y.
-    """
-)
-_CLEAR_OPENERS = word_set(
-    """
-    the a an this that these those there here it it's i i'm we we're you he she they they're and but
-    so now in on at for from by with if when while what who why how where because since after
-    before as no not yes one some many most all our my your his her its their however instead
-    meanwhile then also yet still today even
-    """
-)
 _INITIAL = re.compile(r"[A-Z]\.\Z")
 
 _PUNCTUATED_RATE = 0.02  # stops per word; English prose has about 0.06
@@ -184,10 +166,9 @@ def _is_stop(before: str, token: str, following: str) -> bool:
         return not opening or not opening[0].islower()
     # A full stop, or the dot of an abbreviation or an initial; "vitamin C." is neither.
     word = closed.lstrip(_OPENING_MARKS)
-    folded = fold(word)
-    if folded in _ABBREVIATIONS:
-        return _bare(opening) in _CLEAR_OPENERS and opening[0].isupper()
-    if folded in _TITLES or (folded in {"no.", "nos."} and opening[0].isdigit()):
+    if fold(word).rstrip(_STOPS) in ABBREVIATIONS:
+        return opening[0].isupper() and _bare(opening) in STOP_WORDS
+    if opening[0].isdigit() and fold(word) in {"no.", "nos."}:
         return False
     return word == "I." or _INITIAL.match(word) is None or fold(before) in NAMED_BY_LETTER
 

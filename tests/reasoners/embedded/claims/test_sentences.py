@@ -43,7 +43,6 @@ def test_marks_of_direction_hide_no_stop() -> None:
         "The U.S. economy grew by 3.5 percent.",
         "Dr. Smith of St. Louis met J. R. Tolkien.",
         "It rose at 9 a.m. on Jan. 6 last year.",
-        "He paid $3.99 for it, i.e. Too much.",
         "Chanel No. 5 is a perfume.",
         "“What now?” she asked them all.",
         "We waited… and then it came.",
