@@ -19,7 +19,7 @@ from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ports import QueryDraft
 from resources.http import Response
-from resources.pages.reading import PageReader
+from resources.pages.reading import BodyReader
 from resources.search.base import FoundHit
 from tests.stages.world import VIDEO, World, make_claim, says
 
@@ -62,7 +62,7 @@ def markup() -> Callable[[], Awaitable[object]]:
         f"<html><head>{filler}</head><body><article>{paragraphs}</article></body></html>".encode()
     )
     headers = httpx.Headers({"content-type": "text/html; charset=utf-8"})
-    reader = PageReader()
+    reader = BodyReader()
     answers = [Response(f"https://{at}.example/", 200, headers, body) for at in range(AT_ONCE)]
     return lambda: asyncio.gather(*(reader.read(each) for each in answers))
 

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claim_review import DISCLAIMER, SOFTWARE, Export, exported
-from factible_assets.exchange.claims import Stated, StatedClaim
+from factible_assets.exchange.claims import AnnotatedClaim, Stated
 from factible_assets.exchange.json_items import Loose, items_of_list, validated
 from factible_assets.records.scales import AVERITEC, label_of, stance_of
 from factible_assets.records.tables import Claim, ReviewAction, Verdict
@@ -154,7 +154,7 @@ def read_averitec(text: str, file: Path) -> Stated:
                 }
             )
             tags = tuple(dict.fromkeys((*given.claim_types, *given.strategies)))
-            yield StatedClaim(claim, item.line, language="en", channel=given.channel, tags=tags)
+            yield AnnotatedClaim(claim, item.line, language="en", channel=given.channel, tags=tags)
     except PlacedError as error:
         yield error.at(file)
 

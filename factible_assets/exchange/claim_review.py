@@ -28,7 +28,7 @@ from urllib.parse import quote
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.exchange.claims import Stated, StatedClaim
+from factible_assets.exchange.claims import AnnotatedClaim, Stated
 from factible_assets.records.scales import stance_of_rating
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Basis, Claim, ReviewAction, Stance, Verdict
@@ -142,7 +142,7 @@ def _is_review(node: Mapping[str, Any]) -> bool:
     return any(re.split(r"[/:#]", str(kind))[-1] == "ClaimReview" for kind in listed)
 
 
-def _stated(node: Mapping[str, Any], graph: _Graph) -> StatedClaim:
+def _stated(node: Mapping[str, Any], graph: _Graph) -> AnnotatedClaim:
     text = _text(node.get("claimReviewed"))
     if not text:
         raise ValueError("claimReviewed is missing. Add the claim, or take the review out.")
@@ -159,7 +159,7 @@ def _stated(node: Mapping[str, Any], graph: _Graph) -> StatedClaim:
     if day := _ISO_DAY.match(_text(item.get("datePublished")) or ""):
         with suppress(ValueError):
             said_on = date.fromisoformat(day.group())
-    return StatedClaim(
+    return AnnotatedClaim(
         ClaimEntry(
             text=text,
             stance=stance_of_rating(

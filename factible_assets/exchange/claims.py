@@ -38,7 +38,7 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class StatedClaim:
+class AnnotatedClaim:
     """One claim of a data set with its annotations.
 
     `key` is the data set's own id; without one, the id is a hash of claim, speaker and date.
@@ -53,12 +53,12 @@ class StatedClaim:
     tags: tuple[str, ...] = ()
 
 
-Stated: TypeAlias = Iterator[StatedClaim | FileProblem]
+Stated: TypeAlias = Iterator[AnnotatedClaim | FileProblem]
 """The claims and problems of a file, in file order."""
 
 
 def corpus_of_claims(
-    name: str, stated: Iterable[StatedClaim], file: Path, *, web: str, limit: int | None = None
+    name: str, stated: Iterable[AnnotatedClaim], file: Path, *, web: str, limit: int | None = None
 ) -> tuple[CorpusFile, dict[str, bytes], list[FileProblem]]:
     """Turn claims into a corpus with one entry per claim.
 
@@ -103,7 +103,7 @@ def corpus_of_claims(
     return corpus, transcripts, problems
 
 
-def _key(one: StatedClaim) -> str:
+def _key(one: AnnotatedClaim) -> str:
     """Return a name that cannot be a YouTube id, because it contains a dot."""
     if one.key is not None:
         safe = _UNSAFE.sub("-", one.key)[:40].strip("-")
@@ -164,7 +164,7 @@ def read_claim_list(text: str, file: Path) -> Stated:
                     "speaker": told["speaker"],
                 }
             )
-            yield StatedClaim(entry, line, told["id"], told["language"])
+            yield AnnotatedClaim(entry, line, told["id"], told["language"])
         except ValidationError as error:
             sentence = "There is no claim in this row. Word it, or take the row out."
             if error.errors(include_url=False)[0]["loc"] == ("said_on",):

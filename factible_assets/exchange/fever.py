@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field
 
 from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.exchange.claims import Stated, StatedClaim
+from factible_assets.exchange.claims import AnnotatedClaim, Stated
 from factible_assets.exchange.json_items import Loose, items_of_lines, validated
 from factible_assets.records.scales import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
 from factible_assets.records.stances import SIDES
@@ -117,7 +117,7 @@ def read_fever(lines: Iterable[bytes], file: Path) -> Stated:
             passages=tuple(given.passages()),
         )
         key = None if given.key is None else str(given.key)
-        yield StatedClaim(claim, item.line, key, "en")
+        yield AnnotatedClaim(claim, item.line, key, "en")
 
 
 def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[str]:

@@ -14,7 +14,12 @@ from factible_assets.corpora.writing import WrittenCorpus, write_corpus
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import read_averitec
 from factible_assets.exchange.claim_review import read_claim_reviews
-from factible_assets.exchange.claims import Stated, StatedClaim, corpus_of_claims, read_claim_list
+from factible_assets.exchange.claims import (
+    AnnotatedClaim,
+    Stated,
+    corpus_of_claims,
+    read_claim_list,
+)
 from factible_assets.exchange.fever import read_fever
 from factible_assets.exchange.json_items import MAX_BYTES, read_lines
 from resources.lines import FileProblem, PlacedError, read_text
@@ -85,7 +90,7 @@ def import_corpus(
             read = list(_READERS[given](read_text(path, MAX_BYTES), path))
     except PlacedError as error:
         raise CorpusError(str(error.at(path))) from error
-    stated = [each for each in read if isinstance(each, StatedClaim)]
+    stated = [each for each in read if isinstance(each, AnnotatedClaim)]
     corpus, beside, unused = corpus_of_claims(named, stated, path, web=web or "auto", limit=limit)
     problems = [*(each for each in read if isinstance(each, FileProblem)), *unused]
     more = len(problems) - _MAX_TOLD

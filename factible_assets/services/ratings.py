@@ -61,13 +61,13 @@ def rating_files(settings: Settings) -> tuple[Path, ...]:
     )
 
 
-def rating_directory(files: Sequence[Path]) -> datasets.RatingDirectory:
+def rating_directory(files: Sequence[Path]) -> datasets.RatingSets:
     """Load rating sets, in order of precedence.
 
     Raises SetupError: A file is malformed; the sentence names the file and the line.
     """
     given = set(files)
-    return datasets.RatingDirectory(
+    return datasets.RatingSets(
         [
             _rating_set(file, _changed_at(file), _changed_at(datasets.description_of(file)))
             for file in files

@@ -16,16 +16,16 @@ project's own, then the user's in alphabetical order. The others agree or disagr
 move no score: sets copy from each other, so agreement is no second opinion. The bias comes from the
 first set that states one.
 
-A page where anybody may publish (a tenant of a platform, a home directory, a petition, a talk page
-of a wiki) inherits no more than unknown from its site. It does inherit a worse rating. A set that
-lists the place itself decides.
+A page where anybody may publish (a tenant of a platform, a home directory, a talk page of a wiki)
+inherits no more than unknown from its site. It does inherit a worse rating. A set that lists the
+place itself decides.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -90,34 +90,15 @@ def institution_of(host: str) -> tuple[str, SourceClass] | None:
 
 # --- Places where anybody publishes -------------------------------------------------------------
 
-_HOSTS: Mapping[str, str] = {
-    "sites.google.com": "Google Sites hosts the pages of its users",
-    "docs.google.com": "Google Docs shows the documents of its users",
-    "drive.google.com": "Google Drive holds the files of its users",
-    "groups.google.com": "Google Groups holds the messages of its users",
-    "gist.github.com": "GitHub shows the texts of its users",
-    "archive.org": "the Internet Archive holds uploads of its users",
-    "blogs.mediapart.fr": "Mediapart hosts the blogs of its readers",
-    "blogs.timesofisrael.com": "The Times of Israel hosts the blogs of its readers",
-}
-"""Hosts of user content that the Public Suffix List does not know."""
-_MEMBERS = frozenset(
-    {"blog", "blogs", "forum", "forums", "home", "homepage", "homepages", "pages", "people"}
-    | {"personal", "sites", "student", "students", "users", "wiki", "wordpress"}
-)
-"""Labels under which universities host the pages of their members."""
-_PETITION = re.compile(r"(?<![a-z])(?:(?:e-?)?peti[tcçz]i|comments?(?![a-z]))", re.IGNORECASE)
-"""Labels and folders of petitions and comments of citizens: languages that took the word from Latin
-share this stem."""
 _NAMESPACE = re.compile(r"[^\W\d_][^:/]*:[^\s_:]")
 """A wiki title such as `User:Name`: a namespace, and no space after its colon. An article such as
 `Avatar: The Way of Water` has one."""
 
 
-def open_place_reason(url: str, kinds: Container[SourceClass], listed: str) -> str | None:
+def open_place_reason(url: str, listed: str) -> str | None:
     """Return why anybody may publish at an address; None if not, or if a set lists the place.
 
-    `kinds` are the classes of the site; `listed` is the host name that its rating belongs to.
+    `listed` is the host name that the rating of the site belongs to.
     """
     try:
         host, parts = urls.host_of(url).removeprefix("www."), urlsplit(url)
@@ -126,25 +107,12 @@ def open_place_reason(url: str, kinds: Container[SourceClass], listed: str) -> s
     path, domain = unquote(parts.path), urls.registrable_domain(host)
     if host == listed != domain:
         return None
+    if "/~" in path:
+        return "it is a home directory of a user"
     titles = [path.removeprefix("/wiki/"), *parse_qs(parts.query).get("title", [])]
-    labels = set(host.removesuffix(domain).strip(".").split("."))
-    folders = path.split("/") if "government" in kinds else ()
-    if host.endswith(".us.archive.org"):  # servers that hand out uploads
-        host = "archive.org"
-    reasons = {
-        "it is a home directory of a user": "/~" in path,
-        "it is no article of the wiki, but a page of a user or about the wiki": (
-            domain in urls.WIKIMEDIA and any(map(_NAMESPACE.match, titles))
-        ),
-        _HOSTS.get(host, ""): host in _HOSTS and path.strip("/"),
-        "the institution hosts the pages of its members there": (
-            "academic" in kinds and not _MEMBERS.isdisjoint(labels)
-        ),
-        "it shows petitions or comments of citizens": (
-            any(map(_PETITION.search, (*labels, *folders)))
-        ),
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
+    if domain in urls.WIKIMEDIA and any(map(_NAMESPACE.match, titles)):
+        return "it is no article of the wiki, but a page of a user or about the wiki"
+    return None
 
 
 # --- The rule -----------------------------------------------------------------------------------
@@ -242,9 +210,7 @@ def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
     if not _exceeds_unknown(rating.rating):
         return rating
     listed = rating.listed_as or (rating.domain if rating.datasets else "")
-    institution = institution_of(rating.domain)
-    kinds = {rating.source_class, *(institution[1:] if institution else ())}
-    why = open_place_reason(url, kinds, listed)
+    why = open_place_reason(url, listed)
     return _changed(rating, "unknown", "unknown", f"{OPEN_PLACE}: {why}.") if why else rating
 
 

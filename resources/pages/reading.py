@@ -58,7 +58,7 @@ class ScriptedPageError(http.UnavailableError):
         self.response = response
 
 
-class PageReader:
+class BodyReader:
     """Reads bodies, as many at once as there are cores, each for at most `seconds`."""
 
     def __init__(self, *, seconds: float = 30.0) -> None:

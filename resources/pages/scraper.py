@@ -48,7 +48,7 @@ from resources.network_guard import ForbiddenTargetError, NetworkGuard
 from resources.pages.base import FetchedPage, Via
 from resources.pages.browser import Browser
 from resources.pages.extract import Extract, clean, storable
-from resources.pages.reading import MARKUP, PageReader, ScriptedPageError, obstacle_error
+from resources.pages.reading import MARKUP, BodyReader, ScriptedPageError, obstacle_error
 from resources.promises import Promise, held_to
 from resources.single_flight import SingleFlight
 
@@ -105,7 +105,7 @@ class PageFetcher(PageSource):
     wayback: Wayback | None = None
 
     def __post_init__(self) -> None:
-        self._reader = PageReader(seconds=self.reading_seconds)
+        self._reader = BodyReader(seconds=self.reading_seconds)
         self._robots = Robots(self.http) if self.respect_robots else None
 
     async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:

@@ -61,7 +61,7 @@ class RatingSet:
 
 
 @dataclass(frozen=True, slots=True)
-class RatingDirectory:
+class RatingSets:
     """All rating sets, in order of precedence."""
 
     sets: Sequence[RatingSet]

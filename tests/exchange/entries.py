@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from factible_assets.corpora.format import AnswerEntry, ClaimEntry, PassageEntry, QuestionEntry
 from factible_assets.corpora.reading import CorpusVideo, load_corpus
 from factible_assets.corpora.writing import write_corpus
-from factible_assets.exchange.claims import Stated, StatedClaim, corpus_of_claims
+from factible_assets.exchange.claims import AnnotatedClaim, Stated, corpus_of_claims
 from resources.lines import FileProblem
 
 # Everything that a file can hold: no half characters, and none that YAML or a transcript drops.
@@ -51,13 +51,15 @@ class Read:
 
     def __init__(self, stated: Stated) -> None:
         found = list(stated)
-        self.claims = tuple(each for each in found if isinstance(each, StatedClaim))
+        self.claims = tuple(each for each in found if isinstance(each, AnnotatedClaim))
         self.problems = tuple(each for each in found if isinstance(each, FileProblem))
 
 
 def stored(folder: Path, *claims: ClaimEntry, **known: Any) -> list[CorpusVideo]:
     """Write claims as a corpus and return its entries as they are read."""
-    stated = [StatedClaim(claim, key=f"k{number}", **known) for number, claim in enumerate(claims)]
+    stated = [
+        AnnotatedClaim(claim, key=f"k{number}", **known) for number, claim in enumerate(claims)
+    ]
     corpus, beside, problems = corpus_of_claims("tried", stated, folder / "given", web="auto")
     assert problems == []
     file = write_corpus(folder, corpus, beside, replace=True).file

@@ -97,7 +97,7 @@ def expected(pasts: Collection[Past], limits: RecheckLimits, held: Collection[st
             continue
         if limits.cost_usd is not None and past.cost() > limits.cost_usd:
             continue
-        priority = 1 if is_open else 2 if good == "low" else 3
+        priority = 3 if fails >= 6 else 1 if is_open else 2 if good == "low" else 3
         due.append((priority, last[0] if last else FIRST_CHECK, past))
     due.sort(key=lambda each: (each[0], each[1], each[2].video_id))
     planned, spent = [], 0.0
@@ -114,11 +114,11 @@ def test_the_plan_is_the_rule_for_any_history(store: Warehouse, seed: int) -> No
     dice = random.Random(seed)
     pasts = []
     for number in range(9):
-        days = sorted(dice.sample(range(60), dice.randint(0, 4)))
+        days = sorted(dice.sample(range(60), dice.randint(0, 8)))
         checks = [
             (
                 FIRST_CHECK + timedelta(days=day, hours=dice.randint(0, 5)),
-                dice.choice(["high", "low", "incomplete", "incomplete"]),
+                dice.choice(["high", "low", *["incomplete"] * 6]),
                 dice.choice([0.125, 0.25, 0.5]),
             )
             for day in days

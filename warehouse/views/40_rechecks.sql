@@ -117,6 +117,8 @@ candidates AS (
         tried.last_attempt_at,
         unwritten.with_queries,
         CASE
+            -- After six failures in a row, a month or more, the gap counts as lasting: the video waits its turn.
+            WHEN coalesce(tried.failed_attempts, 0) >= 6 THEN 3
             WHEN standing.incomplete_claims > 0 THEN 1
             WHEN standing.open_claims + standing.low_confidence_claims > 0 THEN 2
             ELSE 3
@@ -194,12 +196,11 @@ SELECT
     video_id,
     title,
     decision,
-    CASE priority
-        WHEN 1 THEN format('{} of {} verdicts incomplete', incomplete_claims, claims)
-        WHEN 2 THEN CASE
-            WHEN open_claims > 0 THEN format('{} of {} verdicts could be surer', open_claims, claims)
-            ELSE format('{} of {} verdicts of low confidence', low_confidence_claims, claims)
-        END
+    CASE
+        WHEN incomplete_claims > 0 THEN format('{} of {} verdicts incomplete', incomplete_claims, claims)
+        WHEN open_claims > 0 THEN format('{} of {} verdicts could be surer', open_claims, claims)
+        WHEN low_confidence_claims > 0
+            THEN format('{} of {} verdicts of low confidence', low_confidence_claims, claims)
         ELSE 'all verdicts complete'
     END
     || CASE
@@ -243,7 +244,7 @@ COMMENT ON COLUMN recheck_plan.video_id IS 'The video.';
 COMMENT ON COLUMN recheck_plan.title IS 'Title of the video.';
 COMMENT ON COLUMN recheck_plan.decision IS 'planned; or why not: too_fresh, backing_off (it keeps failing), too_expensive (on its own), over_limit or over_cost (the night is full), in_flight.';
 COMMENT ON COLUMN recheck_plan.reason IS 'The decision in words.';
-COMMENT ON COLUMN recheck_plan.priority IS '1: a verdict is incomplete or missing; 2: sources are missing that could make a verdict surer, or one has low confidence; 3: all others. Within each, the longest unchecked first.';
+COMMENT ON COLUMN recheck_plan.priority IS '1: a verdict is incomplete or missing; 2: sources are missing that could make a verdict surer, or one has low confidence; 3: all others, and videos whose last six checks failed or stayed incomplete. Within each, the longest unchecked first.';
 COMMENT ON COLUMN recheck_plan.claims IS 'Claims of the video.';
 COMMENT ON COLUMN recheck_plan.incomplete_claims IS 'Claims whose newest check is incomplete, or that were never judged.';
 COMMENT ON COLUMN recheck_plan.low_confidence_claims IS 'Claims whose verdict has low confidence.';

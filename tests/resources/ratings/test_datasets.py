@@ -17,8 +17,8 @@ from resources.ratings.base import journal_key
 from resources.ratings.datasets import (
     DOMAIN_QUALITY,
     OUTLETS,
-    RatingDirectory,
     RatingSet,
+    RatingSets,
     TableLayout,
     host_name,
     load_rating_yaml,
@@ -287,7 +287,7 @@ def test_more_quality_is_never_a_worse_rating(one: float, other: float) -> None:
 async def test_several_sets_apply_in_order_and_to_the_exact_host(tmp_path: Path) -> None:
     own = load_rating_yaml(written(tmp_path, YAML))
     other = mbfc(tmp_path, outlet("agency.example", credibility="Medium"), outlet("b.example"))
-    directory: ports.RatingDirectory = RatingDirectory([own, other])
+    directory: ports.RatingDirectory = RatingSets([own, other])
     found = directory.lookup("WWW.agency.example.")
     assert [(rating.dataset, rating.rating) for rating in found] == [
         ("own", "high"),
@@ -312,7 +312,7 @@ def test_the_published_snapshot_is_read() -> None:
     assert len(found.ratings) > 7_500
     ratings = Counter(rating.rating for rating in found.ratings.values())
     assert ratings["high"] > ratings["low"] > ratings["medium"] > ratings["very_low"] > 100
-    directory = RatingDirectory([found])
+    directory = RatingSets([found])
     assert directory.lookup("reuters.com")[0].rating == "high"
     assert directory.lookup("infowars.com")[0].rating in {"low", "very_low"}
     satire = [rating for rating in found.ratings.values() if rating.source_class == "satire"]
