@@ -64,7 +64,6 @@ from factible_assets.stages.ports import (
     WithCalls,
 )
 from factible_assets.stages.transcript import stored_transcript
-from resources.cache.store import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.pages.base import FetchedPage
@@ -72,6 +71,7 @@ from resources.pages.scraper import PageFetcher
 from resources.promises import Promise
 from resources.ratings.base import DomainAge, ListedRating
 from resources.search.base import SearchAnswer, SearchProvider, SearchRequest
+from resources.storage.answers import DiskCache
 from resources.transcripts.base import Found, TimedText
 from resources.transcripts.file import FileTranscript
 from tests.servers import Behaviour, Exchange, MisbehavingServer, head, respond, truncate

@@ -43,7 +43,7 @@ from factible_assets.services.labels import calibration_of, open_label_model, re
 from factible_assets.settings import load_settings
 from factible_assets.stages.origins import SHARED_ERRORS, PageOdds, chance
 from factible_assets.stages.verdict import VOTE_WEIGHTS
-from resources.cache.store import DiskCache
+from resources.storage.answers import DiskCache
 
 _SEED = 3
 _MOST_SOURCES = 5

@@ -73,7 +73,7 @@ from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt, ReasonerRefusalError
 from factible_assets.stages.urls import canonical_url
-from resources.archive.store import Archive
+from resources.storage.archive import Archive
 from tests.reasoners.material import CLAIM, QUERY, VIDEO
 from warehouse.store import Warehouse
 

@@ -23,7 +23,7 @@
     ModelError                    a call of a language model (resources/llm/base.py); 1
     ModelPullError                fetching a model (resources/models/base.py); 1
     TranscriptError               a transcript (resources/transcripts/base.py); 4
-    ArchiveError                  the archive of pages (resources/archive/sources.py); 5
+    ArchiveError                  the archive of pages (resources/storage/imports.py); 5
     PlacedError                   a problem at a line of a file (resources/lines.py)
 
 cli/output.py maps them to exit codes.

@@ -39,7 +39,7 @@ from resources.lines import naming
 from resources.llm.base import Effort
 
 if TYPE_CHECKING:
-    from resources.cache.store import CachePolicy
+    from resources.storage.answers import CachePolicy
     from warehouse.connection import Connector
 
 PACKAGE_PARENT = Path(__file__).resolve().parent.parent
@@ -333,7 +333,7 @@ class Settings(BaseModel):
     @property
     def cache_policy(self) -> CachePolicy:
         """How long the cache keeps answers. Without caching it keeps no text of anybody."""
-        from resources.cache.store import CachePolicy  # noqa: PLC0415 - it loads sqlite3
+        from resources.storage.answers import CachePolicy  # noqa: PLC0415 - it loads sqlite3
 
         if self.caching:
             return CachePolicy()

@@ -106,7 +106,7 @@ def _begin_instances_as_copies(launch: Any) -> None:
 
 
 def _share_vectors_of_this_process(embedder: Any) -> None:
-    from resources.cache.store import DiskCache  # noqa: PLC0415 - as the module says
+    from resources.storage.answers import DiskCache  # noqa: PLC0415 - as the module says
 
     kept, original = DiskCache(_shared[0]), embedder.OnnxEmbedder.keeping
     embedder.OnnxEmbedder.keeping = lambda self, _: original(self, kept)

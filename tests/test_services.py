@@ -47,13 +47,13 @@ from factible_assets.services.web import (
 from factible_assets.settings import Endpoint, SearchProvider, Settings, variable
 from factible_assets.stages.ports import Observer, ReasonerOutageError, Services
 from factible_assets.stages.reliability import rate
-from resources.archive.store import Archive
-from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.llm import backend
 from resources.llm.backend import Batching
 from resources.pages.base import FetchedPage
 from resources.search.base import SearchRequest
+from resources.storage.answers import DiskCache
+from resources.storage.archive import Archive
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.scripted import ScriptedModel
 from tests.reasoners.material import CLAIM, PAGE, QUERY, VIDEO, transcript

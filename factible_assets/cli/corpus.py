@@ -24,9 +24,9 @@ from factible_assets.runs.targets import resolve
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import counted, plain
-from resources.archive.store import Archive, ImportReport
 from resources.files import digest, slug, write_whole
 from resources.lines import FileProblem
+from resources.storage.archive import Archive, ImportReport
 from resources.transcripts.youtube_ids import is_on_youtube, is_video_id
 
 app = Typer()

@@ -27,9 +27,9 @@ from factible_assets.cli.output import (
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, in_bytes, plain, web_address
-from resources.cache.store import DiskCache
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
 from resources.models.hub import Hub, add_model, pull_model, remove_model
+from resources.storage.answers import DiskCache
 from resources.transcripts.recording import MODELS
 from warehouse.lake import Lake
 from warehouse.publication import holds_all_of, restore_copy

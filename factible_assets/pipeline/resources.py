@@ -27,9 +27,9 @@ from factible_assets.services.models import BUDGETS
 from factible_assets.services.ratings import CollectionRatings, rating_directory, rating_files
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Services
-from resources.archive.sources import ArchiveError
-from resources.cache.store import DiskCache
 from resources.errors import SetupError
+from resources.storage.answers import DiskCache
+from resources.storage.imports import ArchiveError
 from warehouse.store import Warehouse
 
 _LOGGED: deque[tuple[str, str]] = deque(maxlen=1_000)

@@ -31,8 +31,8 @@ from factible_assets.records.rows import VerdictChange
 from factible_assets.records.tables import Video
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.wording import counted
-from resources.cache.store import DiskCache
 from resources.statements import statements
+from resources.storage.answers import DiskCache
 from warehouse.rechecks import Launch, RecheckLimits, plan_night
 from warehouse.store import Warehouse
 from warehouse.upkeep import compact, trim_texts

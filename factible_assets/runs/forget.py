@@ -26,11 +26,11 @@ from factible_assets.services.web import FETCHED_COLLECTION
 from factible_assets.settings import Settings
 from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import plain
-from resources.archive.store import Archive
-from resources.cache.store import DiskCache
 from resources.files import INDEX, file_stem, report_name, write_whole
 from resources.llm.prompt import PromptFolder
 from resources.statements import statements
+from resources.storage.answers import DiskCache
+from resources.storage.archive import Archive
 from warehouse.erasure import Erasure, erase_video
 from warehouse.errors import WarehouseError
 from warehouse.publication import remove_database

@@ -29,10 +29,10 @@ from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, l
 from factible_assets.records.tables import JudgementRow
 from factible_assets.services.models import JUDGE, ModelPlan, model_clients, new_budget, stage_model
 from factible_assets.settings import Settings
-from resources.cache.answers import CachingModel
-from resources.cache.store import DiskCache
 from resources.llm.base import BudgetExhaustedError
 from resources.llm.registry import CHARACTERS_PER_TOKEN, ModelInfo
+from resources.storage.answers import DiskCache
+from resources.storage.caching import CachingModel
 from warehouse.bookkeeping import judge_usage, read_judgements
 from warehouse.store import Warehouse
 

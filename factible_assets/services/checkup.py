@@ -21,13 +21,13 @@ from factible_assets.services import reasoning, search, web
 from factible_assets.services.models import model_clients, names_models, plan_models
 from factible_assets.services.ratings import rating_directory, rating_files
 from factible_assets.settings import SearchProvider, Settings, unknown_variables
-from resources.archive.sources import ArchiveError
-from resources.archive.store import Archive
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.lines import install_command
 from resources.pages.browser import UNSANDBOXED, is_sandboxed
 from resources.search.base import SearchRequest
+from resources.storage.archive import Archive
+from resources.storage.imports import ArchiveError
 from resources.transcripts.base import Outage
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse

@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # clients and arrays load slowly
     from factible_assets.reasoners.embedded.embedder import Embedder
     from factible_assets.reasoners.readers.calibration import Calibration
     from factible_assets.reasoners.readers.labels import LabelReader
-    from resources.cache.store import DiskCache
     from resources.llm.labels import LabelModel
     from resources.llm.limits import Budget
+    from resources.storage.answers import DiskCache
 
 LOCAL_READERS = ("reader", "reader-large")
 """The models that `factible models pull` fetches for this purpose, the best measured first."""
@@ -72,8 +72,8 @@ def open_label_model(
 
     Raises SetupError: The provider is unknown, or its key is invalid.
     """
-    from resources.cache.answers import CachingModel
     from resources.llm.labels import LabelModel
+    from resources.storage.caching import CachingModel
 
     if model.folder is not None:
         from resources.llm.local import LocalServer, local_model

@@ -30,10 +30,10 @@ from factible_assets.settings import Settings
 from factible_assets.stages.flow import Strategy, StrategyError
 from factible_assets.stages.ports import EvidenceReader, Reasoner
 from factible_assets.strategies import strategy_named
-from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.llm.limits import Budget
 from resources.models.base import model_path
+from resources.storage.answers import DiskCache
 
 if TYPE_CHECKING:
     from factible_assets.reasoners.embedded.embedder import Embedder
@@ -208,8 +208,8 @@ async def open_models(
     Raises SetupError: A key or an address is invalid.
     """
     from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
-    from resources.cache.answers import CachingModel
     from resources.llm.backend import Batching
+    from resources.storage.caching import CachingModel
 
     hours = settings.recheck_batch_hours if renew else 0
     batches = Batching(settings.home / "batches", hours * 3_600) if hours else None

@@ -20,9 +20,6 @@ from factible_assets.services.annotated import GivenPages, annotated_pages
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional, registrable_domain
-from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher
-from resources.cache.answers import CachingAges, CachingFactChecks, CachingFetcher, CachingSearch
-from resources.cache.store import DiskCache
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web
@@ -33,6 +30,9 @@ from resources.ratings import registries
 from resources.search.base import FactCheckLookup, SearchProvider
 from resources.search.providers import SerperSearch
 from resources.search.service import MergedSearch
+from resources.storage.answers import DiskCache
+from resources.storage.archive import Archive, ArchivedWeb, ArchivingFetcher
+from resources.storage.caching import CachingAges, CachingFactChecks, CachingFetcher, CachingSearch
 
 if TYPE_CHECKING:
     from resources.transcripts.youtube import YouTubeTranscripts

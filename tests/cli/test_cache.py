@@ -5,7 +5,7 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
-from resources.cache.store import DiskCache
+from resources.storage.answers import DiskCache
 from tests.cli.conftest import Run
 
 DAY = timedelta(days=1)

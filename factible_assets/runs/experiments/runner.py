@@ -39,9 +39,9 @@ from factible_assets.stages.flow import Strategy, check_claims, extract_claims
 from factible_assets.stages.ports import Observer, ReasonerOutageError, ReasonerRefusalError
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
-from resources.archive.sources import ArchiveError
 from resources.errors import SetupError
 from resources.statements import statements
+from resources.storage.imports import ArchiveError
 from warehouse.publication import remove_database
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows

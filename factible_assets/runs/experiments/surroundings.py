@@ -36,9 +36,9 @@ from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
 from factible_assets.stages.urls import canonical_url
 from resources import errors as client_errors
-from resources.archive.store import Archive
 from resources.errors import SetupError
 from resources.models.base import read_receipt
+from resources.storage.archive import Archive
 from warehouse.store import Warehouse
 
 _PACKAGE = Path(__file__).parents[2]

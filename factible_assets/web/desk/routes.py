@@ -364,8 +364,8 @@ def _save_uploads(
 ) -> tuple[Target, str | None]:
     """Save a transcript and its pages. Return the video and the web of the pages, if any."""
     from factible_assets.stages.urls import canonical_url  # noqa: PLC0415
-    from resources.archive.sources import ArchiveError  # noqa: PLC0415
-    from resources.archive.store import Archive  # noqa: PLC0415
+    from resources.storage.archive import Archive  # noqa: PLC0415
+    from resources.storage.imports import ArchiveError  # noqa: PLC0415
     from resources.transcripts.base import TranscriptError  # noqa: PLC0415
 
     settings, (name, content) = state.settings, transcript

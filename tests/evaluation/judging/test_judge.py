@@ -27,10 +27,10 @@ from factible_assets.evaluation.judging.judge import (
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.prompts import Data
-from resources.cache.answers import CachingModel
-from resources.cache.store import DiskCache
 from resources.llm.base import BudgetExhaustedError
 from resources.llm.limits import Budget, Ceiling
+from resources.storage.answers import DiskCache
+from resources.storage.caching import CachingModel
 from tests.evaluation import outcomes
 from tests.evaluation.judging.scripted import REASON, answer, criterion_of, data_of, scoring
 from tests.resources.llm.servers import CHAT, Dialect, bodies, bound, depending, fail, say

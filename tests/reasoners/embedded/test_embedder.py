@@ -15,8 +15,8 @@ from factible_assets.reasoners.embedded.embedder import (
     OnnxEmbedder,
     TfidfEmbedder,
 )
-from resources.cache.store import DiskCache
 from resources.errors import SetupError
+from resources.storage.answers import DiskCache
 
 TEXTS = [
     "Garlic prevents cancer.",

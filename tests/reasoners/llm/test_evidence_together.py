@@ -14,9 +14,9 @@ import pytest
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.ports import Arrivals, PageExcerpt, ReasonerRefusalError
-from resources.cache.answers import CachingModel
-from resources.cache.store import DiskCache
 from resources.llm.base import ModelOutageError, RefusedError
+from resources.storage.answers import DiskCache
+from resources.storage.caching import CachingModel
 from tests.reasoners.llm.scripted import Script, ScriptedModel, report, sentence, staged
 from tests.reasoners.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, reasoner
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say

@@ -13,9 +13,9 @@ import pytest
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDrafts, ReasonerOutageError, ReasonerRefusalError
-from resources.cache.answers import CachingModel
-from resources.cache.store import DiskCache
 from resources.llm.limits import Budget, Ceiling
+from resources.storage.answers import DiskCache
+from resources.storage.caching import CachingModel
 from tests.reasoners.llm.scripted import staged, take_apart
 from tests.reasoners.material import CLAIM, DENIAL, DENIAL_AT, PAGE, QUERY, VIDEO, transcript
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say

@@ -11,9 +11,9 @@ from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import QueryDraft, ReasonerOutageError
 from factible_assets.stages.queries import build_queries
-from resources.cache.answers import CachingModel
-from resources.cache.store import DiskCache
 from resources.llm.base import ModelError, ModelOutageError
+from resources.storage.answers import DiskCache
+from resources.storage.caching import CachingModel
 from tests.reasoners.llm.scripted import report, staged, take_apart
 from tests.reasoners.material import CLAIM, VIDEO, reasoner, transcript
 from tests.resources.llm.servers import CHAT, bodies, bound, say

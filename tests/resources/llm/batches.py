@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from resources.cache.answers import CachingModel
-from resources.cache.store import DiskCache
 from resources.llm.backend import Batching
 from resources.llm.base import ModelAnswer
 from resources.llm.clients import ModelClients
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
+from resources.storage.answers import DiskCache
+from resources.storage.caching import CachingModel
 from tests.patience import A_DAY
 from tests.resources.llm import vendors
 from tests.resources.llm.servers import CANARY, GOOD, PATIENT, Leaning, ask, fail, openai_answer

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from resources.archive.sources import ImportedEntry, NewSearch
-from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
 from resources.pages.base import FetchedPage
 from resources.promises import Promise
 from resources.search.base import FoundHit, SearchRequest
-from tests.resources.archive.pages import saved
+from resources.storage.archive import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
+from resources.storage.imports import ImportedEntry, NewSearch
+from tests.resources.storage.pages import saved
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

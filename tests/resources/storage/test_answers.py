@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from resources.cache import store
-from resources.cache.store import AnswerTable, CachePolicy, DiskCache, cache_key
+from resources.storage import answers
+from resources.storage.answers import AnswerTable, CachePolicy, DiskCache, cache_key
 
 ROOT = Path(__file__).resolve().parents[3]
 DAY = timedelta(days=1)
@@ -84,7 +84,7 @@ def test_the_file_is_in_wal_mode_and_its_folder_is_private(
 def test_a_full_file_evicts_the_least_recently_used_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_TOUCH_SECONDS", 0)
+    monkeypatch.setattr(answers, "_TOUCH_SECONDS", 0)
     table = AnswerTable(tmp_path / "pages.sqlite", max_bytes=400 * KIB)
     for number in range(200):
         table.put({f"k{number}": "x" * 7 * KIB}, stored_at=0.0, seconds=600)
@@ -186,7 +186,7 @@ FULL = """
 import asyncio, json, resource, sys
 from datetime import timedelta
 from pathlib import Path
-from resources.cache.store import DiskCache
+from resources.storage.answers import DiskCache
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
 async def main():

@@ -18,8 +18,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from resources.cache.answers import CachingFetcher, CachingModel, CachingSearch
-from resources.cache.store import DiskCache
 from resources.http import HttpClient
 from resources.llm.base import ModelRequest, Part
 from resources.llm.ollama import OllamaBackend
@@ -29,6 +27,8 @@ from resources.network_guard import NameTable, NetworkGuard
 from resources.pages.scraper import PageFetcher
 from resources.search.base import SearchRequest
 from resources.search.providers import SerperSearch
+from resources.storage.answers import DiskCache
+from resources.storage.caching import CachingFetcher, CachingModel, CachingSearch
 
 EACH = 12
 """How many different searches, pages and model calls there are; each is wanted twice."""

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.archive.sources import ArchiveError, ArchiveImportError, ImportedEntry, NewSearch
-from resources.archive.store import Archive, match_expression, query_key
 from resources.pages.base import FetchedPage
 from resources.search.base import FoundHit, SearchRequest
-from tests.resources.archive.pages import saved
+from resources.storage.archive import Archive, match_expression, query_key
+from resources.storage.imports import ArchiveError, ArchiveImportError, ImportedEntry, NewSearch
+from tests.resources.storage.pages import saved
 from tests.shared_data import shared_data
 
 DAY = datetime(2026, 1, 2, tzinfo=UTC)
@@ -234,7 +234,7 @@ WRITER = """
 import pathlib, sys
 from contextlib import closing
 from datetime import UTC, datetime
-from resources.archive.store import Archive
+from resources.storage.archive import Archive
 from resources.search.base import SearchRequest
 from resources.pages.base import FetchedPage
 archive = Archive(pathlib.Path(sys.argv[1]))

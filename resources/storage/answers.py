@@ -38,7 +38,7 @@ Json: TypeAlias = Any
 """A value that json.dumps accepts."""
 
 _LOG = logging.getLogger(__name__)
-_SQL = statements("resources.cache", "answers.sql")
+_SQL = statements("resources.storage", "answers.sql")
 
 _VERSION = 1
 _PRIMARY_CODE = 0xFF

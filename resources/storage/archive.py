@@ -26,13 +26,13 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
-from resources.archive import sources
-from resources.http import elapsed_since
-from resources.lines import shown
-from resources.pages.base import UNDATED, FetchedPage
-from resources.promises import Promise
-from resources.search.base import FoundHit, SearchAnswer, SearchRequest
-from resources.statements import OtherFileError, compact, open_tables, statements
+from reimports.http import elapsed_since
+from reimports.lines import shown
+from reimports.pages.base import UNDATED, FetchedPage
+from reimports.promises import Promise
+from reimports.search.base import FoundHit, SearchAnswer, SearchRequest
+from reimports.statements import OtherFileError, compact, open_tables, statements
+from reimports.storage import imports
 
 _log = logging.getLogger(__name__)
 
@@ -46,8 +46,8 @@ Progress: TypeAlias = Callable[[int, int], None]
 _Seen: TypeAlias = tuple[str, int]
 """The place of a page in an import, and the hash of its text."""
 
-_SQL = statements("resources.archive", "statements.sql")
-_SCHEMA: Final = Path(__file__).with_name("schema.sql").read_text("utf-8")
+_SQL = statements("reimports.storage", "archive.sql")
+_SCHEMA: Final = Path(__file__).with_name("archive_tables.sql").read_text("utf-8")
 _VERSION: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _MAX_REMARKS: Final = 20
@@ -103,7 +103,7 @@ class Archive:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise sources.ArchiveError(
+            raise imports.ArchiveError(
                 f"{path}: the archive's folder cannot be created ({error.strerror}). "
                 "Choose a folder that you may write to."
             ) from error
@@ -114,7 +114,7 @@ class Archive:
 
     def add_page(self, page: FetchedPage, collection: str) -> bool:
         """Store a page if it is newer, or undated and longer; return true if so."""
-        report = self.store([sources.ImportedEntry(page, 1, 1)], collection)
+        report = self.store([imports.ImportedEntry(page, 1, 1)], collection)
         return bool(report.added or report.updated)
 
     def import_from(
@@ -124,12 +124,12 @@ class Archive:
 
         Raises ArchiveImportError: A line is malformed, or the folder has no pages.
         """
-        steps = sources.read_folder(source) if source.is_dir() else sources.read_jsonl(source)
+        steps = imports.read_folder(source) if source.is_dir() else imports.read_jsonl(source)
         return self.store(steps, collection, progress, seen={})
 
     def store(
         self,
-        steps: Iterable[sources.ImportedEntry],
+        steps: Iterable[imports.ImportedEntry],
         collection: str,
         progress: Progress | None = None,
         *,
@@ -137,7 +137,7 @@ class Archive:
     ) -> ImportReport:
         """Store entries, all or nothing. `seen` collects the pages of an import."""
         if _COLLECTION_NAME.fullmatch(collection) is None:
-            raise sources.ArchiveError(
+            raise imports.ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
                 "hyphens and underscores."
             )
@@ -150,7 +150,7 @@ class Archive:
                         problems = self._store_page(
                             connection, entry, collection, tally, seen, place
                         )
-                    case sources.NewSearch():
+                    case imports.NewSearch():
                         problems = self._store_search(connection, entry, collection)
                         tally["searches"] += 1
                         tally["hits"] += len(entry.hits) - len(problems)
@@ -208,7 +208,7 @@ class Archive:
         return problems
 
     def _store_search(
-        self, connection: sqlite3.Connection, search: sources.NewSearch, collection: str
+        self, connection: sqlite3.Connection, search: imports.NewSearch, collection: str
     ) -> list[str]:
         """Store a search; return a sentence on each hit without an address."""
         problems = []
@@ -363,14 +363,14 @@ class Archive:
             with closing(connection):
                 yield connection
         except OtherFileError as error:
-            raise sources.ArchiveError(
+            raise imports.ArchiveError(
                 f"{self.path}: a newer version of this program made this archive. Update it."
                 if error.version > _VERSION
                 else f"{self.path}: this SQLite file belongs to something else. Choose another "
                 "file for the archive."
             ) from error
         except sqlite3.Error as error:
-            raise sources.ArchiveError(
+            raise imports.ArchiveError(
                 f"{self.path}: the archive cannot be used ({error}). Check that it can be written "
                 "and the disk is not full. If it is damaged, move it away, and import its pages "
                 "again with --pages or `factible archive import`."
@@ -461,7 +461,7 @@ class ArchivedWeb:
         began = time.perf_counter()
         try:
             hits = await asyncio.to_thread(self.archive.search, request, self.collections)
-        except sources.ArchiveError as error:
+        except imports.ArchiveError as error:
             return (SearchAnswer(PROVIDER, "outage", reason=str(error)),)
         return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=elapsed_since(began)),)
 
@@ -471,7 +471,7 @@ class ArchivedWeb:
         began, now = time.perf_counter(), datetime.now(UTC)
         try:
             page = await asyncio.to_thread(self.archive.page, url, self.collections)
-        except sources.ArchiveError as error:
+        except imports.ArchiveError as error:
             return FetchedPage(url=url, outcome="outage", retrieved_at=now, reason=str(error))
         if page is None:
             reason = "The archive does not have this page."
@@ -498,6 +498,6 @@ class ArchivingFetcher:
         if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:
             try:
                 await asyncio.to_thread(self.archive.add_page, page, self.collection)
-            except sources.ArchiveError as error:
+            except imports.ArchiveError as error:
                 _log.warning("A page was fetched and not archived: %s", error)
         return page

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.stages.urls import canonical_url
-from resources.archive.store import Archive
+from resources.storage.archive import Archive
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
--- What fills and asks the archive's tables (schema.sql).
+-- What fills and asks the archive's tables (archive_tables.sql).
 --
 -- :collections is a JSON list of names, or NULL for everywhere but the documents that are set apart.
 -- :before and :after are ISO dates or NULL.

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from resources.cache.answers import CachingFetcher, CachingSearch
-from resources.cache.store import AnswerTable, DiskCache
 from resources.pages.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchRequest
-from tests.resources.cache.doubles import NOON, Clock, CountingFetcher, CountingSearch
+from resources.storage.answers import AnswerTable, DiskCache
+from resources.storage.caching import CachingFetcher, CachingSearch
+from tests.resources.storage.doubles import NOON, Clock, CountingFetcher, CountingSearch
 
 FOUND = SearchAnswer("serper", "ok")
 PAGE = FetchedPage(

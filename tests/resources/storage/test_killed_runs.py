@@ -9,10 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from resources.cache.answers import _MODELS_VERSION
-from resources.cache.store import DiskCache, cache_key
-from tests.resources.cache.worker import AT_ONCE, EACH, question, work
+from resources.storage.answers import DiskCache, cache_key
+from resources.storage.caching import _MODELS_VERSION
 from tests.resources.llm.servers import ollama_answer
+from tests.resources.storage.worker import AT_ONCE, EACH, question, work
 from tests.servers import Asked, Exchange, MisbehavingServer, respond, respond_json
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,7 +61,7 @@ async def run(web: Web, port: int, folder: Path, seed: int) -> int:
     web.enough.clear()
     arguments = [str(port), str(folder / "cache"), str(folder / "notes"), str(seed)]
     worker = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.resources.cache.worker", *arguments, cwd=ROOT
+        sys.executable, "-m", "tests.resources.storage.worker", *arguments, cwd=ROOT
     )
     ended = asyncio.create_task(worker.wait())
     enough = asyncio.create_task(web.enough.wait())

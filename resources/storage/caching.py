@@ -14,7 +14,6 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from resources.cache.store import DiskCache, Json, Kind, cache_key, from_json, to_json
 from resources.llm import base
 from resources.llm.limits import Budget
 from resources.pages.base import FetchedPage
@@ -28,6 +27,7 @@ from resources.search.base import (
     SearchRequest,
 )
 from resources.single_flight import SingleFlight
+from resources.storage.answers import DiskCache, Json, Kind, cache_key, from_json, to_json
 
 if TYPE_CHECKING:  # loads clients that the callers have loaded
     from resources.llm.structured import StructuredModel

@@ -13,14 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.cache.answers import (
-    CachingAges,
-    CachingFactChecks,
-    CachingFetcher,
-    CachingModel,
-    CachingSearch,
-)
-from resources.cache.store import CachePolicy, DiskCache, from_json, to_json
 from resources.llm.base import BudgetExhaustedError, ModelOutageError, ModelRequest, Part
 from resources.llm.limits import Budget, Ceiling
 from resources.pages.base import FetchedPage
@@ -33,7 +25,15 @@ from resources.search.base import (
     SearchAnswer,
     SearchRequest,
 )
-from tests.resources.cache.doubles import (
+from resources.storage.answers import CachePolicy, DiskCache, from_json, to_json
+from resources.storage.caching import (
+    CachingAges,
+    CachingFactChecks,
+    CachingFetcher,
+    CachingModel,
+    CachingSearch,
+)
+from tests.resources.storage.doubles import (
     FAILED,
     NOON,
     PAID,

@@ -1,1 +1,0 @@
-"""The local archive: stored pages and recorded searches, searchable without a network."""
