@@ -417,7 +417,7 @@ async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Ca
     settings = Settings(home=Path("nowhere"))
     video, transcript, segments = await _demo_transcript(settings)
     folder = Path(stack.enter_context(TemporaryDirectory()))
-    cache = await stack.enter_async_context(DiskCache(folder))
+    cache = DiskCache(folder)
     web = await open_web("miniature", settings, stack, cache)
     services = Services(
         reasoner=await open_reasoner(

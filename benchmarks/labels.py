@@ -13,7 +13,7 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -225,19 +225,18 @@ async def measure() -> None:
     curves = calibration_of(settings, model) or UNCALIBRATED
     embedder = Remembering(minilm())
     found: dict[str, list[ReadClaim]] = {}
-    with closing(DiskCache(settings.cache, settings.cache_policy)) as cache:
-        async with AsyncExitStack() as stack:
-            opened = open_label_model(settings, model, stack, cache)
-            question = LabelQuestion(opened, labels_prompt())
-            for name, claims, chooses in samples(embedder):
-                found[name] = [
-                    await read(question, curves, claim, embedder, chooses=chooses)
-                    for claim in claims
-                ]
-                seconds = [each for one in found[name] for each in one.new_seconds]
-                pace = f", {np.median(seconds):.1f} s a source" if seconds else ""
-                sys.stdout.write(f"{name}{pace}\n{page_figures(found[name], curves.threshold)}\n")
-                sys.stdout.flush()
+    cache = DiskCache(settings.cache, settings.cache_policy)
+    async with AsyncExitStack() as stack:
+        opened = open_label_model(settings, model, stack, cache)
+        question = LabelQuestion(opened, labels_prompt())
+        for name, claims, chooses in samples(embedder):
+            found[name] = [
+                await read(question, curves, claim, embedder, chooses=chooses) for claim in claims
+            ]
+            seconds = [each for one in found[name] for each in one.new_seconds]
+            pace = f", {np.median(seconds):.1f} s a source" if seconds else ""
+            sys.stdout.write(f"{name}{pace}\n{page_figures(found[name], curves.threshold)}\n")
+            sys.stdout.flush()
     several = {name: each for name, each in found.items() if name != "VitaminC"}
     sys.stdout.write("\nThe combination of sources:\n")
     for name, read_claims in several.items():

@@ -123,7 +123,7 @@ def test_keys_choose_the_providers_unless_a_setting_does(
 @asynccontextmanager
 async def live_web(made: Settings) -> AsyncIterator[OpenWeb]:
     async with AsyncExitStack() as stack:
-        cache = await stack.enter_async_context(DiskCache(made.cache, made.cache_policy))
+        cache = DiskCache(made.cache, made.cache_policy)
         yield await open_web("live", made, stack, cache)
 
 
@@ -419,7 +419,7 @@ async def test_a_ceiling_stops_the_models_before_they_are_asked(
             openai_base_url=f"http://127.0.0.1:{server.port}/v1",
             budget_per_video_usd=0.0,
         )
-        cache = await stack.enter_async_context(DiskCache(made.cache))
+        cache = DiskCache(made.cache)
         budget = RunBudgets().of("run", "v1", made)
         mind = await open_models(made, stack, cache, budget)
         with pytest.raises(ReasonerOutageError, match="FACTIBLE_BUDGET_PER_VIDEO_USD"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -152,10 +151,6 @@ def dev(
     serve_ui(settings, host=host, port=port)
 
 
-def _open_cache(settings: Settings) -> closing[DiskCache]:
-    return closing(DiskCache(settings.cache, settings.cache_policy))
-
-
 @cache_app.command("info")
 def cache_info() -> None:
     """Show the cached answers, their size and their lifetime.
@@ -163,21 +158,20 @@ def cache_info() -> None:
     Example: factible cache info
     """
     settings = load_settings()
-    with _open_cache(settings) as kept:
-        kinds, policy = kept.info(), kept.policy
+    cache = DiskCache(settings.cache, settings.cache_policy)
     documents: list[dict[str, Any]] = [
         {
             **asdict(kind),
             "oldest_use": datetime.fromtimestamp(kind.oldest_use, UTC) if kind.oldest_use else None,
-            "days": getattr(policy, kind.kind).total_seconds() / 86_400,
+            "days": getattr(cache.policy, kind.kind).total_seconds() / 86_400,
         }
-        for kind in kinds
+        for kind in cache.info()
     ]
-    headings = ("kind", "answers", "on disk", "at most", "lifetime", "oldest use")
+    headings = ("kind", "answers", "size", "at most", "lifetime", "oldest use")
     rows = (
         (
             *(each["kind"], each["entries"]),
-            *(in_bytes(each["bytes_on_disk"]), in_bytes(each["max_bytes"])),
+            *(in_bytes(each["bytes"]), in_bytes(each["max_bytes"])),
             *(counted(round(each["days"]), "day"), each["oldest_use"]),
         )
         for each in documents
@@ -198,18 +192,14 @@ def cache_clear(
     Example: factible cache clear --kind search
     """
     settings = load_settings()
-    with _open_cache(settings) as kept:
-        cleared = kept.clear(kind)
-    stuck = ", ".join(name for name, number in cleared.items() if number is None)
-    if stuck:
+    cleared = DiskCache(settings.cache, settings.cache_policy).clear(kind)
+    if cleared is None:
         raise FactibleError(
-            f"The cache {settings.cache} could not clear: {stuck}.",
+            f"The cache {settings.cache} could not be cleared.",
             "Check its permissions, and close other programs that use it.",
             ExitCode.ENVIRONMENT,
         )
-    result(
-        cleared, *(f"{name}: {counted(n or 0, 'answer')} deleted" for name, n in cleared.items())
-    )
+    result(cleared, *(f"{name}: {counted(n, 'answer')} deleted" for name, n in cleared.items()))
 
 
 Model = Literal["nli", "reader", "reader-large", "whisper", "whisper-en"]
@@ -315,7 +305,8 @@ def models_calibrate(
             "Fetch one with `factible models pull reader`, or name one, such as ollama/qwen3:4b.",
         )
     settings.ensure_home()
-    with _open_cache(settings) as cache, progress_bar() as bar:
+    cache = DiskCache(settings.cache, settings.cache_policy)
+    with progress_bar() as bar:
         task = bar.add_task(f"Asking {plain(model.name)}", total=None)
 
         def told(done: int, total: int) -> None:
@@ -447,7 +438,8 @@ def retention(*, dry_run: Annotated[bool, Option("--dry-run", help="Only count."
 def upgrade() -> None:
     """Copy the warehouse, and those of experiments, into the schema of this version.
 
-    The old files are kept beside the new ones. Every table is compared with its copy.
+    The old files are kept beside the new ones. Every table is compared with its copy. Files of
+    cached answers that this version does not read are deleted.
 
     Example: factible upgrade
     """
@@ -463,6 +455,9 @@ def upgrade() -> None:
         done.append({"warehouse": store.path, "kept": kept})
     if settings.warehouse.exists():
         stores[0].publish(settings.published)
+    for file in settings.cache.glob("*.sqlite*"):
+        if not file.name.startswith("answers."):
+            file.unlink()
     result(
         done,
         *(f"{each['warehouse']} has the schema of this version." for each in done),

@@ -113,7 +113,7 @@ async def open_services(
     corpus_web, rating = (listed.web, listed.entry.pages_rating) if listed else (None, None)
     rating, renew = options.get("pages_rating") or rating, options.get("renew", False)
     async with AsyncExitStack() as stack:
-        cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
+        cache = DiskCache(settings.cache, settings.cache_policy)
         if renew:
             cache.renew()
         live_ready = bool(search_names(settings))

@@ -207,9 +207,8 @@ def apply_retention(
             store.publish(settings.published)
     if settings.cache.exists() and not dry_run:
         unused = timedelta(days=_UNUSED_ANSWER_DAYS)
-        cache = DiskCache(settings.cache, settings.cache_policy)
-        answers = {str(kind): count for kind, count in cache.trim(unused).items()}
-        cache.close()
+        removed = DiskCache(settings.cache, settings.cache_policy).trim(unused)
+        answers = {str(kind): count for kind, count in removed.items()}
     statuses = [getattr(dg.DagsterRunStatus, each) for each in ("SUCCESS", "FAILURE", "CANCELED")]
     old = now - timedelta(days=min(settings.retention_days, _KEPT_RUN_DAYS))
     runs = instance.get_runs(dg.RunsFilter(statuses=statuses, created_before=old))

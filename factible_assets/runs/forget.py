@@ -22,7 +22,6 @@ from factible_assets.pipeline.liveness import video_lock
 from factible_assets.pipeline.schedules import in_flight
 from factible_assets.report.writing import read_index_data, write_index
 from factible_assets.runs.launch import open_instance
-from factible_assets.services.web import FETCHED_COLLECTION
 from factible_assets.settings import Settings
 from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import plain
@@ -30,7 +29,7 @@ from resources.files import INDEX, file_stem, report_name, write_whole
 from resources.llm.prompt import PromptFolder
 from resources.statements import statements
 from resources.storage.answers import DiskCache
-from resources.storage.archive import Archive
+from resources.storage.archive import FETCHED, Archive
 from warehouse.erasure import Erasure, erase_video
 from warehouse.errors import WarehouseError
 from warehouse.publication import remove_database
@@ -199,12 +198,9 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
         about = {done.video_id, *addresses, *requests, *sentences}
         for kind, count in cache.forget_about(about, dry_run=done.dry_run).items():
             done.add(f"kept answers ({kind})", count)
-        cache.close()
     if settings.archive.exists():
         archive = Archive(settings.archive, canonicalise=canonical_url)
-        done.add(
-            "stored pages", archive.remove(addresses, FETCHED_COLLECTION, dry_run=done.dry_run)
-        )
+        done.add("stored pages", archive.remove(addresses, FETCHED, dry_run=done.dry_run))
     kept = PromptFolder(settings.prompts)
     done.add("kept prompts", kept.forget(requests, sentences, dry_run=done.dry_run))
 

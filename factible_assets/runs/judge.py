@@ -207,7 +207,7 @@ async def run_judging(
     """Ask the open questions, store the answers, and publish. Raises SetupError."""
     info, budget = judging.info, new_budget("this judging", settings)
     async with AsyncExitStack() as stack:
-        cache = await stack.enter_async_context(DiskCache(settings.cache, settings.cache_policy))
+        cache = DiskCache(settings.cache, settings.cache_policy)
         clients = await stack.enter_async_context(model_clients(settings, models.registry))
         client = clients.model(info.name, provider=info.provider)
 

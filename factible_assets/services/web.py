@@ -19,7 +19,7 @@ from factible_assets.services import search
 from factible_assets.services.annotated import GivenPages, annotated_pages
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import DomainAges, Fetcher
-from factible_assets.stages.urls import canonical_url, is_fictional, registrable_domain
+from factible_assets.stages.urls import canonical_url, registrable_domain
 from resources.errors import SetupError
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web
@@ -31,7 +31,7 @@ from resources.search.base import FactCheckLookup, SearchProvider
 from resources.search.providers import SerperSearch
 from resources.search.service import MergedSearch
 from resources.storage.answers import DiskCache
-from resources.storage.archive import Archive, ArchivedWeb, ArchivingFetcher
+from resources.storage.archive import Archive, ArchivedWeb
 from resources.storage.caching import CachingAges, CachingFactChecks, CachingFetcher, CachingSearch
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 _SLOW_PAGES = HttpLimits(read_seconds=30.0)
 """The first byte of a page may take this long, without a retry. One long wait finds more pages than
 three short ones, in two thirds of the time."""
-
-FETCHED_COLLECTION = "fetched"
-"""The archive collection of all pages from the live web."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +123,11 @@ async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> O
         lane = CachingFactChecks(checks, kept, identity=checks.identity)
     return OpenWeb(
         MergedSearch([CachingSearch(each, kept, identity=each.identity) for each in asked_live]),
-        ArchivingFetcher(
-            CachingFetcher(fetcher.fetch, kept, identity=identity).fetch,
+        CachingFetcher(
+            fetcher.fetch,
+            kept,
             Archive(settings.archive, canonicalise=canonical_url),
-            FETCHED_COLLECTION,
-            leave_out=is_fictional,
+            identity=identity,
         ),
         ages,
         lane,

@@ -35,8 +35,6 @@ _WIKI_TEXT = """
     wikivoyage
 """
 WIKIMEDIA = frozenset(f"{name}.org" for name in _WIKI_TEXT.split())
-_RESERVED_NAMES = frozenset({"example", "invalid", "localhost", "test"})
-_RESERVED = frozenset({"example.com", "example.net", "example.org"})
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _PERCENT = re.compile(r"%(?P<hex>[0-9A-Fa-f]{2})?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -221,15 +219,6 @@ def host_and_parents(host: str) -> tuple[str, ...]:
         name = name.partition(".")[2]
     names.append(last)
     return tuple(names[1:] if len(names) > 1 and names[0].startswith("www.") else names)
-
-
-def is_fictional(url: str) -> bool:
-    """Whether a URL has a name reserved for examples and tests (RFC 2606)."""
-    try:
-        host = host_of(url)
-    except UnusableUrlError:
-        return False
-    return host.rpartition(".")[2] in _RESERVED_NAMES or registrable_domain(host) in _RESERVED
 
 
 def _registrable(name: str, suffixes: TLDExtract) -> str:

@@ -1,15 +1,17 @@
--- One file of cached answers. Times are in seconds since 1970.
+-- The file of cached answers. Times are in seconds since 1970, sizes in bytes.
 
 -- name: schema
 CREATE TABLE IF NOT EXISTS answers (
+    kind TEXT NOT NULL,
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL,  -- JSON
+    size INTEGER NOT NULL,
     stored_at REAL NOT NULL,
     expires_at REAL NOT NULL,
     used_at REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS answers_by_expiry ON answers (expires_at);
-CREATE INDEX IF NOT EXISTS answers_by_use ON answers (used_at)
+CREATE INDEX IF NOT EXISTS answers_by_use ON answers (kind, used_at, size)
 
 -- name: find
 SELECT key, value, stored_at, used_at FROM answers
@@ -19,40 +21,42 @@ WHERE key IN (SELECT value FROM json_each(:keys)) AND expires_at > :now AND json
 UPDATE answers SET used_at = :now WHERE key IN (SELECT value FROM json_each(:keys))
 
 -- name: keep
-INSERT OR REPLACE INTO answers (key, value, stored_at, expires_at, used_at)
-VALUES (?, ?, ?, ?, ?)
+INSERT OR REPLACE INTO answers (kind, key, value, size, stored_at, expires_at, used_at)
+VALUES (:kind, :key, :value, :size, :stored_at, :expires_at, :now)
 
 -- name: forget_expired
 DELETE FROM answers WHERE expires_at < :now
 
 -- name: forget_unused
-DELETE FROM answers WHERE used_at < :unused_since
+DELETE FROM answers WHERE used_at < :unused_since OR expires_at < :now RETURNING kind
 
 -- name: forget_longest_unused
-DELETE FROM answers WHERE key IN (
-    SELECT key FROM answers ORDER BY used_at LIMIT (SELECT 1 + count(*) / 50 FROM answers)
+-- Those beyond the room of a kind, if the answers of last use come first.
+DELETE FROM answers WHERE rowid IN (
+    SELECT id FROM (
+        SELECT rowid AS id, sum(size) OVER (ORDER BY used_at DESC, rowid DESC) AS room
+        FROM answers WHERE kind = :kind
+    ) WHERE room > :max_bytes
 )
 
--- name: forget_all
-DELETE FROM answers
+-- name: clear
+DELETE FROM answers WHERE kind = coalesce(:kind, kind) RETURNING kind
 
--- name: count_about
-SELECT count(*) FROM answers
-WHERE CASE WHEN json_valid(value) THEN EXISTS (
+-- name: find_about
+-- Vectors reveal no text.
+CREATE TEMP TABLE about AS
+SELECT key, kind FROM answers
+WHERE kind <> 'vectors' AND CASE WHEN json_valid(value) THEN EXISTS (
     SELECT 1 FROM json_tree(answers.value) AS part
     WHERE part.type = 'text' AND part.value IN (SELECT value FROM json_each(:texts))
 ) ELSE FALSE END
+
+-- name: list_about
+SELECT kind FROM about
 
 -- name: forget_about
-DELETE FROM answers
-WHERE CASE WHEN json_valid(value) THEN EXISTS (
-    SELECT 1 FROM json_tree(answers.value) AS part
-    WHERE part.type = 'text' AND part.value IN (SELECT value FROM json_each(:texts))
-) ELSE FALSE END
-
--- name: size
-SELECT (page_count - freelist_count) * page_size
-FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+DELETE FROM answers WHERE key IN (SELECT key FROM about)
 
 -- name: count
-SELECT count(*), min(used_at) FROM answers WHERE expires_at > :now
+SELECT kind, count(*) AS entries, sum(size) AS bytes, min(used_at) AS oldest_use
+FROM answers WHERE expires_at > :now GROUP BY kind

@@ -4,49 +4,41 @@ Full-text search is SQLite's FTS5, which ranks by BM25 with k1 = 1.2 and b = 0.7
 Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3). It counts word
 frequencies over all collections of the file, but finds only documents of the requested ones.
 
-The file is in WAL mode: several processes read while one writes, and writers wait for each other.
-WAL needs a local disk. A connection lives for one call, so threads may share an `Archive`.
+It is the one store of page texts that checks without a network and cached pages share.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 import sqlite3
 import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from reimports.http import elapsed_since
-from reimports.lines import shown
-from reimports.pages.base import UNDATED, FetchedPage
-from reimports.promises import Promise
-from reimports.search.base import FoundHit, SearchAnswer, SearchRequest
-from reimports.statements import OtherFileError, compact, open_tables, statements
-from reimports.storage import imports
-
-_log = logging.getLogger(__name__)
-
-
-class Fetch(Protocol):
-    async def __call__(self, url: str, *, promise: Promise | None = None) -> FetchedPage: ...
-
+from resources.http import elapsed_since
+from resources.lines import shown
+from resources.pages.base import UNDATED, FetchedPage
+from resources.promises import Promise
+from resources.search.base import FoundHit, SearchAnswer, SearchRequest
+from resources.statements import statements
+from resources.storage import imports
+from resources.storage.sqlite import OtherFileError, SharedFile
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (done, total) during an import, in bytes or files."""
 _Seen: TypeAlias = tuple[str, int]
 """The place of a page in an import, and the hash of its text."""
 
-_SQL = statements("reimports.storage", "archive.sql")
+_SQL = statements("resources.storage", "archive.sql")
 _SCHEMA: Final = Path(__file__).with_name("archive_tables.sql").read_text("utf-8")
 _VERSION: Final = 1
 _BUSY_SECONDS: Final = 60.0
@@ -100,14 +92,8 @@ class Archive:
         """
         self.path = path
         self._canonicalise = canonicalise
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise imports.ArchiveError(
-                f"{path}: the archive's folder cannot be created ({error.strerror}). "
-                "Choose a folder that you may write to."
-            ) from error
-        with self._connected():
+        self._file = SharedFile(path, _SCHEMA, _VERSION, wait_seconds=_BUSY_SECONDS)
+        with self._opened("BEGIN"):
             pass
 
     # --- Storing --------------------------------------------------------------------------------
@@ -143,7 +129,7 @@ class Archive:
             )
         tally: Counter[str] = Counter()
         remarks: list[str] = []
-        with self._transaction("BEGIN IMMEDIATE") as connection:
+        with self._opened("BEGIN IMMEDIATE") as connection:
             for entry, done, total, place in steps:
                 match entry:
                     case FetchedPage():
@@ -255,7 +241,7 @@ class Archive:
         }
         wanted = request.offset + request.limit
         found: dict[str, tuple[int, str]] = {}
-        with self._transaction("BEGIN") as connection:
+        with self._opened("BEGIN") as connection:
             for row in connection.execute(_SQL["find_recorded"], values):
                 if request.admits_url(row["url"]):
                     found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
@@ -298,7 +284,7 @@ class Archive:
             "canonical_url": canonical,
             "collections": None if collections is None else json.dumps(list(collections)),
         }
-        with self._transaction("BEGIN") as connection:
+        with self._opened("BEGIN") as connection:
             row = connection.execute(_SQL["find_page"], values).fetchone()
         if row is None:
             return None
@@ -318,7 +304,7 @@ class Archive:
 
     def collections(self) -> dict[str, int]:
         """Return the number of pages with text, by collection."""
-        with self._transaction("BEGIN") as connection:
+        with self._opened("BEGIN") as connection:
             rows = connection.execute(_SQL["count_pages"]).fetchall()
         return {str(name): int(count) for name, count in rows}
 
@@ -328,17 +314,14 @@ class Archive:
         With `dry_run`, only count.
         """
         asked = {"urls": json.dumps(sorted(set(urls))), "collection": collection}
-        with self._connected() as connection:
-            connection.execute("BEGIN" if dry_run else "BEGIN IMMEDIATE")
+        with self._opened("BEGIN IMMEDIATE") as connection:
             connection.execute(_SQL["mark_removed"], asked)
             (count,) = connection.execute(_SQL["count_removed"]).fetchone()
-            if dry_run or not count:
-                connection.rollback()
-                return int(count)
-            for step in ("remove_hits", "remove_documents", "forget_words"):
+            for step in () if dry_run else ("remove_hits", "remove_documents", "forget_words"):
                 connection.execute(_SQL[step])
-            connection.commit()
-            compact(connection)
+        if count and not dry_run:
+            with self._explained():
+                self._file.compact()
         return int(count)
 
     # --- The file -------------------------------------------------------------------------------
@@ -350,31 +333,31 @@ class Archive:
             return None
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        """Write all or nothing; read from one moment."""
-        with self._connected() as connection, connection:
-            connection.execute(begin)
+    def _opened(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self._explained(), self._file.opened(begin) as connection:
             yield connection
 
     @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
+    def _explained(self) -> Iterator[None]:
+        """Turn the errors of a block into ArchiveError."""
         try:
-            connection = open_tables(self.path, _SCHEMA, _VERSION, wait_seconds=_BUSY_SECONDS)
-            with closing(connection):
-                yield connection
+            yield
         except OtherFileError as error:
-            raise imports.ArchiveError(
-                f"{self.path}: a newer version of this program made this archive. Update it."
+            sentence = (
+                "a newer version of this program made this archive. Update it."
                 if error.version > _VERSION
-                else f"{self.path}: this SQLite file belongs to something else. Choose another "
-                "file for the archive."
-            ) from error
-        except sqlite3.Error as error:
-            raise imports.ArchiveError(
-                f"{self.path}: the archive cannot be used ({error}). Check that it can be written "
-                "and the disk is not full. If it is damaged, move it away, and import its pages "
-                "again with --pages or `factible archive import`."
-            ) from error
+                else "this SQLite file belongs to something else. Choose another file for the "
+                "archive."
+            )
+        except (sqlite3.Error, OSError, UnicodeEncodeError) as error:
+            sentence = (
+                f"the archive cannot be used ({error}). Check that it can be written and the disk "
+                "is not full. If it is damaged, move it away, and import its pages again with "
+                "--pages or `factible archive import`."
+            )
+        else:
+            return
+        raise imports.ArchiveError(f"{self.path}: {sentence}")
 
 
 # --- Rows ---------------------------------------------------------------------------------------
@@ -447,6 +430,8 @@ def match_expression(query: str) -> str:
 # SQLite blocks, so every call runs in a thread.
 
 PROVIDER: Final = "archive"
+FETCHED: Final = "fetched"
+"""The collection of all pages from the live web."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,27 +462,3 @@ class ArchivedWeb:
             reason = "The archive does not have this page."
             return FetchedPage(url, "absent", now, reason=reason)
         return replace(page, url=url, latency_seconds=elapsed_since(began))
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivingFetcher:
-    """Stores the pages of another fetcher in an archive, for later checks without a network.
-
-    `leave_out` returns true for URLs that must not be stored, such as fictional ones.
-    """
-
-    inner: Fetch
-    archive: Archive
-    collection: str
-    leave_out: Callable[[str], bool]
-
-    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        """Fetch a page and store its text. A failure to store it does not raise."""
-        page = await self.inner(url, promise=promise)
-        is_left_out = any(map(self.leave_out, (page.url, page.final_url or page.url)))
-        if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:
-            try:
-                await asyncio.to_thread(self.archive.add_page, page, self.collection)
-            except imports.ArchiveError as error:
-                _log.warning("A page was fetched and not archived: %s", error)
-        return page

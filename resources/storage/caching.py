@@ -1,4 +1,4 @@
-"""Clients that cache their answers: searches, pages, domain ages, fact-checks and models.
+"""Clients that store their answers: searches, pages, domain ages, fact-checks and models.
 
 A client's identity is everything that changes its answers, such as its address; never a key. If
 several callers ask the same question at once, the client gets it once.
@@ -6,8 +6,12 @@ several callers ask the same question at once, the client gets it once.
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
@@ -28,43 +32,62 @@ from resources.search.base import (
 )
 from resources.single_flight import SingleFlight
 from resources.storage.answers import DiskCache, Json, Kind, cache_key, from_json, to_json
+from resources.storage.archive import FETCHED, Archive
+from resources.storage.imports import ArchiveError
 
 if TYPE_CHECKING:  # loads clients that the callers have loaded
     from resources.llm.structured import StructuredModel
 
 # Raise a version if the same question would now get another answer.
 _SEARCH_VERSION = 3
-_PAGES_VERSION = 4
+_PAGES_VERSION = 5
 _AGES_VERSION = 2
 _MODELS_VERSION = 2
 _READERS = ("trafilatura", "htmldate", "pypdf")
 """Libraries whose versions change the text of a page."""
 _YEAR = timedelta(days=365.25)
+_LOG = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 _Calls = tuple[base.ModelCall, ...]
 
 
-@dataclass
-class _Answers(Generic[Value]):
-    """The cached answers of one client."""
+class _CachingClient(Generic[Value]):
+    """A client that caches its answers. `identity` is everything that changes them."""
 
-    cache: DiskCache
-    kind: Kind
-    shape: type[Value]
-    identity: Sequence[Json]
-    """The version, and everything about the client that changes its answers."""
-    fresh_for: Callable[[Value], timedelta | None]
-    """How long the cache returns an answer; None: it does not store the answer."""
-    after: Callable[[Value, timedelta], Value] = lambda value, _: _at_once(value)
-    """Returns a stored answer as it is after some time."""
-    kept_for: Callable[[Value], timedelta] = lambda _: timedelta(0)
-    """How long an answer stays for a conditional request, if longer."""
-    flight: SingleFlight[Value] = field(default_factory=lambda: SingleFlight(kept=False))
-    unclaimed: set[str] = field(default_factory=set)
-    """Keys of answers that no caller has received yet."""
+    def __init__(
+        self, cache: DiskCache, kind: Kind, shape: type[Value], identity: Sequence[Json]
+    ) -> None:
+        self._cache = cache
+        self._kind = kind
+        self._shape = shape
+        self._identity = identity
+        self._flight: SingleFlight[Value] = SingleFlight(kept=False)
+        self._unclaimed: set[str] = set()
+        """Keys of answers that no caller has received yet."""
 
-    async def ask(
+    def _fresh_for(self, found: Value) -> timedelta | None:
+        """Return how long the cache returns an answer; None: it does not store the answer."""
+        raise NotImplementedError
+
+    def _kept_for(self, found: Value) -> timedelta:
+        """Return how long an answer stays for a conditional request, if longer."""
+        del found
+        return timedelta(0)
+
+    def _after(self, known: Value, age: timedelta) -> Value:
+        """Return a stored answer as it is after some time."""
+        del age
+        at_once: Value = _at_once(known)
+        return at_once
+
+    def _read(self, written: Json) -> Value | None:
+        return from_json(self._shape, written)
+
+    def _write(self, found: Value) -> Json | None:
+        return to_json(self._shape, found)
+
+    async def _ask(
         self,
         question: Json,
         work: Callable[[Value | None], Awaitable[Value]],
@@ -76,33 +99,33 @@ class _Answers(Generic[Value]):
         `work` asks the client. It gets the stored answer, if there is one that is too old or does
         not suit.
         """
-        key = cache_key(self.kind, *self.identity, question)
+        key = cache_key(self._kind, *self._identity, question)
 
         async def answer() -> Value:
-            self.unclaimed.add(key)
-            old = await self.cache.get(self.kind, key)
-            known = from_json(self.shape, old.value) if old is not None else None
+            self._unclaimed.add(key)
+            old = await self._cache.get(key)
+            known = await asyncio.to_thread(self._read, old.value) if old is not None else None
             if old is not None and known is not None:
-                limit = self.fresh_for(known) or timedelta(0)
+                limit = self._fresh_for(known) or timedelta(0)
                 # Renewing a run does not ask for the ages of domains again.
-                is_new = self.kind == "ages" or old.stored_at >= self.cache.renewed_at
-                if is_new and self.cache.is_fresh(old, limit) and suits(known):
-                    return self.after(known, self.cache.age(old))
+                is_new = self._kind == "ages" or old.stored_at >= self._cache.renewed_at
+                if is_new and self._cache.is_fresh(old, limit) and suits(known):
+                    return self._after(known, self._cache.age(old))
             found = await work(known)
-            fresh = self.fresh_for(found)
-            written = to_json(self.shape, found) if fresh else None
+            fresh = self._fresh_for(found)
+            written = await asyncio.to_thread(self._write, found)
             if fresh and written is not None:
-                keep = max(fresh, self.kept_for(found))
-                await self.cache.put(self.kind, key, written, keep=keep)
+                keep = max(fresh, self._kept_for(found))
+                await self._cache.put(self._kind, key, written, keep=keep)
             return found
 
-        found = await self.flight.get(key, answer)
-        first = key in self.unclaimed
-        self.unclaimed.discard(key)
+        found = await self._flight.get(key, answer)
+        first = key in self._unclaimed
+        self._unclaimed.discard(key)
         return found, first
 
 
-class CachingSearch:
+class CachingSearch(_CachingClient[tuple[SearchAnswer, ...]]):
     """Caches complete answers, but neither outages nor partial answers.
 
     Wrap each provider of a merged search separately, so that one provider's outage does not renew
@@ -110,19 +133,8 @@ class CachingSearch:
     """
 
     def __init__(self, provider: SearchProvider, cache: DiskCache, *, identity: str) -> None:
-        def is_whole(answers: tuple[SearchAnswer, ...]) -> bool:
-            return bool(answers) and all(
-                answer.outcome == "ok" and answer.reason is None for answer in answers
-            )
-
+        super().__init__(cache, "search", tuple[SearchAnswer, ...], [_SEARCH_VERSION, identity])
         self._provider = provider
-        self._answers = _Answers[tuple[SearchAnswer, ...]](
-            cache,
-            "search",
-            tuple[SearchAnswer, ...],
-            [_SEARCH_VERSION, identity],
-            fresh_for=lambda answers: cache.policy.search if is_whole(answers) else None,
-        )
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         """Request one page of results; see SearchProvider.search. A cached answer takes no time."""
@@ -130,28 +142,29 @@ class CachingSearch:
         async def work(_: object) -> tuple[SearchAnswer, ...]:
             return tuple(await self._provider.search(request))
 
-        answers, first = await self._answers.ask(_written(request), work)
+        answers, first = await self._ask(_written(request), work)
         # Only one caller sent the request, and only that one counts it.
         return answers if first else tuple(map(_at_once, answers))
 
+    def _fresh_for(self, found: tuple[SearchAnswer, ...]) -> timedelta | None:
+        is_whole = found and all(each.outcome == "ok" and each.reason is None for each in found)
+        return self._cache.policy.search if is_whole else None
 
-class CachingFactChecks:
+
+class CachingFactChecks(_CachingClient[FactCheckAnswer]):
     """Caches the answers of a lane of prior fact-checks, without outages."""
 
     def __init__(self, lane: FactCheckLookup, cache: DiskCache, *, identity: str) -> None:
+        identities = [_SEARCH_VERSION, "fact checks", identity]
+        super().__init__(cache, "search", FactCheckAnswer, identities)
         self._lane = lane
-        self._answers = _Answers[FactCheckAnswer](
-            cache,
-            "search",
-            FactCheckAnswer,
-            [_SEARCH_VERSION, "fact checks", identity],
-            fresh_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
-        )
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLookup.prior_checks. A cached answer takes 0 seconds."""
-        asked = _written(request)
-        return (await self._answers.ask(asked, lambda _: self._lane.prior_checks(request)))[0]
+        return (await self._ask(_written(request), lambda _: self._lane.prior_checks(request)))[0]
+
+    def _fresh_for(self, found: FactCheckAnswer) -> timedelta | None:
+        return self._cache.policy.search if found.outcome == "ok" else None
 
 
 def _at_once(answer: Any) -> Any:
@@ -177,27 +190,23 @@ class ConditionalFetch(Protocol):
         """Fetch a page; see resources.pages.scraper.PageSource.fetch."""
 
 
-class CachingFetcher:
-    """Caches pages with their text, and refusals for a shorter time, but no outages.
+class CachingFetcher(_CachingClient[FetchedPage]):
+    """Caches pages, and refusals for a shorter time, but no outages.
 
-    A cached page has its time of retrieval and a latency of 0. A request for an old page carries
-    its validators; if the site answers "not modified", the text stays and the time is the new one.
-    A cached page that breaks the promise of the search counts as missing.
+    Every page goes into the archive, for later checks without a network. The cache has the hash of
+    its text; a page whose text left the archive counts as missing. So does one that breaks the
+    promise of the search. A cached page has its time of retrieval and a latency of 0. A request for
+    an old page carries its validators; if the site answers "not modified", the text stays and the
+    time is the new one.
     """
 
-    def __init__(self, fetch: ConditionalFetch, cache: DiskCache, *, identity: str) -> None:
-        policy = cache.policy
-        soon = policy.unavailable_pages
-        limits = {"ok": policy.pages, "absent": soon, "unavailable": soon}
+    def __init__(
+        self, fetch: ConditionalFetch, cache: DiskCache, archive: Archive, *, identity: str
+    ) -> None:
+        readers = [[name, version(name)] for name in _READERS]
+        super().__init__(cache, "pages", FetchedPage, [_PAGES_VERSION, identity, readers])
         self._fetch = fetch
-        self._answers = _Answers[FetchedPage](
-            cache,
-            "pages",
-            FetchedPage,
-            [_PAGES_VERSION, identity, [[name, version(name)] for name in _READERS]],
-            fresh_for=lambda page: limits.get(page.outcome),
-            kept_for=lambda page: policy.kept_pages if page.outcome == "ok" else timedelta(0),
-        )
+        self._archive = archive
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Fetch one page. A failure is an outcome of the page and does not raise."""
@@ -212,11 +221,43 @@ class CachingFetcher:
                 page = replace(page, http_status=old.http_status)
             return page
 
-        page, _ = await self._answers.ask(url.partition("#")[0], work, suits=suits)
+        page, _ = await self._ask(url.partition("#")[0], work, suits=suits)
         return replace(page, url=url)
 
+    def _fresh_for(self, found: FetchedPage) -> timedelta | None:
+        policy = self._cache.policy
+        soon = policy.unavailable_pages
+        return {"ok": policy.pages, "absent": soon, "unavailable": soon}.get(found.outcome)
 
-class CachingAges:
+    def _kept_for(self, found: FetchedPage) -> timedelta:
+        return self._cache.policy.kept_pages if found.outcome == "ok" else timedelta(0)
+
+    def _read(self, written: Json) -> FetchedPage | None:
+        page = super()._read(written)
+        if page is None or page.outcome != "ok":
+            return page
+        with suppress(ArchiveError):
+            stored = self._archive.page(page.url, [FETCHED])
+            if stored is not None and _digest(stored.text) == page.text:
+                return replace(page, text=stored.text)
+        return None
+
+    def _write(self, found: FetchedPage) -> Json | None:
+        if found.outcome != "ok":
+            return super()._write(found)
+        try:
+            self._archive.add_page(found, FETCHED)
+        except ArchiveError as error:
+            _LOG.warning("A page was fetched and not archived: %s", error)
+            return None
+        return super()._write(replace(found, text=_digest(found.text)))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class CachingAges(_CachingClient[DomainAge]):
     """Caches the ages of domains, and unknown ages for a shorter time. Cached ages grow.
 
     `find` returns a domain's age, and never raises.
@@ -225,23 +266,20 @@ class CachingAges:
     def __init__(
         self, find: Callable[[str], Awaitable[DomainAge]], cache: DiskCache, *, identity: str
     ) -> None:
-        limits = {"ok": cache.policy.ages, "unknown": cache.policy.unknown_ages}
+        super().__init__(cache, "ages", DomainAge, [_AGES_VERSION, identity])
         self._find = find
-        self._answers = _Answers[DomainAge](
-            cache,
-            "ages",
-            DomainAge,
-            [_AGES_VERSION, identity],
-            fresh_for=lambda found: limits.get(found.outcome),
-            after=lambda found, age: (
-                found if found.years is None else replace(found, years=found.years + age / _YEAR)
-            ),
-        )
 
     async def age(self, domain: str) -> DomainAge:
         """Return a domain's age in years. Never raises."""
         name = domain.lower().rstrip(".")
-        return (await self._answers.ask(name, lambda _: self._find(domain)))[0]
+        return (await self._ask(name, lambda _: self._find(domain)))[0]
+
+    def _fresh_for(self, found: DomainAge) -> timedelta | None:
+        policy = self._cache.policy
+        return {"ok": policy.ages, "unknown": policy.unknown_ages}.get(found.outcome)
+
+    def _after(self, known: DomainAge, age: timedelta) -> DomainAge:
+        return known if known.years is None else replace(known, years=known.years + age / _YEAR)
 
 
 class CachingModel:
@@ -287,7 +325,7 @@ class CachingModel:
         """Return the cached answer to a question, None if there is none or with `renews`."""
         if self._renews:
             return None
-        kept = await self._cache.get("models", self._key(request))
+        kept = await self._cache.get(self._key(request))
         if kept is None or not self._cache.is_fresh(kept, self._cache.policy.models):
             return None
         known = kept.value if isinstance(kept.value, dict) else {}
@@ -303,7 +341,7 @@ class CachingModel:
     async def _answer(
         self, key: str, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
-        kept = await self._cache.get("models", key)
+        kept = await self._cache.get(key)
         is_fresh = kept is not None and self._cache.is_fresh(kept, self._cache.policy.models)
         found = kept.value if kept is not None and is_fresh else None
         known = found if isinstance(found, dict) else {}

@@ -15,10 +15,10 @@ def fill(home: Path) -> None:
     """Keep two searches and a model call, as a run would."""
 
     async def put() -> None:
-        async with DiskCache(home / "cache") as cache:
-            await cache.put("search", "a", {"text": "an answer"}, keep=DAY)
-            await cache.put("search", "b", {"text": "another"}, keep=DAY)
-            await cache.put("models", "c", {"text": "a third"}, keep=DAY)
+        cache = DiskCache(home / "cache")
+        await cache.put("search", "a", {"text": "an answer"}, keep=DAY)
+        await cache.put("search", "b", {"text": "another"}, keep=DAY)
+        await cache.put("models", "c", {"text": "a third"}, keep=DAY)
 
     asyncio.run(put())
 
@@ -42,9 +42,8 @@ def test_info_counts_answers_by_kind(factible: Run, home: Path) -> None:
     fill(home)
     assert kept(factible) == {"search": 2, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
     told = json.loads(factible("cache", "info", "--json").stdout)[0]
-    assert told["bytes_on_disk"] > 1000
+    assert told["bytes"] > 30
     assert told["oldest_use"].startswith("20")
-    assert told["path"] == str(home / "cache" / "search.sqlite")
 
 
 def test_clear_deletes_only_the_chosen_kind(factible: Run, home: Path) -> None:
@@ -61,8 +60,8 @@ def test_clear_deletes_every_kind(factible: Run, home: Path) -> None:
     assert sum(kept(factible).values()) == 0
 
 
-def test_clear_fails_if_a_kind_cannot_be_deleted(factible: Run, home: Path) -> None:
-    (home / "cache" / "pages.sqlite").mkdir(parents=True)
+def test_clear_fails_if_the_file_cannot_be_used(factible: Run, home: Path) -> None:
+    (home / "cache" / "answers.sqlite").mkdir(parents=True)
     result = factible("cache", "clear")
     assert (result.exit_code, result.stdout) == (5, "")
-    assert f"{home / 'cache'} could not clear: pages." in result.stderr
+    assert f"{home / 'cache'} could not be cleared." in result.stderr

@@ -12,7 +12,6 @@ from factible_assets.stages.urls import (
     domain_of,
     host_and_parents,
     host_of,
-    is_fictional,
     is_video_platform,
     mentions_video_id,
     public_suffix,
@@ -157,13 +156,9 @@ def test_a_video_id_is_found_in_other_sites_urls_only_as_a_whole_distinctive_wor
     assert not mentions_video_id("https://news.example/documentary", "documentary")
 
 
-def test_platforms_and_reserved_names_are_known() -> None:
+def test_platforms_are_known() -> None:
     assert is_video_platform("m.youtube.com")
     assert not is_video_platform("news.example")
-    assert is_fictional("https://agency.example/a")
-    assert is_fictional("http://www.example.org/")
-    assert not is_fictional("https://news.com/example")
-    assert not is_fictional("nonsense")
 
 
 @pytest.mark.parametrize(

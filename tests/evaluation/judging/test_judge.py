@@ -63,7 +63,8 @@ async def asked(
     server.on(CHAT[dialect], *behaviours)
     (rubric,) = rubrics([criterion])
     with TemporaryDirectory() as folder:
-        async with bound(server, dialect) as model, DiskCache(Path(folder)) as cache:
+        cache = DiskCache(Path(folder))
+        async with bound(server, dialect) as model:
             stage = StageModel(CachingModel(model, cache, budget), max_tokens=ANSWER_TOKENS, seed=1)
             return await judge(stage, question_on(of or subject(rubric.subject), rubric))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -77,17 +76,17 @@ def test_minilm_keeps_the_order_of_texts_whatever_their_lengths() -> None:
 def test_what_another_process_has_embedded_is_read_and_the_model_not_even_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(DiskCache(tmp_path)) as cache:
-        first = OnnxEmbedder().keeping(cache).embed(TEXTS)
+    cache = DiskCache(tmp_path)
+    first = OnnxEmbedder().keeping(cache).embed(TEXTS)
     monkeypatch.setattr(embedder, "_open_model", lambda _: pytest.fail("it is loaded"))
-    with closing(DiskCache(tmp_path)) as cache:
-        again = OnnxEmbedder().keeping(cache)
-        assert (again.embed(TEXTS[::-1])[::-1] == first).all()
-        other = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
-        other.weights.write_bytes(b"other weights")
-        other.tokenizer.write_text("{}")
-        with pytest.raises(pytest.fail.Exception, match="it is loaded"):
-            OnnxEmbedder(other).keeping(cache).embed(TEXTS)
+    cache = DiskCache(tmp_path)
+    again = OnnxEmbedder().keeping(cache)
+    assert (again.embed(TEXTS[::-1])[::-1] == first).all()
+    other = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
+    other.weights.write_bytes(b"other weights")
+    other.tokenizer.write_text("{}")
+    with pytest.raises(pytest.fail.Exception, match="it is loaded"):
+        OnnxEmbedder(other).keeping(cache).embed(TEXTS)
 
 
 def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:

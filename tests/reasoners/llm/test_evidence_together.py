@@ -153,7 +153,8 @@ async def test_a_reading_is_cached_under_its_page_alone(
         return say("openai", read_by_its_words(asked["messages"][1]["content"]))
 
     server.on(CHAT["openai"], depending(answer))
-    async with bound(server) as client, DiskCache(tmp_path) as cache:
+    cache = DiskCache(tmp_path)
+    async with bound(server) as client:
         llm = LlmReasoner(staged(CachingModel(client, cache)))
         first, _ = await read_together(pages("a", "b", "c"), llm=llm)
         # A resumed run has other pages; the cached readings cost no call.

@@ -79,7 +79,8 @@ async def test_a_model_that_declines_is_no_outage(server: MisbehavingServer) -> 
 
 async def test_a_spent_budget_is_an_outage(server: MisbehavingServer, tmp_path: Path) -> None:
     server.on(CHAT["openai"], say("openai", dict(READING)))
-    async with bound(server) as client, DiskCache(tmp_path) as cache:
+    cache = DiskCache(tmp_path)
+    async with bound(server) as client:
         asked = CachingModel(client, cache, Budget("this run", Ceiling(0.0001)))
         with pytest.raises(ReasonerOutageError) as outage:
             await LlmReasoner(staged(asked)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
@@ -157,7 +158,8 @@ async def test_claims_of_a_broken_stream_are_announced_and_nothing_is_asked_for_
     def hear(drafts: ClaimDrafts) -> None:
         announced.append([each.text for each in drafts.claims])
 
-    async with bound(server) as client, DiskCache(tmp_path) as cache:
+    cache = DiskCache(tmp_path)
+    async with bound(server) as client:
         llm = LlmReasoner(staged(CachingModel(client, cache)))
         found = await llm.extract_claims(VIDEO, transcript(SAID), (), max_claims=2, found=hear)
         first, _ = build_claims(found.value, transcript(SAID), (), None, basis="llm")

@@ -141,7 +141,8 @@ async def test_the_searches_of_a_found_claim_cost_no_call(
     found = {"thesis": "T", "thesis_is_about_expertise": False, "claims": [stated]}
     server.on(CHAT["openai"], say("openai", found))
     said = transcript("They say that sugar makes children hyperactive, and I agree.")
-    async with bound(server) as client, DiskCache(tmp_path) as cache:
+    cache = DiskCache(tmp_path)
+    async with bound(server) as client:
         llm = LlmReasoner(staged(CachingModel(client, cache)))
         drafts = (await llm.extract_claims(VIDEO, said, (), max_claims=5)).value
         (claim,) = build_claims(drafts, said, (), ClaimsConfig(), basis="llm")

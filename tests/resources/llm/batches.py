@@ -166,7 +166,7 @@ async def asked_together(
                 batches=batching,
             )
         )
-        cache = await stack.enter_async_context(DiskCache(folder / "cache"))
+        cache = DiskCache(folder / "cache")
         model = CachingModel(clients.model(MODEL), cache)
         tasks = (model.complete(ask(question)) for question in questions)
         return await asyncio.gather(*tasks, return_exceptions=True)

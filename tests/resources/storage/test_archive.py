@@ -283,7 +283,7 @@ def test_other_files_are_refused_and_unchanged(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_hold_an_archive_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ArchiveError, match="Choose a folder"):
+    with pytest.raises(ArchiveError, match="Check that it can be written"):
         Archive(tmp_path / "file" / "archive.sqlite")
     with pytest.raises(ArchiveError, match=str(tmp_path)):
         Archive(tmp_path)

@@ -7,33 +7,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from resources.pages.base import FetchedPage
-from resources.promises import Promise
 from resources.search.base import FoundHit, SearchRequest
-from resources.storage.archive import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
+from resources.storage.archive import Archive, ArchivedWeb
 from resources.storage.imports import ImportedEntry, NewSearch
 from tests.resources.storage.pages import saved
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-
-
-class Shelf:
-    """A fetcher that has two pages at hand, one of them fictional."""
-
-    async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
-        if "gone" in url:
-            return FetchedPage(url=url, outcome="absent", retrieved_at=NOW, reason="gone")
-        return FetchedPage(
-            url=url,
-            outcome="ok",
-            retrieved_at=NOW,
-            final_url=url,
-            via="scraped",
-            title="A page",
-            text="Honey never spoils.",
-            http_status=200,
-            etag='"1"',
-        )
 
 
 @pytest.fixture
@@ -42,37 +21,6 @@ def ruined(archive: Archive) -> Archive:
     connection.execute("DROP TABLE documents")
     connection.close()
     return archive
-
-
-def keeping(archive: Archive) -> ArchivingFetcher:
-    return ArchivingFetcher(Shelf().fetch, archive, "fetched", is_fictional)
-
-
-async def test_fetched_pages_are_found_and_read_offline(archive: Archive) -> None:
-    fetched = await keeping(archive).fetch("https://bees.org/honey")
-    (answer,) = await ArchivedWeb(archive).search(SearchRequest("does honey spoil", limit=3))
-    assert (answer.provider, answer.outcome) == ("archive", "ok")
-    assert [hit.url for hit in answer.hits] == ["https://bees.org/honey"]
-    page = await ArchivedWeb(archive).fetch(answer.hits[0].url)
-    assert (page.outcome, page.via, page.text) == ("ok", "archive", fetched.text)
-    assert (page.title, page.retrieved_at, page.etag) == ("A page", NOW, '"1"')
-
-
-async def test_fictional_and_unreadable_pages_are_not_archived(archive: Archive) -> None:
-    fetcher = keeping(archive)
-    assert (await fetcher.fetch("https://agency.example/honey")).text == "Honey never spoils."
-    assert (await fetcher.fetch("https://bees.org/gone")).outcome == "absent"
-    assert archive.collections() == {}
-
-
-async def test_the_caller_chooses_pages_to_leave_out(archive: Archive) -> None:
-    fetcher = ArchivingFetcher(
-        Shelf().fetch, archive, "fetched", leave_out=lambda url: "bees" in url
-    )
-    await fetcher.fetch("https://bees.org/honey")
-    await fetcher.fetch("https://wasps.org/honey")
-    assert archive.page("https://bees.org/honey") is None
-    assert archive.page("https://wasps.org/honey") is not None
 
 
 async def test_a_missing_page_is_absent(archive: Archive) -> None:
@@ -98,11 +46,6 @@ async def test_a_broken_archive_is_an_outage(ruined: Archive) -> None:
     assert answer.reason is not None
     assert "the archive cannot be used" in answer.reason
     assert "move it away" in answer.reason
-
-
-async def test_a_page_that_cannot_be_archived_is_not_lost(ruined: Archive) -> None:
-    page = await keeping(ruined).fetch("https://bees.org/honey")
-    assert page.text == "Honey never spoils."
 
 
 async def test_a_web_of_one_collection_sees_no_other(archive: Archive) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -26,6 +25,7 @@ from resources.search.base import (
     SearchRequest,
 )
 from resources.storage.answers import CachePolicy, DiskCache, from_json, to_json
+from resources.storage.archive import Archive, ArchivedWeb
 from resources.storage.caching import (
     CachingAges,
     CachingFactChecks,
@@ -75,9 +75,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def cache(tmp_path: Path, clock: Clock) -> AsyncIterator[DiskCache]:
-    async with DiskCache(tmp_path / "cache", clock=clock) as opened:
-        yield opened
+def cache(tmp_path: Path, clock: Clock) -> DiskCache:
+    return DiskCache(tmp_path / "cache", clock=clock)
 
 
 def question(user: str = "What?", *, temperature: float = 0.0) -> ModelRequest[Reading]:
@@ -220,10 +219,12 @@ async def test_a_claim_is_looked_up_once_and_an_outage_again(
 # --- Pages --------------------------------------------------------------------------------------
 
 
-async def test_a_kept_page_is_the_page_with_the_time_of_its_retrieval(cache: DiskCache) -> None:
+async def test_a_kept_page_is_the_page_with_the_time_of_its_retrieval(
+    cache: DiskCache, archive: Archive
+) -> None:
     page = replace(PAGE, text="Honey keeps for years. \U0001f600")
     inner = CountingFetcher(lambda url, known: page)
-    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
     first = await fetcher.fetch(PAGE.url)
     again = await fetcher.fetch("https://a.example/p#elsewhere")
     assert first == page
@@ -231,7 +232,9 @@ async def test_a_kept_page_is_the_page_with_the_time_of_its_retrieval(cache: Dis
     assert len(inner.asked) == 1
 
 
-async def test_an_old_page_is_requested_with_its_validators(cache: DiskCache, clock: Clock) -> None:
+async def test_an_old_page_is_requested_with_its_validators(
+    cache: DiskCache, clock: Clock, archive: Archive
+) -> None:
     page = replace(PAGE, text="Honey keeps for years.")
     later = NOON + timedelta(days=2)
 
@@ -243,7 +246,7 @@ async def test_an_old_page_is_requested_with_its_validators(cache: DiskCache, cl
         return replace(page, retrieved_at=later, http_status=304)
 
     inner = CountingFetcher(unchanged)
-    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
     await fetcher.fetch(PAGE.url)
     clock.now += 2 * DAY
     again = await fetcher.fetch(PAGE.url)
@@ -254,11 +257,11 @@ async def test_an_old_page_is_requested_with_its_validators(cache: DiskCache, cl
 
 
 async def test_an_outage_is_returned_and_the_cached_page_stays(
-    cache: DiskCache, clock: Clock
+    cache: DiskCache, clock: Clock, archive: Archive
 ) -> None:
     page = replace(PAGE, text="Honey keeps for years.")
     inner = CountingFetcher(lambda url, known: page)
-    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
     await fetcher.fetch(PAGE.url)
     clock.now += 2 * DAY
     inner.page = lambda url, known: FetchedPage(url, "outage", NOON, reason="a.example is silent")
@@ -269,24 +272,32 @@ async def test_an_outage_is_returned_and_the_cached_page_stays(
     assert [known is not None for known in inner.asked] == [False, True, True, True]
 
 
-async def test_a_cached_page_that_breaks_its_promise_is_fetched_again(cache: DiskCache) -> None:
+async def test_a_cached_page_that_breaks_its_promise_is_fetched_again(
+    cache: DiskCache, archive: Archive
+) -> None:
     notice = replace(PAGE, text="We install updates. Be back in a bit.")
     inner = CountingFetcher(lambda url, known: notice)
-    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
     assert (await fetcher.fetch(PAGE.url)).text == notice.text
     told = "Glaciers of the Alps have lost half of their volume since measurements began in 1900."
     promise = Promise("How the glaciers of the Alps melt", told)
-    article = replace(PAGE, text=f"{told} The loss has become faster. " * 3)
+    article = replace(
+        PAGE,
+        retrieved_at=NOON + timedelta(hours=1),
+        text=f"{told} The loss has become faster. " * 3,
+    )
     inner.page = lambda url, known: article
     for _ in range(2):
         assert (await fetcher.fetch(PAGE.url, promise=promise)).text == article.text
     assert inner.asked == [None, notice]
 
 
-async def test_a_refused_page_is_requested_again_sooner(cache: DiskCache, clock: Clock) -> None:
+async def test_a_refused_page_is_requested_again_sooner(
+    cache: DiskCache, clock: Clock, archive: Archive
+) -> None:
     gone = FetchedPage(PAGE.url, "unavailable", NOON, reason="gone", http_status=404)
     inner = CountingFetcher(lambda url, known: gone)
-    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
     for _ in range(2):
         assert (await fetcher.fetch(PAGE.url)).reason == "gone"
     assert len(inner.asked) == 1
@@ -295,19 +306,58 @@ async def test_a_refused_page_is_requested_again_sooner(cache: DiskCache, clock:
     assert inner.asked == [None, None]
 
 
-async def test_a_fetcher_with_other_means_gets_pages_of_its_own(cache: DiskCache) -> None:
+async def test_a_fetcher_with_other_means_gets_pages_of_its_own(
+    cache: DiskCache, archive: Archive
+) -> None:
     inner = CountingFetcher(lambda url, known: replace(PAGE, text="x"))
-    await CachingFetcher(inner.fetch, cache, identity="plain").fetch(PAGE.url)
-    await CachingFetcher(inner.fetch, cache, identity="browser").fetch(PAGE.url)
+    await CachingFetcher(inner.fetch, cache, archive, identity="plain").fetch(PAGE.url)
+    await CachingFetcher(inner.fetch, cache, archive, identity="browser").fetch(PAGE.url)
     assert len(inner.asked) == 2
 
 
-async def test_a_text_that_json_cannot_hold_is_returned_and_not_cached(cache: DiskCache) -> None:
+async def test_a_text_that_json_cannot_hold_is_returned_and_not_cached(
+    cache: DiskCache, archive: Archive
+) -> None:
     inner = CountingFetcher(lambda url, known: PAGE)
-    fetcher = CachingFetcher(inner.fetch, cache, identity="plain")
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
     for _ in range(2):
         assert (await fetcher.fetch(PAGE.url)).text == PAGE.text
     assert len(inner.asked) == 2
+
+
+async def test_fetched_pages_are_found_and_read_offline(
+    cache: DiskCache, archive: Archive, tmp_path: Path
+) -> None:
+    url = "https://bees.org/honey"
+    page = replace(PAGE, url=url, final_url=url, text="Honey never spoils.")
+    fetcher = CachingFetcher(CountingFetcher(lambda *_: page).fetch, cache, archive, identity="a")
+    await fetcher.fetch(page.url)
+    (answer,) = await ArchivedWeb(archive).search(SearchRequest("does honey spoil", limit=3))
+    assert [hit.url for hit in answer.hits] == [page.url]
+    stored = await ArchivedWeb(archive).fetch(page.url)
+    assert (stored.via, stored.text, stored.retrieved_at) == ("archive", page.text, NOON)
+    files = [file.read_bytes() for file in (tmp_path / "cache").iterdir()]
+    assert not any(page.text.encode() in file for file in files), "the archive alone has the text"
+
+
+async def test_a_page_whose_text_left_the_archive_is_fetched_again(
+    cache: DiskCache, archive: Archive
+) -> None:
+    inner = CountingFetcher(lambda url, known: replace(PAGE, text="Honey."))
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
+    await fetcher.fetch(PAGE.url)
+    assert archive.remove([PAGE.url], "fetched") == 1
+    assert (await fetcher.fetch(PAGE.url)).text == "Honey."
+    assert inner.asked == [None, None]
+
+
+async def test_a_page_that_cannot_be_archived_is_not_lost(
+    cache: DiskCache, archive: Archive
+) -> None:
+    archive.path.write_bytes(b"no database " * 500)
+    inner = CountingFetcher(lambda url, known: replace(PAGE, text="Honey."))
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
+    assert (await fetcher.fetch(PAGE.url)).text == "Honey."
 
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
@@ -478,26 +528,26 @@ async def test_an_outage_of_the_registry_is_asked_again_and_an_unknown_age_is_ke
 # --- Settings -----------------------------------------------------------------------------------
 
 
-async def test_an_age_of_zero_keeps_nothing(tmp_path: Path) -> None:
+async def test_an_age_of_zero_keeps_nothing(tmp_path: Path, archive: Archive) -> None:
     never = timedelta(0)
     policy = CachePolicy(search=never, pages=never, unavailable_pages=never, models=never)
-    async with DiskCache(tmp_path, policy) as cache:
-        search = CountingSearch(lambda: (FOUND,))
-        fetcher = CountingFetcher(lambda url, known: replace(PAGE, text="x"))
-        model = CountingModel(lambda budget: Reading(stance="refutes"))
-        for _ in range(2):
-            await CachingSearch(search, cache, identity="a").search(SUGAR)
-            await CachingFetcher(fetcher.fetch, cache, identity="a").fetch(PAGE.url)
-            await CachingModel(model, cache).complete(question())
-        assert (len(search.asked), len(fetcher.asked), model.asked) == (2, 2, 2)
-        assert sum(kind.entries for kind in cache.info()) == 0
+    cache = DiskCache(tmp_path, policy)
+    search = CountingSearch(lambda: (FOUND,))
+    fetcher = CountingFetcher(lambda url, known: replace(PAGE, text="x"))
+    model = CountingModel(lambda budget: Reading(stance="refutes"))
+    for _ in range(2):
+        await CachingSearch(search, cache, identity="a").search(SUGAR)
+        await CachingFetcher(fetcher.fetch, cache, archive, identity="a").fetch(PAGE.url)
+        await CachingModel(model, cache).complete(question())
+    assert (len(search.asked), len(fetcher.asked), model.asked) == (2, 2, 2)
+    assert sum(kind.entries for kind in cache.info()) == 0
 
 
 async def test_a_shorter_age_applies_to_stored_answers(tmp_path: Path, clock: Clock) -> None:
     inner = CountingSearch(lambda: (FOUND,))
-    async with DiskCache(tmp_path, clock=clock) as cache:
-        await CachingSearch(inner, cache, identity="a").search(SUGAR)
+    cache = DiskCache(tmp_path, clock=clock)
+    await CachingSearch(inner, cache, identity="a").search(SUGAR)
     clock.now += 2 * HOUR
-    async with DiskCache(tmp_path, CachePolicy(search=timedelta(hours=1)), clock=clock) as cache:
-        await CachingSearch(inner, cache, identity="a").search(SUGAR)
+    cache = DiskCache(tmp_path, CachePolicy(search=timedelta(hours=1)), clock=clock)
+    await CachingSearch(inner, cache, identity="a").search(SUGAR)
     assert len(inner.asked) == 2

@@ -76,15 +76,13 @@ async def run(web: Web, port: int, folder: Path, seed: int) -> int:
 async def told_requests(folder: Path, port: int) -> int:
     """Return how many requests to models the kept answers tell of."""
     told: set[str] = set()
-    async with DiskCache(folder) as cache:
-        for number in range(EACH):
-            fingerprint = question(number).fingerprint
-            identity = f"ollama http://127.0.0.1:{port} tiny"
-            kept = await cache.get(
-                "models", cache_key("models", _MODELS_VERSION, identity, fingerprint)
-            )
-            assert kept is not None
-            told |= {call["request_id"] for call in kept.value["calls"]}
+    cache = DiskCache(folder)
+    for number in range(EACH):
+        fingerprint = question(number).fingerprint
+        identity = f"ollama http://127.0.0.1:{port} tiny"
+        kept = await cache.get(cache_key("models", _MODELS_VERSION, identity, fingerprint))
+        assert kept is not None
+        told |= {call["request_id"] for call in kept.value["calls"]}
     return len(told)
 
 

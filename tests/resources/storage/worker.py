@@ -28,6 +28,7 @@ from resources.pages.scraper import PageFetcher
 from resources.search.base import SearchRequest
 from resources.search.providers import SerperSearch
 from resources.storage.answers import DiskCache
+from resources.storage.archive import Archive
 from resources.storage.caching import CachingFetcher, CachingModel, CachingSearch
 
 EACH = 12
@@ -49,11 +50,12 @@ async def work(port: int, folder: Path, notes: Path, seed: int) -> None:
     info = ModelInfo("tiny", "ollama", 4096)
     provider = ProviderInfo("ollama", "ollama", f"http://127.0.0.1:{port}")
     model = StructuredModel(OllamaBackend(info, provider))
-    async with DiskCache(folder) as cache, HttpClient(guard=NetworkGuard(names=names)) as http:
+    cache, archive = DiskCache(folder), Archive(folder / "archive.sqlite")
+    async with HttpClient(guard=NetworkGuard(names=names)) as http:
         serper = SerperSearch(http, api_key="canary-key", base_url="http://search.example")
         search = CachingSearch(serper, cache, identity="serper http://search.example")
         fetcher = CachingFetcher(
-            PageFetcher(http, respect_robots=False).fetch, cache, identity="plain"
+            PageFetcher(http, respect_robots=False).fetch, cache, archive, identity="plain"
         )
         asker = CachingModel(model, cache)
         jobs: list[Job] = []
@@ -68,7 +70,7 @@ async def work(port: int, folder: Path, notes: Path, seed: int) -> None:
             ]
         random.Random(seed).shuffle(jobs)
         await _work_through(jobs, notes)
-        await model.aclose()
+    await model.aclose()
 
 
 def question(number: int) -> ModelRequest[Leaning]:
