@@ -12,7 +12,7 @@ import duckdb
 
 from factible_assets.records.tables import Claim, JudgementRow, LlmCall, Page, ReviewAction, Search
 from resources.statements import statements
-from warehouse.rows import AnyRecord, Stamp, from_row, to_frame
+from warehouse.rows import Stamp, to_frame
 from warehouse.sets import insert_records, insert_rows
 from warehouse.store import Warehouse
 
@@ -71,12 +71,13 @@ class CarriedClaim:
 
 def read_actions(warehouse: Warehouse, video_id: str) -> list[ReviewAction]:
     """Return all actions of reviewers on a video's claims, in order."""
-    return _rows(warehouse, "actions", ReviewAction, video_id=video_id)
+    return warehouse.records(_SQL["actions"], ReviewAction, {"video_id": video_id})
 
 
 def known_claims(warehouse: Warehouse, video_id: str) -> dict[str, Claim]:
     """Return every claim that was ever found in a video, by id, as the last run found it."""
-    return {claim.claim_id: claim for claim in _rows(warehouse, "known", Claim, video_id=video_id)}
+    found = warehouse.records(_SQL["known"], Claim, {"video_id": video_id})
+    return {claim.claim_id: claim for claim in found}
 
 
 def read_carried(warehouse: Warehouse, video_id: str, run_id: str) -> dict[str, CarriedClaim]:
@@ -127,23 +128,11 @@ def claims_sharing_words(
     return [(row["claim"], row["other_claim_id"], row["other"]) for row in rows]
 
 
-def record_matches(store: Warehouse, video_id: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Replace a video's rows of `claim_matches`."""
-
-    def replace_all(connection: duckdb.DuckDBPyConnection) -> None:
-        connection.execute(_SQL["forget_matches"], {"video_id": video_id})
-        insert_rows(connection, "claim_matches", [{"video_id": video_id} | each for each in rows])
-
-    store.write(replace_all, locks=[f"video {video_id}"])
-
-
 def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, JudgementRow]:
     """Return the newest judgement with a score of each id; without any, the newest."""
-    if not ids:
-        return {}
-    return {
-        row.judgement_id: row for row in _rows(store, "best_known", JudgementRow, ids=list(ids))
-    }
+    asked = {"ids": list(ids)}
+    rows = store.records(_SQL["best_known"], JudgementRow, asked) if ids else ()
+    return {row.judgement_id: row for row in rows}
 
 
 def judge_usage(store: Warehouse, provider: str, model: str) -> dict[str, tuple[float, float]]:
@@ -156,10 +145,3 @@ def verdict_models(store: Warehouse, videos: Collection[str]) -> set[str]:
     """Return the models, as PROVIDER/MODEL, behind the newest verdicts of some videos."""
     rows = store.rows(_SQL["verdict_models"], {"videos": list(videos)})
     return {name for (name,) in map(dict.values, rows)}
-
-
-def _rows(
-    warehouse: Warehouse, question: str, record: type[AnyRecord], **values: Any
-) -> list[AnyRecord]:
-    sql = _SQL[question].format(columns=", ".join(record.model_fields))
-    return [from_row(record, tuple(row.values())) for row in warehouse.rows(sql, values)]

@@ -75,6 +75,3 @@ WHERE sought.claim_id IS NULL AND theirs.claim_id IS NOT NULL
 GROUP BY sought.text, theirs.claim_id, theirs.text
 QUALIFY row_number() OVER (PARTITION BY sought.text ORDER BY sum(theirs.weight) DESC, theirs.claim_id) <= $limit
 ORDER BY ALL
-
--- name: forget_matches
-DELETE FROM claim_matches WHERE video_id = $video_id

@@ -19,25 +19,22 @@ import re
 import threading
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import duckdb
 
 from resources.statements import statements
 from warehouse import errors
 
+Found = TypeVar("Found")
+
 _SQL = statements("warehouse", "connection.sql")
 DEFAULT_LOCK_TIMEOUT_SECONDS = 60.0
 """How long to wait while someone else has the file open. A write takes well under a second."""
-
-FIRST_PAUSE_SECONDS = 0.01
-LONGEST_PAUSE_SECONDS = 0.2
-"""Pauses between attempts double between these two; a random part keeps processes apart."""
 
 CONNECTION_CONFIG: Mapping[str, Any] = {
     # DuckDB downloads no extension by itself, and a name in SQL is a table, never a variable.
@@ -60,6 +57,8 @@ _DAMAGE = ("Corrupt ", "Could not read enough bytes", "Failed to deserialize", "
 _HEADER_BYTES = 12_288
 """Size of a DuckDB file before its first block."""
 _NO_ROOM = tuple(os.strerror(each) for each in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+_FIRST_PAUSE_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 0.2
 _URL_SCHEME = re.compile(r"^:memory:|^[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -164,22 +163,19 @@ class FileConnector:
         try:
             if self.path.exists():
                 return
-            with _creating:
-                if self.path.exists():
-                    return
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                connection = self._connect_to(unfinished, read_only=False)
-                try:
-                    prepare(connection)
-                finally:
-                    connection.close()
-                try:
-                    self.path.hardlink_to(unfinished)
-                except OSError:
-                    # Another process was faster, or the file system has no hard links. A rename
-                    # is less safe, because it replaces an existing file.
-                    if not self.path.exists():
-                        unfinished.rename(self.path)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = self._connect_to(unfinished, read_only=False)
+            try:
+                prepare(connection)
+            finally:
+                connection.close()
+            try:
+                self.path.hardlink_to(unfinished)
+            except OSError:
+                # Another one was faster, or the file system has no hard links. A rename is less
+                # safe, because it replaces an existing file.
+                if not self.path.exists():
+                    unfinished.rename(self.path)
         except (OSError, duckdb.OperationalError, duckdb.FatalException) as failure:
             raise self._explain(failure) from failure
         finally:
@@ -208,22 +204,21 @@ class FileConnector:
     def _open(self, *, read_only: bool, started: float) -> duckdb.DuckDBPyConnection:
         if self.path.is_fifo():  # opening one would wait forever for a writer
             raise errors.NotAWarehouseError(self.path, "it is a named pipe")
-        longest = FIRST_PAUSE_SECONDS
-        while True:
+
+        def attempt() -> duckdb.DuckDBPyConnection:
             try:
                 return self._connect_to(self.path, read_only=read_only)
             except duckdb.Error as failure:
                 if not any(words in str(failure) for words in _LOCK_MESSAGES):
                     raise self._explain(failure) from failure
-                waited = time.monotonic() - started
-                if waited >= self.lock_timeout_seconds:
-                    found = _LOCK_HOLDER.search(str(failure))
-                    holder = found["holder"] if found else None
-                    raise errors.WarehouseBusyError(
-                        self.path, waited_seconds=waited, holder=holder
-                    ) from failure
-            time.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - jitter, not a secret
-            longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
+                found = _LOCK_HOLDER.search(str(failure))
+                raise errors.WarehouseBusyError(
+                    self.path,
+                    waited_seconds=time.monotonic() - started,
+                    holder=found["holder"] if found else None,
+                ) from failure
+
+        return patiently(attempt, errors.WarehouseBusyError, started + self.lock_timeout_seconds)
 
     def _connect_to(self, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         # In small files, further threads find nothing to do and keep looking for work: a published
@@ -268,6 +263,22 @@ class FileConnector:
         return errors.WarehouseNotWritableError(self.path, _first_line(message))
 
 
+def patiently(attempt: Callable[[], Found], busy: type[Exception], deadline: float) -> Found:
+    """Repeat an attempt that fails because others are `busy`, until a time of time.monotonic.
+
+    The pauses double; a random part keeps processes apart.
+    """
+    longest = _FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return attempt()
+        except busy:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - jitter, not a secret
+        longest = min(2 * longest, _LONGEST_PAUSE_SECONDS)
+
+
 def trouble_with(path: Path, failure: Exception) -> errors.WarehouseError | None:
     """Return the error for a message about damage or a full disk; None for other messages."""
     words = str(failure)
@@ -286,16 +297,13 @@ class _FileLock:
     thread: int | None = None
 
 
-_locks: defaultdict[str, _FileLock] = defaultdict(_FileLock)
-_creating = threading.Lock()
-_locks_guard = threading.Lock()
+_locks: dict[str, _FileLock] = {}
 
 
 @contextmanager
 def _file_lock(path: Path, started: float, seconds: float) -> Iterator[None]:
     """Wait until no other connection of this process has the file open."""
-    with _locks_guard:
-        held = _locks[os.path.realpath(path)]
+    held = _locks.setdefault(os.path.realpath(path), _FileLock())
     if held.thread == threading.get_ident():
         raise errors.WarehouseBusyError(
             path,

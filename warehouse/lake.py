@@ -34,13 +34,17 @@ import duckdb
 
 from resources.lines import install_command
 from resources.statements import statements
-from warehouse.connection import CONNECTION_CONFIG, DEFAULT_LOCK_TIMEOUT_SECONDS, trouble_with
+from warehouse.connection import (
+    CONNECTION_CONFIG,
+    DEFAULT_LOCK_TIMEOUT_SECONDS,
+    patiently,
+    trouble_with,
+)
 from warehouse.errors import LakeBusyError, LakeError, WarehouseBusyError, WarehouseError
 
 SCHEME = "ducklake:postgres:"
 
 _SQL = statements("warehouse", "lake.sql")
-_PAUSE_SECONDS = 0.5
 _WORD = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)")
 _COMMENT_ON_COLUMN = re.compile(r"^COMMENT ON (?:COLUMN|MACRO) [^;]*?'(?:[^']|'')*';", re.MULTILINE)
 _PASSING = (
@@ -219,20 +223,18 @@ class Lake:
         return int(before - after)
 
     def _entered(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        deadline = time.monotonic() + self.lock_timeout_seconds
         instance = self._instance(read_only=read_only)
-        while True:
+
+        def attempt() -> duckdb.DuckDBPyConnection:
             cursor = instance.cursor()
             try:
-                cursor.execute(_SQL["enter"])
-                return cursor
+                return cursor.execute(_SQL["enter"])
             except duckdb.Error as failure:
                 cursor.close()
-                # The server may be restarting.
-                trouble = self._explain(failure)
-                if not isinstance(trouble, LakeBusyError) or time.monotonic() > deadline:
-                    raise
-            time.sleep(_PAUSE_SECONDS)
+                raise self._explain(failure) or failure from failure
+
+        # The server may be restarting.
+        return patiently(attempt, LakeBusyError, time.monotonic() + self.lock_timeout_seconds)
 
     def _instance(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         """Return this process's open instance of the lake; open one if there is none."""

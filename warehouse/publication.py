@@ -16,9 +16,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -26,7 +24,7 @@ import duckdb
 from factible_assets.records.tables import ALL_RECORDS, PageText
 from resources.statements import statements
 from warehouse import errors
-from warehouse.connection import LARGE_FILE_BYTES, FileConnector, trouble_with
+from warehouse.connection import LARGE_FILE_BYTES, trouble_with
 
 _SQL = statements("warehouse", "publication.sql")
 _OF_SETS = {"materializations", "service_uses", *(each.table for each in ALL_RECORDS)}
@@ -98,13 +96,12 @@ def entries_beyond(connection: duckdb.DuckDBPyConnection, copy: Path) -> int:
     """Count the entries that a copy has and the database lacks; 0 for an unreadable copy."""
     if not copy.exists():
         return 0
-    ((source,),) = connection.execute(_SQL["source"]).fetchall()
     try:
-        connection.execute(_SQL["attach"].format(path=str(copy).replace("'", "''")))
+        connection.execute(_SQL["attach"].format(path=escaped(copy)))
     except duckdb.Error:
         return 0
     try:
-        beyond = _SQL["beyond"].format(source=source.replace('"', '""'))
+        beyond = _SQL["beyond"].format(source=_source(connection))
         ((count,),) = connection.execute(beyond).fetchall()
     except duckdb.Error:
         return 0
@@ -131,15 +128,15 @@ def _bring_up_to_date(
 ) -> bool:
     """Apply all changes to an older copy; return false if only a whole copy will do."""
     copy.chmod(0o644)
-    ((source,),) = connection.execute(_SQL["source"]).fetchall()
+    source = _source(connection)
 
     def ask(question: str, table: str = "", **values: object) -> list[tuple[Any, ...]]:
-        named = {"source": source.replace('"', '""'), "table": table}
-        return connection.execute(_SQL[question].format(**named), values).fetchall()
+        sql = _SQL[question].format(source=source, table=table)
+        return connection.execute(sql, values).fetchall()
 
     try:
         # Fails if another process still reads the copy.
-        connection.execute(_SQL["attach_copy"].format(path=str(copy).replace("'", "''")))
+        connection.execute(_SQL["attach_copy"].format(path=escaped(copy)))
     except duckdb.Error:
         return False
     try:
@@ -178,67 +175,21 @@ def _bring_up_to_date(
     return is_whole
 
 
-def holds_all_of(path: Path, copy: Path) -> bool:
-    """Tell whether a warehouse is readable and has everything that its copy has."""
-    try:
-        with TemporaryDirectory(dir=path.parent) as scratch, FileConnector(path).connect() as held:
-            copy_database(held, Path(scratch) / path.name)
-            return not entries_beyond(held, copy)
-    except errors.NotAWarehouseError:
-        return False
-
-
-def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
-    """Replace the warehouse by a published copy; return the new path of the old file.
-
-    Raises WarehouseError: The copy is damaged too, or the disk is full. Nothing was changed.
-    """
-    bytes_of_copy = path.with_name(f".{path.name}.published")
-    unfinished = path.with_name(f".{path.name}.restoring")
-    aside = replaced_name(path, moment)
-    try:
-        # The copy is read-only, so DuckDB opens a copy of it; reading all of it reveals damage.
-        for left in (bytes_of_copy, unfinished):
-            remove_database(left)
-        shutil.copyfile(copy, bytes_of_copy)
-        with FileConnector(bytes_of_copy).connect() as connection:
-            copy_database(connection, unfinished)
-        if not path.exists():
-            unfinished.replace(path)
-            return None
-        if wal_of(path).exists():
-            wal_of(path).replace(wal_of(aside))
-        path.replace(aside)
-        unfinished.replace(path)
-    except errors.NotAWarehouseError as failure:
-        raise errors.WarehouseError(
-            f"The published copy {copy} is damaged too, so nothing was restored. Put a backup "
-            "of the warehouse in its place, and run the command again."
-        ) from failure
-    except (OSError, duckdb.Error) as failure:
-        trouble = trouble_with(path, failure) or errors.WarehouseNotWritableError(
-            path, str(failure)
-        )
-        raise trouble from failure
-    finally:
-        remove_database(bytes_of_copy)
-        remove_database(unfinished)
-    return aside
-
-
 def copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> None:
     """Copy the database of a connection into a new file, with views and comments."""
-    ((source,),) = connection.execute(_SQL["source"]).fetchall()
-    # Neither ATTACH nor COPY FROM DATABASE takes parameters.
-    path = str(destination).replace("'", "''")
-    name = source.replace('"', '""')
+    named = {"path": escaped(destination), "source": _source(connection)}
     for step in ("attach_copy", "copy", "detach_copy"):
-        connection.execute(_SQL[step].format(path=path, source=name))
+        connection.execute(_SQL[step].format(**named))
 
 
-def replaced_name(path: Path, moment: datetime) -> Path:
-    """Return the new path of a warehouse's file that another one replaces."""
-    return path.with_name(f"{path.name}.replaced-{moment:%Y%m%dT%H%M%SZ}")
+def _source(connection: duckdb.DuckDBPyConnection) -> str:
+    ((name,),) = connection.execute(_SQL["source"]).fetchall()
+    return str(name).replace('"', '""')
+
+
+def escaped(words: str | Path) -> str:
+    """Return words for a literal of SQL: ATTACH, for instance, takes no parameters."""
+    return str(words).replace("'", "''")
 
 
 def wal_of(path: Path) -> Path:

@@ -59,10 +59,8 @@ class Launch:
 
     video_id: str
     planned_at: datetime
-    position: int
     reason: str
     with_queries: bool
-    estimated_cost_usd: float
     corpus: str | None = None
 
 

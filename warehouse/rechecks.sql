@@ -14,8 +14,7 @@ WHERE (videos_per_night, cost_per_night_usd, minimum_age_days, next_tick_at)
 DELETE FROM recheck_launches WHERE video_id = ? AND planned_at = ?
 
 -- name: launched
-SELECT launches.video_id, planned_at, position, reason, with_queries, estimated_cost_usd,
-    videos.corpus
+SELECT launches.video_id, planned_at, reason, with_queries, videos.corpus
 FROM recheck_launches AS launches
 LEFT JOIN current_videos AS videos USING (video_id)
 WHERE planned_at = ?

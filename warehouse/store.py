@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +23,13 @@ from factible_assets.records import tables as records
 from factible_assets.records.rows import Materialization, VideoRows
 from resources.statements import statements
 from warehouse import errors
-from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, Connector, FileConnector, file_path
+from warehouse.connection import (
+    DEFAULT_LOCK_TIMEOUT_SECONDS,
+    Connector,
+    FileConnector,
+    file_path,
+    patiently,
+)
 from warehouse.publication import publish_copy
 from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_utc
 from warehouse.sets import (
@@ -214,8 +219,7 @@ class Warehouse:
 
     def video_ids(self) -> list[str]:
         """Return the sorted ids of all videos that have a set."""
-        with self.connection(read_only=True) as connection:
-            return [row[0] for row in connection.execute(_SQL["videos"]).fetchall()]
+        return [row["video_id"] for row in self.rows(_SQL["videos"])]
 
     def read_sets(self, video_id: str, runs: Mapping[str, str]) -> VideoRows:
         """Return the sets of given runs (run id by asset), from one moment."""
@@ -280,6 +284,13 @@ class Warehouse:
                 return [dict(zip(names, map(aware, row), strict=True)) for row in found]
 
         return _patiently(attempt)
+
+    def records(
+        self, sql: str, record: type[AnyRecord], params: Mapping[str, Any]
+    ) -> list[AnyRecord]:
+        """Return the rows of an SQL query as records; `{columns}` stands for their columns."""
+        asked = sql.format(columns=", ".join(record.model_fields))
+        return [from_row(record, tuple(row.values())) for row in self.rows(asked, params)]
 
     def query(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
@@ -405,13 +416,7 @@ class Snapshot(Warehouse):
 def _patiently(attempt: Callable[[], Changed]) -> Changed:
     """Repeat an attempt while a lake is busy, for a minute; then raise LakeBusyError."""
     deadline = time.monotonic() + DEFAULT_LOCK_TIMEOUT_SECONDS
-    while True:
-        try:
-            return attempt()
-        except errors.LakeBusyError:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(random.uniform(0.05, 0.5))  # noqa: S311 - jitter, not a secret
+    return patiently(attempt, errors.LakeBusyError, deadline)
 
 
 def _rows(

@@ -1,4 +1,4 @@
-"""The warehouse as a whole: removing unused texts, compacting, upgrading, moving into a lake.
+"""The warehouse as a whole: removing unused texts, compacting, restoring, upgrading, moving it.
 
 Retention removes the text of a page and nothing else. Quotes stay, with their offsets and the hash
 of their text; `trimmed_texts` records each removal, which explains a missing text.
@@ -7,6 +7,7 @@ of their text; `trimmed_texts` records each removal, which explains a missing te
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,13 +20,14 @@ import duckdb
 from resources.statements import statements
 from warehouse.connection import FileConnector, trouble_with
 from warehouse.errors import (
+    NotAWarehouseError,
     WarehouseBusyError,
     WarehouseError,
     WarehouseNotWritableError,
     WarehouseTooOldError,
 )
 from warehouse.lake import Lake
-from warehouse.publication import copy_database, remove_database, replaced_name
+from warehouse.publication import copy_database, entries_beyond, escaped, remove_database, wal_of
 from warehouse.rows import to_utc
 from warehouse.store import ALL_TEXTS, Warehouse
 
@@ -76,6 +78,40 @@ def compact(warehouse: Warehouse) -> int:
     return before - after
 
 
+def holds_all_of(path: Path, copy: Path) -> bool:
+    """Tell whether a warehouse is readable and has everything that its copy has."""
+    try:
+        FileConnector(path).refuse_damage(thoroughly=True)
+        with FileConnector(path).connect() as held:
+            return not entries_beyond(held, copy)
+    except NotAWarehouseError:
+        return False
+
+
+def restore_copy(copy: Path, path: Path) -> Path | None:
+    """Replace the warehouse by a published copy; return the new path of the old file.
+
+    Raises WarehouseError: The copy is damaged too, or the disk is full. Nothing was changed.
+    """
+    old = _replaced_name(path)
+    with _replacement_of(path) as unfinished:
+        shutil.copyfile(copy, unfinished)
+        try:
+            FileConnector(unfinished).refuse_damage(thoroughly=True)
+        except NotAWarehouseError as failure:
+            raise WarehouseError(
+                f"The published copy {copy} is damaged too, so nothing was restored. Put a backup "
+                "of the warehouse in its place, and run the command again."
+            ) from failure
+        is_lost = not path.exists()
+        if wal_of(path).exists():
+            wal_of(path).replace(wal_of(old))
+        if not is_lost:
+            path.replace(old)
+        unfinished.replace(path)
+    return None if is_lost else old
+
+
 @dataclass(frozen=True, slots=True)
 class MovedTable:
     """A copied table: its rows and the sum of their hashes, the same on both sides."""
@@ -97,7 +133,7 @@ def move_into(path: Path, lake: Lake, say: Callable[[MovedTable], None]) -> list
         pass
     with lake.locked(["move"]), lake.connect() as connection:
         try:
-            connection.execute(_SQL["attach"].format(path=_escaped(path)))
+            connection.execute(_SQL["attach"].format(path=escaped(path)))
         except duckdb.IOException as failure:
             raise WarehouseBusyError(path, waited_seconds=0, holder=None) from failure
         try:
@@ -131,13 +167,13 @@ def upgrade(warehouse: Warehouse, say: Callable[[MovedTable], None]) -> Path | N
         _upgrade_lake(warehouse, warehouse.connector, say)
         return None
     path = Path(os.path.realpath(warehouse.path))
-    old = replaced_name(path, datetime.now(UTC))
+    old = _replaced_name(path)
     with _replacement_of(path) as unfinished:
         Warehouse(unfinished, schema=warehouse.schema).ensure_exists()
         with FileConnector(path).connect() as connection:
             ((source,),) = connection.execute(_SQL["source"]).fetchall()
             connection.execute(_SQL["checkpoint"])
-            connection.execute(_SQL["attach_new"].format(path=_escaped(unfinished)))
+            connection.execute(_SQL["attach_new"].format(path=escaped(unfinished)))
             _copy_rows(connection, source, "upgraded", say)
             connection.execute(_SQL["detach_new"])
             old.hardlink_to(path)
@@ -198,6 +234,11 @@ def _copy_rows(
     return moved
 
 
+def _replaced_name(path: Path) -> Path:
+    """Return the new path of a warehouse's file that another one replaces."""
+    return path.with_name(f"{path.name}.replaced-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+
+
 @contextmanager
 def _replacement_of(path: Path) -> Iterator[Path]:
     """Yield the path of an unfinished file, and delete the file if it was not moved into place."""
@@ -220,7 +261,3 @@ def _swap(connection: duckdb.DuckDBPyConnection, unfinished: Path, path: Path) -
     # A process that opened the old file a moment ago may ask for its lock now. It is refused while
     # this connection holds the lock; then it opens the path again, and gets the new file.
     time.sleep(_GRACE_SECONDS)
-
-
-def _escaped(path: Path) -> str:
-    return str(path).replace("'", "''")

@@ -31,9 +31,8 @@ from resources.models.hub import Hub, add_model, pull_model, remove_model
 from resources.storage.answers import DiskCache
 from resources.transcripts.recording import MODELS
 from warehouse.lake import Lake
-from warehouse.publication import holds_all_of, restore_copy
 from warehouse.store import Warehouse
-from warehouse.upkeep import move_into
+from warehouse.upkeep import holds_all_of, move_into, restore_copy
 from warehouse.upkeep import upgrade as upgrade_warehouse
 
 cache_app = Typer()
@@ -401,7 +400,7 @@ def restore() -> None:
             f"There is nothing to restore: {path} is readable and has everything that {copy} has.",
             "To replace it anyway, move it away first.",
         )
-    aside = restore_copy(copy, path, moment=datetime.now(UTC))
+    aside = restore_copy(copy, path)
     videos = len(Warehouse(path).video_ids())
     result(
         {"warehouse": path, "videos": videos, "replaced": aside},

@@ -312,8 +312,8 @@ def nightly(
         # The UI previews a tick under its time; the daemon's ticks have numbers.
         preview = (context.log_key or ("",))[-1] == f"{context.scheduled_execution_time:{_BY_TIME}}"
         launches = launches_for(store, context.instance, settings, tick, preview=preview)
-        for launch in launches:
-            context.log.info("%d. %s: %s", launch.position, launch.video_id, launch.reason)
+        for place, launch in enumerate(launches, start=1):
+            context.log.info("%d. %s: %s", place, launch.video_id, launch.reason)
         known = partial(last_options, store, context.instance)
         return list(run_requests(launches, known, context.log.warning)) or dg.SkipReason(
             "No video is due; the view recheck_plan has the reasons."

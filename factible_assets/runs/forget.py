@@ -39,7 +39,7 @@ from warehouse.upkeep import compact
 _SQL = statements("factible_assets.runs", "forget.sql")
 _COMMON_WORD = re.compile("[a-z]+")
 _REPLACED = ".replaced-"
-"""The mark in the name of a warehouse that a restored one replaced (warehouse.publication)."""
+"""The mark in the name of a warehouse that a restored one replaced (warehouse.upkeep)."""
 _DATABASES = {".duckdb", ".db", ".sqlite", ".parquet"}
 _NOT_SEARCHED = {"models", "video_locks"}
 """Folders that never name a video."""

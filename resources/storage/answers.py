@@ -171,8 +171,11 @@ class DiskCache:
         self._store("vectors", values, self.policy.vectors)
 
     def info(self) -> list[KindInfo]:
-        rows = self._ask("count", {"now": time.time()}) or []
-        known = {row["kind"]: tuple(row)[1:] for row in rows}
+        asked = {"now": time.time()}
+        rows = self._file.path.exists() and self._attempt(
+            lambda opened: opened.execute(_SQL["count"], asked).fetchall()
+        )
+        known = {row["kind"]: (row["entries"], row["bytes"], row["oldest"]) for row in rows or ()}
         infos = []
         for kind in KINDS:
             entries, size, oldest = known.get(kind, (0, 0, None))
@@ -181,8 +184,8 @@ class DiskCache:
 
     def clear(self, kind: Kind | None = None) -> dict[Kind, int] | None:
         """Delete one kind, or everything; return the numbers by kind, None if it failed."""
-        found = self._ask("clear", {"kind": kind}, deletes=True)
-        return None if found is None else _counted(found, [kind] if kind else KINDS)
+        found = self._delete("clear", {"kind": kind})
+        return found and {each: found[each] for each in KINDS if kind in {None, each}}
 
     def trim(self, unused_for: timedelta) -> dict[Kind, int]:
         """Delete expired and long unused answers; return their numbers by kind.
@@ -191,24 +194,15 @@ class DiskCache:
         """
         now = time.time()
         moments = {"now": now, "unused_since": now - unused_for.total_seconds()}
-        return _counted(self._ask("forget_unused", moments, deletes=True) or [])
+        return self._delete("forget_unused", moments) or {}
 
     def forget_about(self, texts: Collection[str], *, dry_run: bool = False) -> dict[Kind, int]:
         """Delete answers that contain one of some texts as a string; return their numbers by kind.
 
         With `dry_run`, only count. Vectors stay, because they reveal no text.
         """
-
-        def forget(connection: sqlite3.Connection) -> list[sqlite3.Row]:
-            connection.execute(_SQL["find_about"], {"texts": json.dumps(list(texts))})
-            if not dry_run:
-                connection.execute(_SQL["forget_about"])
-            return connection.execute(_SQL["list_about"]).fetchall()
-
-        found = self._attempt(forget, "BEGIN IMMEDIATE") if self._file.path.exists() else None
-        if found and not dry_run:
-            self._compact()
-        return _counted(found or [])
+        asked = {"texts": json.dumps(list(texts))}
+        return self._delete("forget_about", asked, dry_run=dry_run) or {}
 
     # --- The file -------------------------------------------------------------------------------
 
@@ -242,21 +236,25 @@ class DiskCache:
 
         self._attempt(write, "BEGIN IMMEDIATE")
 
-    def _ask(
-        self, name: str, values: Mapping[str, Json], *, deletes: bool = False
-    ) -> list[sqlite3.Row] | None:
-        """Return the rows of a statement, none without a file, and None if it fails."""
-        if not self._file.path.exists():
-            return []
-        begin = "BEGIN IMMEDIATE" if deletes else "BEGIN"
-        found = self._attempt(lambda opened: opened.execute(_SQL[name], values).fetchall(), begin)
-        if found and deletes:
-            self._compact()
-        return found
+    def _delete(
+        self, name: str, values: Mapping[str, Json], *, dry_run: bool = False
+    ) -> dict[Kind, int] | None:
+        """Delete answers, and return their numbers by kind; None if that fails."""
 
-    def _compact(self) -> None:
-        with suppress(sqlite3.OperationalError):  # another process reads the file
-            self._file.compact()
+        def delete(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            rows = connection.execute(_SQL[name], values).fetchall()
+            if dry_run:
+                connection.rollback()
+            return rows
+
+        found: list[sqlite3.Row] | None = []
+        if self._file.path.exists():
+            found = self._attempt(delete, "BEGIN IMMEDIATE")
+        if found and not dry_run:
+            with suppress(sqlite3.OperationalError):  # another process reads the file
+                self._file.compact()
+        counted = Counter(row["kind"] for row in found or ())
+        return None if found is None else {kind: counted[kind] for kind in KINDS}
 
     def _attempt(
         self, work: Callable[[sqlite3.Connection], Value], begin: str = "BEGIN"
@@ -286,11 +284,6 @@ class DiskCache:
         if sentence not in self._logged:
             self._logged.add(sentence)
             _LOG.warning("The cache %s %s", self._file.path, sentence)
-
-
-def _counted(rows: Iterable[sqlite3.Row], kinds: Iterable[Kind] = KINDS) -> dict[Kind, int]:
-    found = Counter(row["kind"] for row in rows)
-    return {kind: found[kind] for kind in kinds}
 
 
 # --- Keys and values ----------------------------------------------------------------------------

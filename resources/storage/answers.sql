@@ -42,21 +42,15 @@ DELETE FROM answers WHERE rowid IN (
 -- name: clear
 DELETE FROM answers WHERE kind = coalesce(:kind, kind) RETURNING kind
 
--- name: find_about
+-- name: forget_about
 -- Vectors reveal no text.
-CREATE TEMP TABLE about AS
-SELECT key, kind FROM answers
+DELETE FROM answers
 WHERE kind <> 'vectors' AND CASE WHEN json_valid(value) THEN EXISTS (
     SELECT 1 FROM json_tree(answers.value) AS part
     WHERE part.type = 'text' AND part.value IN (SELECT value FROM json_each(:texts))
 ) ELSE FALSE END
-
--- name: list_about
-SELECT kind FROM about
-
--- name: forget_about
-DELETE FROM answers WHERE key IN (SELECT key FROM about)
+RETURNING kind
 
 -- name: count
-SELECT kind, count(*) AS entries, sum(size) AS bytes, min(used_at) AS oldest_use
+SELECT kind, count(*) AS entries, sum(size) AS bytes, min(used_at) AS oldest
 FROM answers WHERE expires_at > :now GROUP BY kind

@@ -120,7 +120,7 @@ def test_the_schedule_asks_for_one_tagged_run_per_video(
 
 
 def test_queries_that_a_service_failed_to_write_are_in_the_run() -> None:
-    launches = [Launch("v", TICK, 1, "why", True, 0.0, "talks")]
+    launches = [Launch("v", TICK, "why", True, "talks")]
     (request,) = run_requests(launches, lambda _: {}, print)
     assert {key.to_user_string() for key in request.asset_selection or ()} == set(RECHECK_ASSETS)
     assert {*RECHECK_ASSETS} - {*RENEWED} == {"queries"}
@@ -128,7 +128,7 @@ def test_queries_that_a_service_failed_to_write_are_in_the_run() -> None:
 
 
 def test_a_recheck_uses_the_options_of_the_last_check() -> None:
-    launches = [Launch(each, TICK, 1, "why", False, 0.0) for each in ("v", "w")]
+    launches = [Launch(each, TICK, "why", False) for each in ("v", "w")]
     known: dict[str, dict[str, Any]] = {
         "v": {"strategy": "best", "search": {"web": "miniature"}},
         "w": {"no_such_option": 1},

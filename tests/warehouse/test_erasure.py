@@ -10,7 +10,6 @@ import duckdb
 from factible_assets.records.tables import Claim, Evidence, Verdict
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.warehouse.samples import fact_check, stamp
-from warehouse.bookkeeping import record_matches
 from warehouse.erasure import erase_video
 from warehouse.store import Warehouse
 
@@ -68,13 +67,14 @@ def test_the_matches_of_other_videos_with_its_claims_go_too(tmp_path: Path) -> N
     warehouse = store_sample(tmp_path)
     (claim_id, *_) = (each.claim_id for each in warehouse.read_current(Claim, VIDEO_ID))
     match = {
+        "video_id": "other",
         "claim_id": "another",
         "other_claim_id": claim_id,
         "similarity": 0.9,
         "relation": "same",
         "matched_at": datetime.now(UTC),
     }
-    record_matches(warehouse, "other", [match])
+    warehouse.write_rows({"claim_matches": [match]})
     done = erase_video(warehouse, VIDEO_ID, dry_run=False)
     assert done.rows["claim_matches"] == 1
     assert counts(warehouse)["claim_matches"] == 0

@@ -104,20 +104,18 @@ def record_said_before(store: Warehouse, video_id: str, claims: Sequence[Claim])
     matches = matches_of(others)
     ids = {each.text: each.claim_id for each in claims}
     now = datetime.now(UTC)
-    bookkeeping.record_matches(
-        store,
-        video_id,
-        [
-            {
-                "claim_id": ids[each.claim],
-                "other_claim_id": each.other_claim_id,
-                "similarity": each.similarity,
-                "relation": each.relation,
-                "matched_at": now,
-            }
-            for each in matches
-        ],
-    )
+    rows = [
+        {
+            "video_id": video_id,
+            "claim_id": ids[each.claim],
+            "other_claim_id": each.other_claim_id,
+            "similarity": each.similarity,
+            "relation": each.relation,
+            "matched_at": now,
+        }
+        for each in matches
+    ]
+    store.write_rows({"claim_matches": rows}, replacing=("video_id", video_id))
     return len({each.claim for each in matches})
 
 
