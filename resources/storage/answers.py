@@ -171,10 +171,9 @@ class DiskCache:
         self._store("vectors", values, self.policy.vectors)
 
     def info(self) -> list[KindInfo]:
-        asked = {"now": time.time()}
-        rows = self._file.path.exists() and self._attempt(
-            lambda opened: opened.execute(_SQL["count"], asked).fetchall()
-        )
+        asked, rows = {"now": time.time()}, None
+        if self._file.path.exists():
+            rows = self._attempt(lambda opened: opened.execute(_SQL["count"], asked).fetchall())
         known = {row["kind"]: (row["entries"], row["bytes"], row["oldest"]) for row in rows or ()}
         infos = []
         for kind in KINDS:
