@@ -19,16 +19,6 @@ _LINKED = (
 )
 """A table, the column that leads to a video, and the table and its column that it leads to."""
 _UNNAMED = "Its sources were read for the same claim of a video that has been removed."
-_ADDRESSES = (
-    ("search_hits", "url"),
-    ("search_hits", "canonical_url"),
-    ("pages", "canonical_url"),
-    ("pages", "final_url"),
-    ("evidence", "canonical_url"),
-    ("prior_fact_checks", "url"),
-    ("prior_fact_checks", "canonical_url"),
-    ("media", "url"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +43,17 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
     own = {"video_id": video_id}
 
     def erase(connection: duckdb.DuckDBPyConnection) -> Erasure:
-        def ask(question: str, values: dict[str, str] | None = None, **names: str) -> set[str]:
-            found = connection.execute(_SQL[question].format(**names), values or {}).fetchall()
-            return {row[0] for row in found}
+        def ask(question: str, values: dict[str, str]) -> frozenset[str]:
+            found = connection.execute(_SQL[question], values).fetchall()
+            return frozenset(row[0] for row in found)
 
-        def union(*, is_own: bool) -> str:
-            asked = _SQL["addresses_of"]
-            return " UNION ".join(
-                asked.format(table=table, column=column, is_own=str(is_own).upper())
-                for table, column in _ADDRESSES
-            )
-
-        addresses = ask("addresses", own, own=union(is_own=True), others=union(is_own=False))
-        sentences, requests = ask("sentences", own), ask("requests", own)
+        addresses, sentences, requests = (
+            ask(question, own) for question in ("addresses", "sentences", "requests")
+        )
         connection.execute(_SQL["mark_texts"], own)
         for question in () if dry_run else ("unname_verdicts", "unname_evidence"):
             connection.execute(_SQL[question], own | {"words": _UNNAMED})
-        tables = sorted(ask("tables_of_videos"))
+        tables = sorted(ask("tables_of_videos", {}))
         steps: list[tuple[str, dict[str, str], dict[str, str]]] = [
             *(("texts", {"table": table}, {}) for table in _TEXTS),
             *(
@@ -85,6 +69,6 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
             if not dry_run:
                 connection.execute(_SQL[f"erase_{kind}"].format(**names), values)
         found = {table: count for table, count in sorted(rows.items()) if count}
-        return Erasure(found, frozenset(addresses), frozenset(sentences), frozenset(requests))
+        return Erasure(found, addresses, sentences, requests)
 
     return warehouse.write(erase, locks=[ALL_TEXTS, f"video {video_id}"])

@@ -8,13 +8,18 @@ WHERE NOT duckdb_tables.internal AND database_name = current_database() AND colu
 ORDER BY table_name
 
 -- name: addresses
--- The addresses that only this video's rows hold; other videos may need the rest.
-SELECT url FROM ({own}) WHERE url IS NOT NULL
-EXCEPT
-SELECT url FROM ({others}) WHERE url IS NOT NULL
-
--- name: addresses_of
-SELECT {column} AS url FROM {table} WHERE (video_id = $video_id) = {is_own}
+-- The addresses that only this video's rows name; other videos may need the rest.
+WITH named AS (
+    SELECT video_id, url FROM search_hits
+    UNION SELECT video_id, canonical_url FROM search_hits
+    UNION SELECT video_id, canonical_url FROM pages
+    UNION SELECT video_id, final_url FROM pages
+    UNION SELECT video_id, canonical_url FROM evidence
+    UNION SELECT video_id, url FROM prior_fact_checks
+    UNION SELECT video_id, canonical_url FROM prior_fact_checks
+    UNION SELECT video_id, url FROM media
+)
+SELECT url FROM named WHERE url IS NOT NULL GROUP BY url HAVING bool_and(video_id = $video_id)
 
 -- name: sentences
 -- Sentences that identify cached answers about the video.

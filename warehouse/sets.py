@@ -120,17 +120,12 @@ class AssetRows:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSet:
-    """A set after all checks that need no open file, with its rows by table.
-
-    `texts` are the page texts in the set, by content hash. `hashes` are those that its pages and
-    evidence refer to, and `quotes` its evidence with quotes.
-    """
+    """A set after all checks that need no open file. `texts` are its page texts by hash."""
 
     whole: Materialization
+    rows: Mapping[type[Record], list[Record]]
     frames: Mapping[type[Record], pa.Table]
-    quotes: tuple[Evidence, ...]
     texts: Mapping[str, str]
-    hashes: frozenset[str]
 
 
 def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> PreparedSet:
@@ -172,16 +167,9 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             duration_seconds=given.duration_seconds,
             first_result_seconds=given.first_result_seconds,
         ),
+        rows=of_class,
         frames={record: to_frame(record, rows, stamp) for record, rows in of_class.items()},
-        quotes=tuple(
-            row for row in given.rows if isinstance(row, Evidence) and row.quote is not None
-        ),
         texts=texts,
-        hashes=frozenset(
-            row.content_hash
-            for row in given.rows
-            if isinstance(row, Evidence | Page) and row.content_hash is not None
-        ),
     )
 
 
@@ -208,8 +196,7 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[Prepa
         assets = ", ".join(one.whole.asset for one in prepared)
         raise _broken(f"{assets} of video {whole.video_id}", failure) from failure
     for one in prepared:
-        if one.hashes or one.quotes:
-            _refuse_ungrounded(connection, one)
+        _refuse_ungrounded(connection, one)
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
@@ -247,12 +234,15 @@ def insert_records(
 
 def _refuse_ungrounded(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
     """Compare every quote with its page's stored text."""
-    elsewhere = prepared.hashes - prepared.texts.keys()
-    texts = {**prepared.texts, **stored_texts(connection, sorted(elsewhere))}
-    missing = prepared.hashes - texts.keys()
+    given = (row for rows in prepared.rows.values() for row in rows)
+    rows = [row for row in given if isinstance(row, Page | Evidence)]
+    hashes = {row.content_hash for row in rows if row.content_hash is not None}
+    texts = {**prepared.texts, **stored_texts(connection, sorted(hashes - prepared.texts.keys()))}
+    missing = hashes - texts.keys()
+    quotes = (row for row in rows if isinstance(row, Evidence) and row.quote is not None)
     invented = [
         row
-        for row in prepared.quotes
+        for row in quotes
         if (text := texts.get(row.content_hash or "")) is None
         or text[row.quote_start : row.quote_end] != row.quote
     ]

@@ -325,10 +325,7 @@ class CachingModel:
         """Return the cached answer to a question, None if there is none or with `renews`."""
         if self._renews:
             return None
-        kept = await self._cache.get(self._key(request))
-        if kept is None or not self._cache.is_fresh(kept, self._cache.policy.models):
-            return None
-        known = kept.value if isinstance(kept.value, dict) else {}
+        known = await self._known(self._key(request))
         return from_json(request.output_type, known.get("answer"))
 
     async def remember(self, request: base.ModelRequest[base.Answer], value: base.Answer) -> None:
@@ -338,13 +335,16 @@ class CachingModel:
     def _key(self, request: base.ModelRequest[Any]) -> str:
         return cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
 
+    async def _known(self, key: str) -> dict[str, Json]:
+        kept = await self._cache.get(key)
+        if kept is None or not self._cache.is_fresh(kept, self._cache.policy.models):
+            return {}
+        return kept.value if isinstance(kept.value, dict) else {}
+
     async def _answer(
         self, key: str, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
-        kept = await self._cache.get(key)
-        is_fresh = kept is not None and self._cache.is_fresh(kept, self._cache.policy.models)
-        found = kept.value if kept is not None and is_fresh else None
-        known = found if isinstance(found, dict) else {}
+        known = await self._known(key)
         calls = from_json(_Calls, known.get("calls")) or ()
         restored = tuple(call.as_cache_hit() for call in calls)
         if known.get("answer") is not None and not self._renews:
