@@ -23,7 +23,6 @@ from factible_assets.reasoners.embedded.text import (
     tokenise,
     word_set,
 )
-from factible_assets.reasoners.llm.plain_text import asks_of_the_video
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records.tables import Answered
@@ -56,10 +55,8 @@ Answerability = Literal["answered", "partly", "partly not", "not"]
 """How far the evidence answers a claim (section 6.3: answerable … unanswerable)."""
 
 
-def distinct_questions(
-    texts: Iterable[str], claim: str, most: int = MOST_QUESTIONS
-) -> tuple[str, ...]:
-    """Return the distinct yes/no questions about the topic of a claim among some texts.
+def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tuple[str, ...]:
+    """Return the distinct yes/no questions among some texts.
 
     Beyond exact repetitions (appendix A.2), a question drops out if it only reorders or inflects
     the words of another, unless its numbers or denials differ.
@@ -69,7 +66,7 @@ def distinct_questions(
         question = " ".join(text.split())
         words = [word.norm for word in tokenise(question)]
         is_one = question.endswith(("?", "\uff1f", "\u061f")) and words and words[0] not in _OPENERS
-        if not is_one or asks_of_the_video(question, claim):
+        if not is_one:
             continue
         numbers = sorted(number.value for number in find_numbers(question))
         form, apart = " ".join(map(stem, words)), (numbers, NEGATIONS.intersection(words))

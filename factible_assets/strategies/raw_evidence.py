@@ -98,7 +98,7 @@ async def _decomposed(
         talk = model.conversation("questions", "queries", check.video, check.claim)
         most = check.config.queries.max_queries
         told = await ask_questions(talk, most)
-        passages.questions = excerpts.distinct_questions(told, check.claim.text, most)
+        passages.questions = excerpts.distinct_questions(told, most)
         drafts = (ports.QueryDraft(each, "direct", 1) for each in passages.questions)
         return ports.WithCalls(tuple(drafts), tuple(talk.calls))
 

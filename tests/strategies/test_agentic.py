@@ -229,13 +229,6 @@ async def test_a_plan_asks_three_statements_at_most_and_nothing_twice() -> None:
     assert result.verdicts[0].reason == ("The revised plan has no new query.")
 
 
-async def test_an_entry_about_the_claim_itself_is_searched_in_the_claims_own_words() -> None:
-    statements = ["The claim states that sugar does harm.", "The claim is based on a study."]
-    model = Investigator([plan("who made the claim", statements=statements)], [thinks("false", 3)])
-    _, steps = await investigate(model, sugar_world(CLAIM.text, pages=1), max_plans=1)
-    assert [step.asked for step in steps if step.step == "retrieve"] == [CLAIM.text]
-
-
 async def test_pages_are_condensed_for_the_item_and_classed_by_rating() -> None:
     world = sugar_world("sugar trials")
     world.listed["sugar-trials2.example"] = "very_low"

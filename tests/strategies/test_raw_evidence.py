@@ -130,8 +130,7 @@ async def test_lists_of_questions_and_quotes_are_as_long_as_asked_for_so_that_no
 
 
 async def test_without_a_usable_question_the_step_says_what_is_searched() -> None:
-    about_the_claim = ["Is the claim about the ban?"]
-    answers = told(QuestionsAnswer={"questions": about_the_claim})
+    answers = told(QuestionsAnswer={"questions": ["What is it about?"]})
     result, _ = await checked(world_with(2), answers)
     (step,) = [each for each in result.steps if each.step == "decompose"]
     assert (step.status, step.got) == ("no_evidence", "")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from rapidfuzz import fuzz, process
@@ -30,7 +31,7 @@ from factible_assets.reasoners.llm.answers import (
     StatedClaim,
 )
 from factible_assets.reasoners.llm.conversation import Conversation, PromptTooLongOutageError
-from factible_assets.reasoners.llm.plain_text import asks_of_the_video, clip, plain, whole_sentences
+from factible_assets.reasoners.llm.plain_text import clip, plain, whole_sentences
 from factible_assets.reasoners.llm.prompts import Data, Piece, ShownText
 from factible_assets.records.tables import Transcript
 from factible_assets.stages.localisation import Localiser
@@ -78,16 +79,26 @@ WINDOWS = Windowing(size=24_000, overlap=1_500)
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a transcript; `start` is its raw offset, `place` counts from 1."""
+
+    text: str
+    start: int = 0
+    place: int = 1
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimCandidate:
-    """A claim of the transcript; `stretch` counts the windows from 1."""
+    """A claim of the transcript, and the place of its window."""
 
     draft: ClaimDraft
-    stretch: int
+    place: int
     credential: bool
 
 
-Listen: TypeAlias = Callable[[ClaimsAnswer], None]
-"""Receives the answer while the model writes it."""
+Listen: TypeAlias = Callable[[Window, ClaimsAnswer], None]
+"""Receives the answer about a window while the model writes it."""
 
 
 async def find_claims(
@@ -100,47 +111,64 @@ async def find_claims(
 ) -> ClaimDrafts:
     """Find the claims of a transcript, most important first.
 
-    Windows that exceed the context of the model are halved, twice at most. Nobody can `listen` to
-    several windows, because only their merger says which claims stay. Raises ReasonerOutageError if
-    any window failed; `conversation` keeps the calls of all windows.
+    Windows that exceed the context of the model are halved, twice at most. Raises
+    ReasonerOutageError if any window failed; `conversation` keeps the calls of all windows.
     """
-    text = transcript.text
-    spans, answers = await _read_windows(conversation, text, windowing, max_claims, listen)
-    found, refused = await asyncio.to_thread(
-        _candidates, text, conversation.video.title, spans, answers
-    )
+    room = _FRAME_TOKENS + _CLAIM_TOKENS * max_claims
+
+    async def read(window: Window) -> ClaimsAnswer:
+        scope = "This is the whole transcript."
+        if window.count > 1:
+            place = f"{window.place} of {window.count}"
+            scope = f"This is stretch {place} of a long transcript; the stretches overlap."
+        shown = "Its transcript:\n", Data("transcript", window.text)
+        material = {"transcript": shown, "scope": scope, "max_claims": str(max_claims)}
+        heard = partial(listen, window) if listen is not None else None
+        return await conversation.ask(
+            "User", ClaimsAnswer, material, max_tokens=room, most=max_claims, listen=heard
+        )
+
+    answers = await _read_windows(transcript.text, windowing, read)
+    found, refused = list[ClaimCandidate](), 0
+    for window, answer in answers:
+        said, strange = await asyncio.to_thread(
+            _candidates, conversation.video.title, window, answer
+        )
+        found, refused = [*found, *said], refused + strange
     distinct = _distinct(found)[:_MOST_CANDIDATES]
-    thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
+    thesis = next((answer.thesis for _, answer in answers if answer.thesis.strip()), "")
     drafts = [each.draft for each in distinct]
-    if len(spans) > 1 and distinct:
+    if len(answers) > 1 and distinct:
+        material = {"stretches": _stretches(answers, distinct), "max_claims": str(max_claims)}
         merged = await conversation.ask(
-            "Merge",
-            MergeAnswer,
-            {"stretches": _stretches(answers, distinct), "max_claims": str(max_claims)},
-            max_tokens=_tokens(conversation, max_claims),
-            most=max_claims,
+            "Merge", MergeAnswer, material, max_tokens=room, most=max_claims
         )
         thesis, drafts = merged.thesis, _reranked(merged, distinct)
     drafts.sort(key=lambda draft: (-draft.importance, -draft.confidence))
-    worded = clip(plain(thesis), THESIS_WORDS) or None
     left_out = max(0, len(drafts) - max_claims)
-    return ClaimDrafts(worded, tuple(drafts[:max_claims]), refused, left_out)
+    return ClaimDrafts(_thesis(thesis), tuple(drafts[:max_claims]), refused, left_out)
 
 
-def drafts_so_far(text: str, title: str, answer: ClaimsAnswer) -> ClaimDrafts:
-    """Return the claims of an answer about the whole text; blocking."""
-    found, refused = _candidates(text, title, [(0, len(text))], [answer])
-    thesis = clip(plain(answer.thesis), THESIS_WORDS) or None
-    return ClaimDrafts(thesis, tuple(each.draft for each in _distinct(found)), refused)
+def drafts_so_far(
+    title: str, window: Window, answer: ClaimsAnswer, *, max_claims: int
+) -> ClaimDrafts:
+    """Return the claims of an unfinished answer that may be checked already; blocking.
+
+    All windows together get `max_claims`, in equal shares, because the merger keeps no more.
+    """
+    share = max(1, max_claims // window.count)
+    found = _distinct(_candidates(title, window, answer)[0][:share])
+    return ClaimDrafts(_thesis(answer.thesis), tuple(each.draft for each in found))
 
 
-def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
-    """Return the raw spans of equal, overlapping windows over the text; they split few words."""
+def _thesis(written: str) -> str | None:
+    return clip(plain(written), THESIS_WORDS) or None
+
+
+def windows(text: str, windowing: Windowing) -> list[Window]:
+    """Return equal, overlapping windows over the text; they split few words."""
     count = windowing.count(len(text))
-    if count == 1:
-        return [(0, len(text))]
     length = math.ceil((len(text) - windowing.overlap) / count) + windowing.overlap
-    starts = [index * (length - windowing.overlap) for index in range(count)]
 
     def word_start(at: int) -> int:
         if at <= 0 or at >= len(text):
@@ -149,50 +177,31 @@ def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
         space = max(text.rfind(" ", reach, at), text.rfind("\n", reach, at))
         return space + 1 if space > 0 else at
 
-    return [(word_start(start), word_start(start + length)) for start in starts]
+    starts = [index * (length - windowing.overlap) for index in range(count)]
+    return [
+        Window(text[word_start(start) : word_start(start + length)], word_start(start), at, count)
+        for at, start in enumerate(starts, start=1)
+    ]
 
 
 async def _read_windows(
-    conversation: Conversation,
     text: str,
     windowing: Windowing,
-    max_claims: int,
-    listen: Listen | None,
+    read: Callable[[Window], Awaitable[ClaimsAnswer]],
     halvings: int = _HALVINGS,
-) -> tuple[list[tuple[int, int]], list[ClaimsAnswer]]:
+) -> list[tuple[Window, ClaimsAnswer]]:
     """Read all windows at once; wait for all, so that every paid call is recorded."""
-    spans = windows(text, windowing)
-    whole = "This is the whole transcript."
-    part = "This is stretch {} of {} of a long transcript; the stretches overlap."
-    asked = [
-        conversation.ask(
-            "User",
-            ClaimsAnswer,
-            {
-                "transcript": ("Its transcript:\n", Data("transcript", text[start:end])),
-                "scope": part.format(place, len(spans)) if len(spans) > 1 else whole,
-                "max_claims": str(max_claims),
-            },
-            max_tokens=_tokens(conversation, max_claims),
-            most=max_claims,
-            listen=listen if len(spans) == 1 else None,
-        )
-        for place, (start, end) in enumerate(spans, start=1)
-    ]
-    results = await asyncio.gather(*asked, return_exceptions=True)
+    asked = windows(text, windowing)
+    results = await asyncio.gather(*map(read, asked), return_exceptions=True)
     answers = [each for each in results if not isinstance(each, BaseException)]
     failure = next((each for each in results if isinstance(each, BaseException)), None)
     if failure is None:
-        return spans, answers
+        return list(zip(asked, answers, strict=True))
     if not halvings or not isinstance(failure, PromptTooLongOutageError):
         raise failure
     size = min(windowing.size, len(text)) // 2
     smaller = Windowing(size, min(windowing.overlap, size // 2))
-    return await _read_windows(conversation, text, smaller, max_claims, None, halvings - 1)
-
-
-def _tokens(conversation: Conversation, max_claims: int) -> int:
-    return max(conversation.stage.max_tokens, _FRAME_TOKENS + _CLAIM_TOKENS * max_claims)
+    return await _read_windows(text, smaller, read, halvings - 1)
 
 
 def _importance(claim: StatedClaim | RankedClaim, *, credential: bool, expertise: bool) -> float:
@@ -208,42 +217,39 @@ def _importance(claim: StatedClaim | RankedClaim, *, credential: bool, expertise
 
 
 def _candidates(
-    text: str, title: str, spans: Sequence[tuple[int, int]], answers: Sequence[ClaimsAnswer]
+    title: str, window: Window, answer: ClaimsAnswer
 ) -> tuple[list[ClaimCandidate], int]:
-    """Return the checkable claims of the transcript, and how many others it does not contain."""
-    found, refused = [], 0
-    for stretch, ((start, end), answer) in enumerate(zip(spans, answers, strict=True), start=1):
-        window = text[start:end]
-        finders = ShownText(window), Localiser(window)
-        for claim in answer.claims:
-            source = plain(claim.source)
-            worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or ""
-            place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
-            if not worded or asks_of_the_video(worded, source):
-                # A claim that is too long, or speaks of the video, becomes its source.
-                is_short = len(source.split()) <= CLAIM_WORDS
-                worded = source[:1].upper() + source[1:] if is_short else ""
-                place = finders[0].find(claim.source)
-            if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
-                continue
-            first, last = place or (0, 0)
-            around = window[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
-            is_said = place is not None and rests_on(worded, around, f"{window} {title}")
-            if not is_said or drops_denial(worded, window[first:last]):
-                refused += 1
-                continue
-            credential, expertise = claim.kind == "credential", answer.thesis_is_about_expertise
-            draft = ClaimDraft(
-                text=worded,
-                importance=_importance(claim, credential=credential, expertise=expertise),
-                confidence=claim.confidence,
-                category=clip(plain(claim.category), _CATEGORY_WORDS).lower().rstrip(".…") or None,
-                context=clip(plain(claim.context), CONTEXT_WORDS) if claim.context else None,
-                char_start=start + first,
-                char_end=start + last,
-                searches=tuple(claim.searches),
-            )
-            found.append(ClaimCandidate(draft, stretch, credential))
+    """Return the checkable claims of a window, and how many others it does not contain."""
+    found, refused, shown = [], 0, window.text
+    finders = ShownText(shown), Localiser(shown)
+    for claim in answer.claims:
+        source = plain(claim.source)
+        worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or ""
+        place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
+        first, last = place or (0, 0)
+        around = shown[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
+        if not worded or announces(worded, source, around):
+            # A claim that is too long, or announces its source, becomes its source.
+            is_short = len(source.split()) <= CLAIM_WORDS
+            worded = source[:1].upper() + source[1:] if is_short else ""
+        if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
+            continue
+        is_said = place is not None and rests_on(worded, around, f"{shown} {title}")
+        if not is_said or drops_denial(worded, shown[first:last]):
+            refused += 1
+            continue
+        credential, expertise = claim.kind == "credential", answer.thesis_is_about_expertise
+        draft = ClaimDraft(
+            text=worded,
+            importance=_importance(claim, credential=credential, expertise=expertise),
+            confidence=claim.confidence,
+            category=clip(plain(claim.category), _CATEGORY_WORDS).lower().rstrip(".…") or None,
+            context=clip(plain(claim.context), CONTEXT_WORDS) if claim.context else None,
+            char_start=window.start + first,
+            char_end=window.start + last,
+            searches=tuple(claim.searches),
+        )
+        found.append(ClaimCandidate(draft, window.place, credential))
     return found, refused
 
 
@@ -260,6 +266,15 @@ def _distinct(found: Sequence[ClaimCandidate]) -> list[ClaimCandidate]:
     for each in sorted(found, key=lambda each: (-each.draft.importance, -each.draft.confidence)):
         kept.setdefault(tuple(_WORD.findall(each.draft.text.casefold())), each)
     return list(kept.values())
+
+
+def announces(claim: str, source: str, passage: str) -> bool:
+    """Whether a claim is its source after words that nobody said: "The video explains how …"."""
+    own, said = _WORD.findall(claim), _WORD.findall(source)
+    before = own[: len(own) - len(said)]
+    added = set(content_stems(" ".join(before)))
+    ends_with_it = " ".join(own[len(before) :]).casefold() == " ".join(said).casefold()
+    return bool(said and added) and ends_with_it and added.isdisjoint(content_stems(passage))
 
 
 def rests_on(claim: str, passage: str, known: str) -> bool:
@@ -317,20 +332,22 @@ def drops_denial(claim: str, source: str) -> bool:
     return is_in_its_words and not is_denial and not asserted.isdisjoint(denied - affirmed)
 
 
-def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[ClaimCandidate]) -> list[Piece]:
+def _stretches(
+    read: Sequence[tuple[Window, ClaimsAnswer]], claims: Sequence[ClaimCandidate]
+) -> list[Piece]:
     """List theses and numbered claims by stretch, one per line, so that no text forges a number."""
     pieces: list[Piece] = []
-    for stretch, answer in enumerate(answers, start=1):
+    for window, answer in read:
         thesis = clip(plain(answer.thesis), THESIS_WORDS) or "(none)"
         lines = [
             f"{number}. {claim.draft.text}"
             for number, claim in enumerate(claims, start=1)
-            if claim.stretch == stretch
+            if claim.place == window.place
         ]
         gap = "\n\n" if pieces else ""
         pieces += [
-            f"{gap}Stretch {stretch}, its thesis and its numbered claims:\n",
-            Data(f"stretch {stretch}", "\n".join([f"Thesis: {thesis}", *lines])),
+            f"{gap}Stretch {window.place}, its thesis and its numbered claims:\n",
+            Data(f"stretch {window.place}", "\n".join([f"Thesis: {thesis}", *lines])),
         ]
     return pieces
 

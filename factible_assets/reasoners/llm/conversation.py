@@ -29,7 +29,10 @@ class PromptTooLongOutageError(ReasonerOutageError):
 
 
 class Limits(TypedDict, total=False):
-    """Limits on the answer to one question, and the listener to it; see `ModelRequest`."""
+    """Limits on the answer to one question, and the listener to it; see `ModelRequest`.
+
+    `max_tokens` may raise the limit of the stage, but not lower it.
+    """
 
     max_tokens: int
     most: int
@@ -57,6 +60,7 @@ class StageModel(CallOptions):
         options: dict[str, Any] = {
             each.name: getattr(self, each.name) for each in fields(CallOptions)
         }
+        limits["max_tokens"] = max(self.max_tokens, limits.get("max_tokens", 0))
         options.update(limits)
         return ModelRequest(system, parts, output_type, **options)
 

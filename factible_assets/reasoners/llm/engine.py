@@ -14,7 +14,13 @@ from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.llm import queries
 from factible_assets.reasoners.llm.answers import ClaimsAnswer
-from factible_assets.reasoners.llm.claims import WINDOWS, Windowing, drafts_so_far, find_claims
+from factible_assets.reasoners.llm.claims import (
+    WINDOWS,
+    Window,
+    Windowing,
+    drafts_so_far,
+    find_claims,
+)
 from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation, StageModel
 from factible_assets.reasoners.llm.evidence import ReadingTask, SourceReader, side_of_quote
 from factible_assets.reasoners.llm.prompts import load_prompt
@@ -91,24 +97,25 @@ class LlmReasoner:
     ) -> ports.WithCalls[ports.ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first, with their searches.
 
-        `found` receives the claims while the model writes them, if it reads the transcript in one
-        window. A longer transcript is read in overlapping windows. A small model may describe the
-        video without stating what was said; then the embedded engine finds the claims, if the
-        transcript is in English. Only that engine needs the segments.
+        `found` receives the claims while the model writes them. A long transcript is read in
+        overlapping windows at once. A small model may describe the video without stating what was
+        said; then the embedded engine finds the claims, if the transcript is in English. Only that
+        engine needs the segments.
         """
         known = video.model_copy(update={"language": transcript.language or video.language})
         conversation = self.conversation("claims", "claims", known)
         announcing: list[asyncio.Task[None]] = []
 
-        async def announce(answer: ClaimsAnswer) -> None:
+        async def announce(window: Window, answer: ClaimsAnswer) -> None:
             """Report the claims so far, after their searches are stored."""
-            drafts = await asyncio.to_thread(drafts_so_far, transcript.text, known.title, answer)
+            so_far = partial(drafts_so_far, known.title, window, answer, max_claims=max_claims)
+            drafts = await asyncio.to_thread(so_far)
             await self._remember_searches(video, drafts)
             if found is not None:
                 found(drafts)
 
-        def listen(answer: ClaimsAnswer) -> None:
-            announcing.append(asyncio.create_task(announce(answer)))
+        def listen(window: Window, answer: ClaimsAnswer) -> None:
+            announcing.append(asyncio.create_task(announce(window, answer)))
 
         try:
             drafts = await find_claims(

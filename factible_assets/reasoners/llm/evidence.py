@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from factible_assets.reasoners.llm.answers import Reading, ReadingsAnswer, SourceReading
@@ -60,24 +60,23 @@ class ReadingTask:
 
 
 @dataclass(frozen=True, slots=True)
-class _SharedCall:
-    """The readings of one call about several pages, by identity of the source.
+class _Shared:
+    """What one page got from a call about several: its reading, and the calls recorded with it.
 
-    Its `calls` are recorded with the `first` page. After a `failure` no page is asked about again.
+    After a `failure` it is not asked about again.
     """
 
-    first: ReadingTask
-    calls: Sequence[LlmCall]
-    readings: Mapping[int, Reading]
+    reading: Reading | None = None
+    calls: Sequence[LlmCall] = ()
     failure: ReasonerOutageError | None = None
 
 
 @dataclass(eq=False, slots=True)
 class _Group:
-    """Pages of one claim that are read together, and their calls by identity of the source."""
+    """Pages of one claim that are read together, and the outcome by identity of the source."""
 
     waiting: list[ReadingTask] = field(default_factory=list)
-    calls: SingleFlight[dict[int, _SharedCall]] = field(default_factory=SingleFlight)
+    outcome: SingleFlight[dict[int, _Shared]] = field(default_factory=SingleFlight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +99,16 @@ class SourceReader:
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
         """
-        conversation, reading, failure = self.converse([source]), None, None
+        conversation, shared, draft = self.converse([source]), _Shared(), None
         if source.page.together and not source.page.sought:
-            shared = await self._shared_call(source)
-            reading, failure = shared.readings.get(id(source)), shared.failure
-            if shared.first is source:
-                conversation.calls.extend(shared.calls)
-        shown, draft = await source.shown, None
-        if shown is not None and reading is None and failure is not None:
-            raise ReasonerOutageError(failure.reason, conversation.calls, lasting=failure.lasting)
+            shared = await self._read_with_others(source)
+            conversation.calls.extend(shared.calls)
+        shown = await source.shown
         if shown is not None:
-            draft = await self._draft(conversation, source, shown, reading)
+            if (failure := shared.failure) is not None:
+                calls = conversation.calls
+                raise ReasonerOutageError(failure.reason, calls, lasting=failure.lasting)
+            draft = await self._draft(conversation, source, shown, shared.reading)
         return WithCalls(draft, tuple(conversation.calls))
 
     # --- One page -------------------------------------------------------------------------------
@@ -166,36 +164,30 @@ class SourceReader:
 
     # --- Several pages --------------------------------------------------------------------------
 
-    async def _shared_call(self, source: ReadingTask) -> _SharedCall:
+    async def _read_with_others(self, source: ReadingTask) -> _Shared:
         claim_id = source.claim.claim_id
         group = self._open.setdefault(claim_id, _Group())
         group.waiting.append(source)
         try:
-            calls = await group.calls.get(None, partial(self._serve, claim_id, group))
+            outcome = await group.outcome.get(None, partial(self._serve, claim_id, group))
         finally:
             group.waiting[:] = [each for each in group.waiting if each is not source]
-            if not group.waiting:
-                self._close(claim_id, group)
-        return calls[id(source)]
+        return outcome[id(source)]
 
-    def _close(self, claim_id: str, group: _Group) -> None:
-        if self._open.get(claim_id) is group:
-            del self._open[claim_id]
-
-    async def _serve(self, claim_id: str, group: _Group) -> dict[int, _SharedCall]:
+    async def _serve(self, claim_id: str, group: _Group) -> dict[int, _Shared]:
         try:
             arrivals = group.waiting[0].page.arrivals
             if arrivals is not None:
                 await arrivals.all_in(self.patience)
         finally:
-            self._close(claim_id, group)  # later pages form another group
+            if self._open.get(claim_id) is group:
+                del self._open[claim_id]  # later pages form another group
         present = sorted(group.waiting, key=lambda each: each.page.canonical_url)
         count = math.ceil(len(present) / self.size)
-        parts = [present[at::count] for at in range(count)]
-        calls = await asyncio.gather(*map(self._call, parts))
-        return {id(each): call for part, call in zip(parts, calls, strict=True) for each in part}
+        parts = await asyncio.gather(*(self._call(present[at::count]) for at in range(count)))
+        return {source: shared for part in parts for source, shared in part.items()}
 
-    async def _call(self, sources: Sequence[ReadingTask]) -> _SharedCall:
+    async def _call(self, sources: Sequence[ReadingTask]) -> dict[int, _Shared]:
         """Ask about some pages in one call, except those whose readings are stored."""
         conversation = self.converse(sources)
         seen = [(source, await source.shown) for source in sources]
@@ -215,8 +207,11 @@ class SourceReader:
             unusable = conversation.calls and conversation.calls[-1].outcome in UNUSABLE_ANSWER
             if type(error) is ReasonerOutageError and not unusable:
                 failure = error
-        first = pages[0][0] if pages else sources[0]
-        return _SharedCall(first, conversation.calls, readings, failure)
+        shared = {id(source): _Shared(failure=failure) for source in sources}
+        shared |= {source: _Shared(reading) for source, reading in readings.items()}
+        first = id(pages[0][0] if pages else sources[0])
+        shared[first] = replace(shared[first], calls=conversation.calls)
+        return shared
 
 
 async def _ask_together(
@@ -234,7 +229,7 @@ async def _ask_together(
         firsts.append(last)
         pieces += shown.pieces(number, last)
         last += max(shown.sentences)
-    room = max(conversation.stage.max_tokens, _FRAME_TOKENS + _READING_TOKENS * len(asked))
+    room = _FRAME_TOKENS + _READING_TOKENS * len(asked)
     answer = await conversation.ask(
         "Together", ReadingsAnswer, {"sources": pieces}, max_tokens=room, most=len(asked)
     )

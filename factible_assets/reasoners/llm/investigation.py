@@ -18,7 +18,7 @@ from typing import Literal
 
 from factible_assets.reasoners.llm import answers, prompts
 from factible_assets.reasoners.llm.conversation import Conversation, Material
-from factible_assets.reasoners.llm.plain_text import asks_of_the_video, clip, plain
+from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.records.scales import names_a_verdict
 from factible_assets.records.tables import Evidence, MediaFinding
@@ -92,8 +92,7 @@ async def make_plan(
     """Plan the check of a claim, or revise the plan.
 
     Each list has at most three entries, without those that repeat an earlier entry or an `asked`
-    search. An entry that names the claim instead of its topic becomes the claim itself. `failed` is
-    the outcome of the previous plan, None for the first plan.
+    search. `failed` is the outcome of the previous plan, None for the first plan.
     """
     section, material = "User", dict[str, prompts.Piece | Sequence[prompts.Piece]]()
     if failed is not None:
@@ -103,34 +102,24 @@ async def make_plan(
     answer = await conversation.ask(
         section, answers.PlanAnswer, material, max_tokens=_PLAN_TOKENS, most=_PLAN_STEPS
     )
-    claim = conversation.claim.text if conversation.claim else ""
-
-    def on_topic(text: str) -> str:
-        return claim if asks_of_the_video(text, claim) else text
-
-    # Small models give empty entries; drop them before counting.
-    statements = [on_topic(plain(each)) for each in answer.validation_list if search_words(each)]
-    statements = statements[:LIST_ITEMS]
-    needed = [
-        (plain(each.information_needed), on_topic(each.query or each.information_needed))
-        for each in answer.search_list
-        if search_words(each.query or each.information_needed)
-    ]
-    offered = [
-        *(PlanItem(clip(each, _ITEM_WORDS), search_words(each), True) for each in statements),
-        *(
-            PlanItem(clip(sought or plain(query), _ITEM_WORDS), search_words(query), False)
-            for sought, query in needed[:LIST_ITEMS]
-        ),
-    ]
+    lists = {
+        True: [(each, each) for each in answer.validation_list],
+        False: [
+            (plain(each.information_needed) or each.query, each.query or each.information_needed)
+            for each in answer.search_list
+        ],
+    }
     # The same words in another order bring the same results.
     made = {tuple(sorted(normalise_text(each).split())) for each in asked}
     items = []
-    for item in offered:
-        words = tuple(sorted(normalise_text(item.query).split()))
-        if words and words not in made:
-            made.add(words)
-            items.append(item)
+    for is_statement, entries in lists.items():
+        # Small models give empty entries; they do not count.
+        usable = [(sought, text) for sought, query in entries if (text := search_words(query))]
+        for sought, query in usable[:LIST_ITEMS]:
+            words = tuple(sorted(normalise_text(query).split()))
+            if words and words not in made:
+                made.add(words)
+                items.append(PlanItem(clip(plain(sought), _ITEM_WORDS), query, is_statement))
     steps = (
         clip(f"{plain(each.step)} ({each.technique}): {plain(each.details)}", _STEP_WORDS)
         for each in answer.reasoning_steps[:_PLAN_STEPS]

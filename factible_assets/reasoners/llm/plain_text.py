@@ -20,16 +20,7 @@ _KEPT = str.maketrans({"\x00": "<", "\x01": ">"})
 _BRACKETS = str.maketrans(
     {"[": "(", "]": ")", "{": "(", "}": ")", "<": None, ">": None, "|": None, "\\": None}
 )
-_THE_VIDEO = re.compile(r"\b(?:the|this) (?:claim|video|transcript)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)")
-
-
-def asks_of_the_video(text: str, claim: str) -> bool:
-    """Whether a search names the video or claim instead of its topic: "Is the claim about …".
-
-    The words of the `claim` itself may name a video.
-    """
-    return _THE_VIDEO.search(text) is not None and _THE_VIDEO.search(claim) is None
 
 
 def plain(text: str) -> str:

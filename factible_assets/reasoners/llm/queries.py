@@ -15,7 +15,7 @@ from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer
 from factible_assets.reasoners.llm.conversation import Conversation, Material
-from factible_assets.reasoners.llm.plain_text import asks_of_the_video, plain
+from factible_assets.reasoners.llm.plain_text import plain
 from factible_assets.reasoners.llm.prompts import claim_data
 from factible_assets.records.tables import Claim, QueryType, Video
 from factible_assets.stages.ids import normalise_text
@@ -72,7 +72,7 @@ def _drafts(video: Video, claim: Claim, searches: Sequence[str]) -> tuple[QueryD
     for place, written in enumerate(searches):
         kind, priority, opposite = _ORDER[min(place, len(_ORDER) - 1)]
         text = search_words(written)
-        if text and not asks_of_the_video(text, claim.text):
+        if text:
             draft = QueryDraft(text, kind, priority, opposite)
             drafts.setdefault(normalise_text(text), draft)
     found = tuple(drafts.values())

@@ -62,7 +62,7 @@ async def word_verdicts(
             claim_data(claim),
             *source_pieces(dict(enumerate(rows, start=1)), _known, _words),
         ]
-    room = max(conversation.stage.max_tokens, _WORD_TOKENS * len(verdicts))
+    room = _WORD_TOKENS * len(verdicts)
     answer = await conversation.ask(
         "User", WordsAnswer, {"verdicts": pieces}, max_tokens=room, most=len(verdicts)
     )

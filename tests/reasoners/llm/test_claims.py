@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -96,10 +95,20 @@ async def test_statements_that_cannot_be_checked_are_dropped(kind: str) -> None:
     assert found.claims == ()
 
 
-async def test_a_claim_about_the_video_becomes_what_was_said() -> None:
-    about = stated("The video discusses how sugar makes children hyperactive.")
-    (claim,) = (await drafts(answer(about))).claims
-    assert claim.text == "Sugar makes children hyperactive"
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "The video discusses how sugar makes children hyperactive.",
+        "Der Sprecher erklärt: Sugar makes children hyperactive.",
+    ],
+)
+async def test_a_claim_that_announces_its_source_becomes_what_was_said(announced: str) -> None:
+    assert (await only(stated(announced))).text == "Sugar makes children hyperactive"
+
+
+async def test_a_claim_that_adds_what_was_said_nearby_keeps_it() -> None:
+    resolved = "In 2019 sugar makes children hyperactive."
+    assert (await only(stated(resolved))).text == resolved
 
 
 async def test_the_embedded_engine_replaces_a_model_that_only_describes_the_video() -> None:
@@ -233,11 +242,11 @@ async def test_the_drafts_become_located_claims_of_the_stage() -> None:
 @given(st.text(max_size=3_000), st.integers(20, 400), st.integers(0, 10))
 def test_windows_cover_a_text_and_overlap(text: str, size: int, overlap: int) -> None:
     spans = windows(text, Windowing(size, overlap))
-    assert spans[0][0] == 0
-    assert spans[-1][1] == len(text)
-    for (_, end), (start, _) in pairwise(spans):
-        assert start <= end
-    assert all(end - start <= size + 100 for start, end in spans)
+    ends = [each.start + len(each.text) for each in spans]
+    assert all(text[each.start : end] == each.text for each, end in zip(spans, ends, strict=True))
+    assert (spans[0].start, ends[-1]) == (0, len(text))
+    assert all(after.start <= end for after, end in zip(spans[1:], ends, strict=False))
+    assert all(len(each.text) <= size + 100 for each in spans)
 
 
 LONG = " ".join(f"Filler sentence number {number} says nothing much." for number in range(60))

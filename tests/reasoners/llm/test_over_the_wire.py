@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from factible_assets.reasoners.llm.engine import LlmReasoner
+from factible_assets.reasoners.llm.claims import Windowing
+from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDrafts, ReasonerOutageError, ReasonerRefusalError
 from resources.llm.limits import Budget, Ceiling
@@ -20,7 +22,7 @@ from tests.reasoners.llm.scripted import staged, take_apart
 from tests.reasoners.material import CLAIM, DENIAL, DENIAL_AT, PAGE, QUERY, VIDEO, transcript
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
 from tests.resources.llm.test_streaming import slices, streamed
-from tests.servers import MisbehavingServer, respond
+from tests.servers import Exchange, MisbehavingServer, respond
 
 READING: Mapping[str, Any] = {
     "sentences": [DENIAL_AT],
@@ -128,6 +130,43 @@ async def test_a_long_transcript_is_read_in_smaller_windows_by_a_small_model(
         )
     assert [claim.text for claim in judged.value.claims] == ["Honey keeps for 3,000 years."]
     assert len(bodies(server)) > 2
+
+
+async def test_the_first_claims_of_each_window_are_announced_before_all_are_ranked(
+    server: MisbehavingServer,
+) -> None:
+    honey = stated("Honey keeps for three thousand years")
+    bees = stated("Bees dance to show the way to flowers")
+    ants = stated("Ants carry fifty times their own weight")
+    announced: set[str] = set()
+    answer = {"thesis": "T", "thesis_is_about_expertise": False, "claims": []}
+
+    async def rank(exchange: Exchange) -> None:
+        while len(announced) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await say("openai", answer)(exchange)
+
+    def read(asked: dict[str, Any]) -> Any:
+        opened = take_apart(asked["messages"][1]["content"])
+        if "Stretch 1" in opened.outside:
+            return rank
+        text = opened.data("transcript")
+        claims = [each for each in (honey, ants, bees) if each["source"] in text]
+        return streamed("openai", slices(json.dumps({**answer, "claims": claims}), 20))
+
+    server.on(CHAT["openai"], depending(read))
+    said = f"{honey['text']} {ants['text']} {'It went on and on. ' * 60}{bees['text']}"
+    async with bound(server) as client:
+        llm = LlmReasoner(staged(client), ReadingLimits(transcript=Windowing(800, 50)))
+        found = await llm.extract_claims(
+            VIDEO,
+            transcript(said),
+            (),
+            max_claims=2,
+            found=lambda drafts: announced.update(each.text for each in drafts.claims),
+        )
+    assert announced == {honey["text"], bees["text"]}
+    assert len(found.value.claims) == 2
 
 
 SAID = "Honey keeps for three thousand years. Bees dance to show the way to flowers."

@@ -97,16 +97,6 @@ async def test_the_words_of_the_claim_join_a_single_repeated_search() -> None:
     assert "sugar most children hyperactive 2012" in [draft.text for draft in found[1:]]
 
 
-async def test_a_question_about_the_video_is_no_search() -> None:
-    found = await drafts(
-        "sugar hyperactive children", "sugar hyperactivity myth", "What is the title of the video?"
-    )
-    assert [draft.text for draft in found] == [
-        "sugar hyperactive children",
-        "sugar hyperactivity myth",
-    ]
-
-
 async def test_the_stage_puts_the_time_of_the_claim_back() -> None:
     found = await drafts("sugar hyperactive children", "sugar myth")
     queries = build_queries(CLAIM, found, QueriesConfig(), basis="llm")
