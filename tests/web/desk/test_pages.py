@@ -21,7 +21,7 @@ from factible_assets.settings import Settings
 from factible_assets.web.desk.routes import for_browser
 from factible_assets.web.models import error_update, progress_update
 from tests.chromium import needs_browser
-from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
+from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_published, store_sample
 from tests.patience import eventually
 from tests.report import samples
 from tests.report.browser import chromium
@@ -36,7 +36,7 @@ from warehouse.store import Warehouse
 
 CLAIM = samples.claim(0).claim_id
 CLAIM_PATH = f"/desk/videos/{VIDEO_ID}/claims/{CLAIM}"
-MOST_SECONDS, MOST_BYTES = 0.5, 500_000
+MOST_BYTES = 500_000
 
 
 def version(client: httpx.Client, path: str) -> str:
@@ -52,10 +52,10 @@ def send(client: httpx.Client, path: str, **fields: Any) -> httpx.Response:
     return client.post(path, data=fields, headers={"Origin": str(client.base_url).rstrip("/")})
 
 
-def test_at_500_videos_every_page_is_small_and_costs_less_than_half_a_second(
+def test_at_500_videos_pages_are_small_and_cost_little_more_than_at_one(
     serve: Serve, home: Path
 ) -> None:
-    store_many(home, 500, 3).publish(home / "published.duckdb")
+    store_published(home)
     client = serve()
     tabs = ("incomplete", "turned", "uncertain", "unreviewed", "mine", "all")
     pages = [
@@ -68,16 +68,21 @@ def test_at_500_videos_every_page_is_small_and_costs_less_than_half_a_second(
         f"/desk/videos/{VIDEO_ID}",
         f"/desk/videos/{VIDEO_ID}-7/claims/{CLAIM}-7-1",
     ]
-    loaded = set()
-    for path in pages:
-        if (page := path.partition("?")[0]) not in loaded:
-            client.get(path)  # Modules that load once are not the cost of a page.
-            loaded.add(page)
+
+    def seconds() -> float:
+        """Return the CPU seconds of all pages."""
         began = time.process_time()
+        for path in pages:
+            client.get(path)
+        return time.process_time() - began
+
+    seconds()  # Modules that load once are not the cost of a page.
+    of_one = seconds()
+    store_many(home, 500, 3).publish(home / "published.duckdb")
+    assert seconds() < 6 * of_one
+    for path in pages:
         answer = client.get(path)
         assert answer.status_code == 200, path
-        requests = 1 + len(answer.history)
-        assert time.process_time() - began <= MOST_SECONDS * requests, path
         assert len(answer.content) <= MOST_BYTES, path
     similar = Page(answer.text).all("//section[@aria-labelledby='similar']//tbody/tr")
     assert len(similar) == 8
