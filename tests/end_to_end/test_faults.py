@@ -60,14 +60,6 @@ async def test_an_outage_disguised_as_an_answer_is_noticed(case: Case) -> None:
     assert [end for end in ends if end not in {"same", "less sure", "incomplete"}]
 
 
-async def test_faults_depend_only_on_seed_and_question() -> None:
-    questions = [("page", number) for number in range(200)]
-    for seed in SEEDS:
-        forward = [Faults(seed).strikes("page", each) for each in questions]
-        backward = [Faults(seed).strikes("page", each) for each in reversed(questions)]
-        assert forward == backward[::-1]
-
-
 async def test_outages_with_status_200_change_no_verdict(case: Case) -> None:
     claims = case.claims[:3]
     expected = {each.claim_id: case.expected[each.claim_id] for each in claims}

@@ -99,10 +99,7 @@ async def test_queries_read_and_have_a_limit_of_rows(home: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("drop table claims", "would change the warehouse"),
         ("from read_csv('/etc/passwd')", "no other file"),
-        ("copy claims to 'x.csv'", "no other file"),
-        ("select nobody from claims", "not found"),
         ("from current_verdicts where stance = 'refuted'", "Write 'refutes'"),
     ],
 )
