@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 EXTENSION = Path(__file__).resolve().parents[2] / "extension"
 YOUTUBE = "https://www.youtube.com"
 HOSTILE = "<img src=x onerror=alert(1)>"
-LONGEST_WAIT = 60_000
 WATCH_PAGE = """<!doctype html><html><head><title>A talk - YouTube</title></head><body>
 <ytd-app><ytd-browse hidden><div id="secondary"></div></ytd-browse>
 <ytd-watch-flexy><div id="columns">
@@ -39,19 +39,28 @@ WATCH_PAGE = """<!doctype html><html><head><title>A talk - YouTube</title></head
 pytestmark = needs_browser
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[BrowserContext]:
-    """Chromium with the extension, which may ask the loopback address from the start."""
+@dataclass(frozen=True)
+class Installed:
+    """Chromium with the extension, and the address of the extension's own pages."""
+
+    context: BrowserContext
+    place: str
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """The extension, which may ask the loopback address from the start."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - without it the tests skip
 
-    copy = shutil.copytree(EXTENSION, tmp_path / "extension")
+    folder = tmp_path_factory.mktemp("chromium")
+    copy = shutil.copytree(EXTENSION, folder / "extension")
     manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
     # A person confirms this in a dialogue, which no test can press.
     manifest["host_permissions"] = ["http://127.0.0.1/*"]
     (copy / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
-            str(tmp_path / "profile"),
+            str(folder / "profile"),
             executable_path=find_browser(),
             headless=False,
             args=[
@@ -62,20 +71,29 @@ def browser(tmp_path: Path) -> Iterator[BrowserContext]:
                 "--disable-features=DisableLoadExtensionCommandLineSwitch",
             ],
         )
-        context.set_default_timeout(LONGEST_WAIT)
+        context.set_default_timeout(0)  # the watchdog of the test ends it
         context.route(
             f"{YOUTUBE}/**", lambda route: route.fulfill(body=WATCH_PAGE, content_type="text/html")
         )
-        yield context
+        worker = context.service_workers[0] if context.service_workers else None
+        worker = worker or context.wait_for_event("serviceworker")
+        yield Installed(context, worker.url.rpartition("/")[0])
         context.close()
 
 
-def set_up(browser: BrowserContext, address: str, token: str = "") -> str:
+@pytest.fixture
+def browser(installed: Installed) -> Iterator[Installed]:
+    """The extension, whose pages close after the test."""
+    others = {*installed.context.pages}
+    yield installed
+    for page in {*installed.context.pages} - others:
+        page.close()
+
+
+def set_up(browser: Installed, address: str, token: str = "") -> str:
     """Fill in the options as a person would, and return the page's answer."""
-    worker = browser.service_workers[0] if browser.service_workers else None
-    worker = worker or browser.wait_for_event("serviceworker")
-    page = browser.new_page()
-    page.goto(f"{worker.url.rpartition('/')[0]}/options.html")
+    page = browser.context.new_page()
+    page.goto(f"{browser.place}/options.html")
     page.fill("#address", address)
     page.fill("#token", token)
     page.click("button")
@@ -85,15 +103,15 @@ def set_up(browser: BrowserContext, address: str, token: str = "") -> str:
     return said
 
 
-def watch(browser: BrowserContext, video_id: str = VIDEO_ID) -> Page:
-    page = browser.new_page()
+def watch(browser: Installed, video_id: str = VIDEO_ID) -> Page:
+    page = browser.context.new_page()
     page.on("dialog", lambda dialog: pytest.fail(f"a script of a claim ran: {dialog.message}"))
     page.goto(f"{YOUTUBE}/watch?v={video_id}")
     return page
 
 
 def test_verdicts_stand_beside_the_video_and_on_its_bar(
-    browser: BrowserContext, serve: Serve, published: str
+    browser: Installed, serve: Serve, published: str
 ) -> None:
     client = serve(serve_token=BOTH)
     shown = client.get(f"/api/v1/videos/{published}", headers={"Authorization": f"Bearer {TOKEN}"})
@@ -118,7 +136,7 @@ def test_verdicts_stand_beside_the_video_and_on_its_bar(
 
 
 def test_a_claim_is_text_and_never_markup(
-    browser: BrowserContext, serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Installed, serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.cli import stored  # noqa: PLC0415 - its cached warehouse has the usual claims
 
@@ -138,7 +156,7 @@ def test_a_claim_is_text_and_never_markup(
 
 
 def test_an_unchecked_video_can_be_checked_from_its_page(
-    browser: BrowserContext, serve: Serve, script: Script, home: Path
+    browser: Installed, serve: Serve, script: Script, home: Path
 ) -> None:
     client = serve(serve_token=BOTH)
     set_up(browser, str(client.base_url), TOKEN)
@@ -153,7 +171,7 @@ def test_an_unchecked_video_can_be_checked_from_its_page(
 
 
 def test_a_service_without_tokens_says_how_to_let_the_extension_start_checks(
-    browser: BrowserContext, serve: Serve
+    browser: Installed, serve: Serve
 ) -> None:
     set_up(browser, str(serve().base_url))
     page = watch(browser)
@@ -162,7 +180,7 @@ def test_a_service_without_tokens_says_how_to_let_the_extension_start_checks(
 
 
 def test_the_panel_follows_the_video_without_a_new_page(
-    browser: BrowserContext, serve: Serve, published: str
+    browser: Installed, serve: Serve, published: str
 ) -> None:
     del published
     set_up(browser, str(serve().base_url))
@@ -182,7 +200,7 @@ def test_the_panel_follows_the_video_without_a_new_page(
 
 
 @pytest.mark.usefixtures("published")
-def test_errors_are_sentences_of_the_service(browser: BrowserContext, serve: Serve) -> None:
+def test_errors_are_sentences_of_the_service(browser: Installed, serve: Serve) -> None:
     client = serve(serve_token=BOTH)
     assert "token is not valid here" in set_up(browser, str(client.base_url), "x" * 20)
     page = watch(browser)
