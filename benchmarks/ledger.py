@@ -43,7 +43,8 @@ MOST_IN_A_ROW = 8
 PROCESSES = multiprocessing.get_context("forkserver")
 """Checks run in forked processes that share the loaded libraries."""
 PROCESSES.set_forkserver_preload(["factible_assets.cli.check", "factible_assets.definitions"])
-SECONDS = 240
+SECONDS = 3_600
+"""For a check on a busy machine; on an idle one it takes ten."""
 
 
 @dataclass

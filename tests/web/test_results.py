@@ -138,7 +138,7 @@ def test_pages_have_limits(serve: Serve, query: str) -> None:
     assert query.split("=", maxsplit=1)[0] in refused.json()["detail"]
 
 
-def test_a_hundred_readers_at_once_get_their_answers(
+def test_more_readers_than_the_service_answers_at_once_get_their_answers(
     serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # On a busy machine the service would refuse some of them.
@@ -151,8 +151,8 @@ def test_a_hundred_readers_at_once_get_their_answers(
     def ask(number: int) -> int:
         return client.get(paths[number % len(paths)]).status_code
 
-    with ThreadPoolExecutor(100) as pool:
-        assert set(pool.map(ask, range(100))) == {200}
+    with ThreadPoolExecutor(40) as pool:
+        assert set(pool.map(ask, range(40))) == {200}
     store_failed_recheck(store)
     store.publish(home / "published.duckdb")
     assert not client.get(paths[1]).json()["is_finished"], "a new copy is seen at once"

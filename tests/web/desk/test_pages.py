@@ -434,14 +434,16 @@ def kinds(home: Path) -> list[str]:
 
 
 URL = samples.evidence(0, "a.example").canonical_url
-HONEY = {"act": "reword_claim", "text": "Honey keeps."}
 
 
 @pytest.mark.parametrize(
     ("first", "mine", "now"),
     [
-        (HONEY, {"act": "reword_claim", "text": "Jars.", "reason": "Short."}, "Honey keeps."),
-        (HONEY, {"act": "split_claim", "text": "Honey is sweet.\r\nIt keeps.", "again": "1"}, ""),
+        (
+            {"act": "reword_claim", "text": "Honey keeps."},
+            {"act": "split_claim", "text": "Honey is sweet.\r\nIt keeps.", "again": "1"},
+            "Honey keeps.",
+        ),
         (
             {"act": "sign", "text": "Supported", "reason": "Two studies say so."},
             {"act": "sign", "text": "Refuted", "reason": "Three studies deny it."},
