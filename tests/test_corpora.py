@@ -192,7 +192,6 @@ ENTRY = "videos:\n  - id: v\n    transcript: talk.txt\n"
         ("corpus: x\nweb: moon\n", 2, "miniature"),
         ("", 1, "The file is empty"),
         ("- id: v\n", 1, "not a mapping"),
-        ("videos:\n  - id: 'v\n    title: x\n", 4, "This is not valid YAML"),
         ("videos:\n\t- id: v\n", 2, "This is not valid YAML"),
         ("a: &x [1]\nvideos: *x\n", 2, "Aliases"),
         ("videos: []\n---\nvideos: []\n", 2, "second document"),

@@ -91,10 +91,7 @@ def test_a_later_folder_replaces_targets_one_by_one(tmp_path: Path) -> None:
         ("targets:\n  precision: {target: 1, floor: 0, goal: 3}\n", 2, "goal"),
         ("targets:\n  precision: {target: 1, floor: 0, averaging: mean}\n", 2, "averaging"),
         ("targets:\n  evidence per claim: {target: 1, floor: 0}\n", 2, "has no better direction"),
-        (PRECISION + "  precision: {target: 1, floor: 0}\n", 3, "written twice"),
-        (PRECISION + "goals: {}\n", 3, "'goals' is not a key here"),
         ("targets: [precision]\n", 1, "targets is no mapping"),
-        ("targets:\n  precision: {target: 1\n", 3, "not valid YAML"),
     ],
 )
 def test_a_problem_has_its_file_line_and_remedy(

@@ -90,26 +90,6 @@ def test_an_entry_rates_a_journal_instead_of_a_domain(tmp_path: Path) -> None:
         (', reason: "An agency."', "", 5, "reason is missing"),
         ("www.Spoof.example", "agency.example", 6, "agency.example is listed twice"),
         ("as_of: 2026-11-01", "as_of: yesterday", 2, "write the date as 2026-01-31"),
-        (
-            "ratings:",
-            "ratings: {}\nrating:",
-            5,
-            "'rating' is not a key here. Did you mean 'ratings'",
-        ),
-        ("dataset: own", "dataset: [own", 2, "This is not valid YAML"),
-        (
-            "dataset: own",
-            "dataset: own\ndataset: own",
-            2,
-            "The key 'dataset' is written twice here",
-        ),
-        ("dataset: own", "dataset: " + "[" * 50, 1, "nested too deeply"),
-        (
-            "dataset: own",
-            "dataset: !!python/object/apply:os.getcwd []",
-            1,
-            r"dataset is \[\]: it should be a valid string",
-        ),
     ],
 )
 def test_a_mistake_is_named_with_its_file_and_line(
@@ -119,17 +99,6 @@ def test_a_mistake_is_named_with_its_file_and_line(
     with pytest.raises(PlacedError, match=words) as mistake:
         load_rating_yaml(written(tmp_path, YAML.replace(line, replacement)))
     assert mistake.value.line == number
-
-
-def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    with pytest.raises(PlacedError, match="There is no such file"):
-        load_rating_yaml(tmp_path / "none.yaml")
-    latin = tmp_path / "latin.yaml"
-    latin.write_bytes("dataset: x\ndescription: Größe\n".encode("latin-1"))
-    with pytest.raises(PlacedError, match="The file is not UTF-8"):
-        load_rating_yaml(latin)
-    with pytest.raises(PlacedError, match="dataset is missing"):
-        load_rating_yaml(written(tmp_path, ""))
 
 
 @pytest.mark.parametrize(
