@@ -313,7 +313,7 @@ FOUND = """
     from factible_assets.config import config_of
     from factible_assets.definitions import build_defs
     from factible_assets.evaluation.measures import CATALOGUE
-    from factible_assets.runs.experiments.plan import experiment_json_schema
+    from factible_assets.runs.experiments.files import experiment_json_schema
     from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA, run_config_for
     from factible_assets.records.tables import ALL_RECORDS, Topic
     from factible_assets.records.rows import VideoRows

@@ -118,7 +118,7 @@ def list_() -> None:
     Example: factible experiment list
     """
     from factible_assets.runs.experiments.comparison import finished_experiments
-    from factible_assets.runs.experiments.plan import experiment_files, load_experiments
+    from factible_assets.runs.experiments.files import experiment_files, load_experiments
     from warehouse.store import Warehouse
 
     settings = load_settings()
@@ -223,7 +223,7 @@ def schema() -> None:
 
     Example: factible experiment schema
     """
-    from factible_assets.runs.experiments.plan import experiment_json_schema
+    from factible_assets.runs.experiments.files import experiment_json_schema
 
     print_json(experiment_json_schema())
 
@@ -236,7 +236,7 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
 
     Raises FactibleError: There is none, or its file has problems; the error names them all.
     """
-    from factible_assets.runs.experiments.plan import experiment_files, load_experiments
+    from factible_assets.runs.experiments.files import experiment_files, load_experiments
     from resources.lines import did_you_mean
 
     files, path = experiment_files(settings), Path(name)

@@ -25,7 +25,9 @@ from factible_assets.wording import act_words, counted, plain, sureness, verdict
 
 if TYPE_CHECKING:  # --help needs none of these
     from factible_assets.records.tables import ReviewAction, ReviewKind
-    from factible_assets.runs.review import Change, ClaimFile, Reviewed
+    from factible_assets.runs.changes import Change
+    from factible_assets.runs.claims import ClaimFile
+    from factible_assets.runs.review import Reviewed
 
 Given: TypeAlias = str | None
 Several: TypeAlias = list[str] | None
@@ -115,14 +117,9 @@ def review(
 
     An id that begins with a dash follows two dashes: factible review --json -- -LDjqcvSbP4 1
     """
-    from factible_assets.runs.review import (
-        Change,
-        new_claim,
-        open_claim,
-        open_video,
-        read_history,
-        reviewer_name,
-    )
+    from factible_assets.runs.changes import Change, new_claim
+    from factible_assets.runs.claims import open_claim, open_video, read_history
+    from factible_assets.runs.review import reviewer_name
 
     texts: dict[ReviewKind, Sequence[str | None]] = {
         "block_source": block or (),
@@ -191,10 +188,10 @@ def _apply(
     file: ClaimFile, asked: list[Change], name: str, reason: str | None, rerun: bool | None
 ) -> None:
     from factible_assets.cli.progress import watching
-    from factible_assets.runs.review import actions_of, carry_out, open_claim
+    from factible_assets.runs.claims import open_claim
+    from factible_assets.runs.review import carry_out
 
-    actions = actions_of(file, asked, name, reason)
-    done = carry_out(file, actions, rerun=rerun, watch=watching, say=note)
+    done = carry_out(file, asked, name, reason=reason, rerun=rerun, watch=watching, say=note)
     for failure in done.checked.failures:
         print_error(failure)
     after = [open_claim(file.video_id, each, file.settings) for each in done.claims]
@@ -202,13 +199,13 @@ def _apply(
         **_document(after[0]),
         "claims": [_brief(each) for each in after],
         "verdict_before": file.verdict,
-        "recorded": actions,
+        "recorded": done.actions,
         "remarks": done.remarks,
         "run_id": done.run_id,
         "report": str(done.checked.report),
         "exit_code": int(done.code),
     }
-    result(document, *([] if output_mode.json else _outcome(file, after, actions, done)))
+    result(document, *([] if output_mode.json else _outcome(file, after, done)))
     raise Exit(done.code)
 
 
@@ -288,12 +285,10 @@ def _show(file: ClaimFile) -> None:
     console.print(table(("says", "rating", "source", "why"), rows, title="sources"))
 
 
-def _outcome(
-    before: ClaimFile, after: list[ClaimFile], actions: Sequence[ReviewAction], done: Reviewed
-) -> list[str]:
+def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[str]:
     """Return the lines of the result, and print the remarks."""
     lines = [f"claim: {plain(before.claim.text)}"]
-    lines += [_told(action, before) for action in actions]
+    lines += [_told(action, before) for action in done.actions]
     for remark in done.remarks:
         note(remark)
     if done.run_id is not None and not done.checked.failures:
@@ -310,7 +305,7 @@ def _outcome(
         note(f"{counted(done.others, 'other claim')} unchanged (run {done.run_id[:8]}).")
     elif done.waits:
         mine = f"{plain(before.video_id)} {before.claim.claim_id[:8]}"
-        changes = any(action.action in CLAIM_KINDS for action in actions)
+        changes = any(action.action in CLAIM_KINDS for action in done.actions)
         checked = f"Check the claim with: factible review --rerun -- {mine}"
         note(f"Recorded. {checked if changes else 'The next check of the claim applies it.'}")
     return [*lines, f"report: {done.checked.report}"]
@@ -355,7 +350,7 @@ def _show_history(acts: list[dict[str, Any]]) -> None:
 
 def _menu(file: ClaimFile) -> list[Change]:
     """Ask for changes until the user is done; Ctrl-C and Ctrl-D drop them all."""
-    from factible_assets.runs.review import actions_of
+    from factible_assets.runs.changes import actions_of
 
     asked: list[Change] = []
     try:
@@ -383,7 +378,7 @@ def _menu(file: ClaimFile) -> list[Change]:
 
 
 def _change(kind: ReviewKind) -> Change:
-    from factible_assets.runs.review import Change
+    from factible_assets.runs.changes import Change
 
     number = None
     if kind in {"edit_query", "remove_query"}:

@@ -7,7 +7,6 @@ writes the report again. The UI shows the docstrings of resources, so these have
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
 
 import logging
-from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -32,9 +31,6 @@ from resources.storage.answers import DiskCache
 from resources.storage.imports import ArchiveError
 from warehouse.store import Warehouse
 
-_LOGGED: deque[tuple[str, str]] = deque(maxlen=1_000)
-"""Run ids and sentences that `log_once` has logged."""
-
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
@@ -43,12 +39,6 @@ class RunContext:
     run_id: str
     video_id: str
     log: logging.Logger
-
-    def log_once(self, sentence: str) -> None:
-        """Log a sentence unless an earlier step of the run logged it."""
-        if (self.run_id, sentence) not in _LOGGED:
-            _LOGGED.append((self.run_id, sentence))
-            self.log.info(sentence)
 
 
 class ServiceOptions(TypedDict, total=False):
@@ -128,7 +118,7 @@ async def open_services(
         choices = reasoning.choose_reasoners(options.get("reasoners", Reasoners()), settings)
         for remark in (search_remark(settings, web, corpus_web), choices.remark):
             if remark is not None:
-                run.log_once(remark)
+                run.log.info(remark)
         budget = BUDGETS.of(run.run_id, run.video_id, settings)
         reasoner = await reasoning.open_reasoner(
             settings, choices, stack, cache, budget, renew=renew

@@ -14,7 +14,7 @@ from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.exchange.tables import TableFormat, write_tables
 from factible_assets.report.data import read_report_data
 from factible_assets.report.render import claims_as_markdown
-from factible_assets.runs.review import open_claim
+from factible_assets.runs.claims import open_claim
 from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import Settings
 from factible_assets.wording import counted

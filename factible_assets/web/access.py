@@ -44,8 +44,6 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 HEAD_SECONDS = 10.0
 """The time in which a connection must send the head of a request."""
-QUEUE_SECONDS = 4.0
-"""The time that a request waits while the service is busy with others."""
 _BODY_SECONDS = 30.0
 
 SECURITY_HEADERS = {
@@ -237,40 +235,6 @@ class AccessMiddleware:
         if scope.get("method") == "HEAD":
             scope = {**scope, "method": "GET"}  # The server leaves out the body.
         await self.app(scope, receive, send_with_headers)
-
-
-@dataclass
-class ConcurrencyLimit:
-    """Answers a few requests at once. Others wait, and get an error if the wait is long.
-
-    Threads that share one interpreter make the pages: of two hundred at once, none would be done
-    soon. Streams are not counted, because they stay open as long as a check.
-    """
-
-    app: ASGIApp
-    error_response: ErrorResponse
-    at_once: int = 4
-
-    def __post_init__(self) -> None:
-        self._slots = asyncio.Semaphore(self.at_once)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path", "")
-        if scope["type"] != "http" or path == HEALTH or path.endswith(("/stream", "/events")):
-            await self.app(scope, receive, send)
-            return
-        try:
-            async with asyncio.timeout(QUEUE_SECONDS):
-                await self._slots.acquire()
-        except TimeoutError:
-            words = "The service is busy with other requests. Try again in some seconds."
-            problem = HTTPException(503, words, {"Retry-After": str(int(QUEUE_SECONDS) or 1)})
-            await refuse(problem, self.error_response, scope, receive, send)
-            return
-        try:
-            await self.app(scope, receive, send)
-        finally:
-            self._slots.release()
 
 
 async def refuse(

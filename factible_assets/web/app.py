@@ -30,11 +30,10 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.runs.review import choose_claims, reviewer_name
 from factible_assets.settings import Settings
-from factible_assets.stages.ids import claim_id
 from factible_assets.version import VERSION
 from factible_assets.web import access, models, overviews
 from factible_assets.web.auth import Client
-from factible_assets.web.desk import routes as desk
+from factible_assets.web.desk import answers, checks, claims
 from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import (
     GRACE_SECONDS,
@@ -46,6 +45,7 @@ from factible_assets.web.runs import (
     State,
     launch_worker,
     recorded_runs,
+    wait_for_slot,
 )
 from warehouse.errors import WarehouseError
 
@@ -85,6 +85,7 @@ _WRITING_PROBLEMS = _problems(400, 403, 408, 409, 413, 415)
 open_routes = APIRouter(prefix="/api/v1", tags=["service"])
 routes = APIRouter(prefix="/api/v1", responses=_problems(404, 503))
 pages = APIRouter(responses=_problems(404, 503))
+DESK_ROUTES = (answers.routes, checks.routes, claims.routes, overviews.routes)
 
 
 @open_routes.get("/health", responses=_problems())
@@ -100,22 +101,19 @@ async def _launch(
 
     Raises HTTPException: See RunManager.start.
     """
-    video, ids, prepare = asked.video_url, tuple[str, ...](), None
+    video, prepare = asked.video_url, None
     if asked.claims:
         video = await asyncio.to_thread(state.runs.video_id_of, video)
-        ids = tuple(dict.fromkeys(claim_id(video, each) for each in asked.claims))
         name = client.name or reviewer_name(None, state.settings)
         prepare = partial(choose_claims, video, asked.claims, name, state.settings)
-    return await state.runs.start(
-        video,
-        asked.config(),
-        client,
-        detached=detached,
+    order = models.CheckOrder(
+        video_id=video,
+        config=asked.config(),
         experiment_name=asked.experiment_name,
         finds_only=asked.find_only,
-        claims=ids,
-        prepare=prepare,
+        claims=asked.claims,
     )
+    return await state.runs.start(order, client, detached=detached, prepare=prepare)
 
 
 async def _launched_run(
@@ -238,7 +236,7 @@ def show_history(
 @routes.get("/videos/{video_id}/report", response_class=HTMLResponse, tags=["results"])
 def show_report(video_id: VideoId, state: State) -> HTMLResponse:
     """Return the report of a video as one self-contained page."""
-    return desk.page_response(render_report(state.results.data(video_id)))
+    return answers.page_response(render_report(state.results.data(video_id)))
 
 
 @pages.get("/", include_in_schema=False)
@@ -253,7 +251,7 @@ def docs(request: Request) -> HTMLResponse:
     example = files(here).joinpath("client_example.py").read_text("utf-8")
     values = {"api": request.app.openapi(), "example": example}
     page = document(environment(here), "docs.html.jinja", ("docs.css",), **values)
-    return desk.page_response(page)
+    return answers.page_response(page)
 
 
 def create_app(
@@ -289,18 +287,18 @@ def create_app(
     )
     manager = RunManager(settings, policy.clients, launch, grace_seconds)
     app.state.shared = AppState(settings, manager, PublishedResults(settings), policy.clients)
+    slot = Depends(wait_for_slot)
     bearer = [Depends(HTTPBearer(auto_error=False))] if policy.clients.by_digest else []
     app.include_router(open_routes)
-    app.include_router(routes, dependencies=bearer)
-    app.include_router(pages, dependencies=bearer)
-    app.include_router(desk.routes)
-    app.include_router(overviews.routes)
+    for each in (routes, pages):
+        app.include_router(each, dependencies=[slot, *bearer])
+    for each in DESK_ROUTES:
+        app.include_router(each, dependencies=[slot])
     for kind in (HTTPException, FactibleError, WarehouseError, RequestValidationError, Exception):
         app.add_exception_handler(kind, _handle_error)
-    app.add_middleware(access.ConcurrencyLimit, error_response=desk.error_response)
     if guarded_by is None:
         app.add_middleware(
-            access.AccessMiddleware, policy=policy, error_response=desk.error_response
+            access.AccessMiddleware, policy=policy, error_response=answers.error_response
         )
         if policy.origins:
             # Outermost, because a browser asks for permission without a token.
@@ -325,7 +323,7 @@ async def _handle_error(request: Request, error: Exception) -> Response:
             problem = HTTPException(422, str(error))
         case WarehouseError():
             _LOG.error("The warehouse or its published copy cannot be read: %s", error)
-            problem = HTTPException(503, desk.UNREADABLE)
+            problem = HTTPException(503, answers.UNREADABLE)
         case _:
             # This answer does not pass the middleware that adds the headers.
             words = "An unexpected error occurred. The service's log has more."
@@ -334,14 +332,14 @@ async def _handle_error(request: Request, error: Exception) -> Response:
         problem = HTTPException(404, "There is no page at this address.")
     elif problem.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         problem = _method_not_allowed(request)
-    return desk.error_response(request, problem)
+    return answers.error_response(request, problem)
 
 
 def _method_not_allowed(request: Request) -> HTTPException:
     """Name all methods of an address. The router names only those of the first matching route."""
     allowed = {
         method
-        for router in (request.app, open_routes, routes, pages, desk.routes, overviews.routes)
+        for router in (request.app, open_routes, routes, pages, *DESK_ROUTES)
         for route in router.routes
         if route.matches(request.scope)[0] != Match.NONE
         for method in getattr(route, "methods", ())

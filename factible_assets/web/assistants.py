@@ -24,19 +24,17 @@ from starlette.exceptions import HTTPException
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.tables import with_text_keys
-from factible_assets.records.tables import Claim, ReviewAction, Verdict
 from factible_assets.runs.query import ask, describe
 from factible_assets.runs.targets import Target, enlist, open_store, resolve
 from factible_assets.settings import Settings
 from factible_assets.version import VERSION
 from factible_assets.web.auth import LOCAL_CLIENT, Clients
-from factible_assets.web.desk import pages
-from factible_assets.web.desk.routes import UNREADABLE
-from factible_assets.web.models import MOST_CLAIMS, FactCheckRequest
+from factible_assets.web.desk import lists
+from factible_assets.web.desk.answers import UNREADABLE
+from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
 from factible_assets.web.overviews import Kind, read_overview
 from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import RunManager, ServiceRun, launch_worker
-from factible_assets.wording import clock, sureness, verdict_words
 from resources.lines import problem_words
 from resources.transcripts.base import TranscriptError
 from resources.transcripts.youtube_ids import NotAVideoLinkError
@@ -149,7 +147,7 @@ def _add_lookups(server: MCPServer[None], settings: Settings, results: Published
     ) -> Row:
         """Search checked claims, quotes of sources and published fact-checks, the best first."""
         with results.opened() as now:
-            found = pages.search(now, words, page)
+            found = lists.search(now, words, page)
         return _plain(found)
 
     @read
@@ -204,33 +202,13 @@ def _plain(document: Row) -> Row:
 
 def _video(results: PublishedResults, video: str) -> Row:
     data = results.data(bare_id(video.strip()))
-    verdicts, rulings = data.verdict_of, data.rulings
+    with results.opened(data.video.video_id) as now:
+        rows = lists.claims_table(now, data.video.video_id)
     return {
         **data.video.model_dump(mode="json", include={"video_id", "title", "channel", "url"}),
         "checked_at": data.checked_at,
         "is_finished": data.is_finished,
-        "claims": [
-            _claim(each, verdicts.get(each.claim_id), rulings.get(each.claim_id))
-            for each in data.in_time
-        ],
-    }
-
-
-def _claim(claim: Claim, verdict: Verdict | None, ruling: ReviewAction | None) -> Row:
-    shown: Row = {"claim_id": claim.claim_id, "at": clock(claim.start_seconds), "claim": claim.text}
-    shown |= {"speaker": claim.speaker} if claim.speaker else {}
-    if ruling is not None:
-        signed = {"ruling": ruling.value, "reason": ruling.reason, "by": ruling.reviewer}
-        shown |= {"signed": signed}
-    if verdict is None:
-        return {**shown, "verdict": "not judged yet"}
-    return {
-        **shown,
-        "verdict": verdict_words(verdict),
-        "confidence": sureness(verdict),
-        "why": verdict.summary or verdict.reason,
-        "sources_for": verdict.supporting,
-        "sources_against": verdict.refuting,
+        "claims": [{name: each for name, each in row.items() if each is not None} for row in rows],
     }
 
 
@@ -249,7 +227,7 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
         If the answer says that the check is not over, call follow_check with its run_id.
         """
         config = FactCheckRequest(video_url=video, max_claims=max_claims).config()
-        run = await runs.start(video, config, LOCAL_CLIENT)
+        run = await runs.start(CheckOrder(video_id=video, config=config), LOCAL_CLIENT)
         return await _followed(run, results, context)
 
     @checks
@@ -267,7 +245,8 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
         with tempfile.TemporaryDirectory(prefix="factible-text-") as folder:
             target = await asyncio.to_thread(_text_target, text, title, Path(folder), runs.settings)
             prepare = partial(enlist, target, runs.settings, None)
-            run = await runs.start(target.video_id, config, LOCAL_CLIENT, prepare=prepare)
+            order = CheckOrder(video_id=target.video_id, config=config)
+            run = await runs.start(order, LOCAL_CLIENT, prepare=prepare)
         return await _followed(run, results, context)
 
     @checks

@@ -85,7 +85,7 @@ def guarded_ui(app: ASGIApp, policy: access.AccessPolicy, service: FastAPI) -> A
     Only administrators reach Dagster, because it can launch and delete everything. GraphQL is
     answered only by POST with the question in the body, so that no link or image can ask it.
     """
-    from factible_assets.web.desk.routes import error_response  # noqa: PLC0415
+    from factible_assets.web.desk.answers import error_response  # noqa: PLC0415
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def close_runs_at_shutdown() -> Message:

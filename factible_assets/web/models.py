@@ -262,23 +262,23 @@ FINAL: frozenset[ProgressKind] = frozenset({"complete", "error"})
 
 
 class CheckOrder(BaseModel):
-    """One fact-check for a worker. `run_id`, a UUID, becomes the id of the Dagster run.
+    """One fact-check for a worker.
 
     An order with a `claim_id` checks only that claim again, with the config of its last check. One
-    that `finds_only` stops at the claims. One with the ids of `claims` checks those that a person
-    has chosen.
+    that `finds_only` stops at the claims. One with `claims` checks the statements that a person has
+    chosen. The service sets `run_id`, a UUID that becomes the id of the Dagster run, and `home`.
     """
 
     model_config = ConfigDict(frozen=True)
 
-    run_id: str
     video_id: str
-    home: Path
-    config: FactCheckConfig
+    config: FactCheckConfig = FactCheckConfig()
     experiment_name: str = "default"
     claim_id: str | None = None
     finds_only: bool = False
     claims: tuple[str, ...] = ()
+    run_id: str = ""
+    home: Path = Path()
 
     @property
     def tags(self) -> dict[str, str]:

@@ -20,8 +20,8 @@ from starlette.exceptions import HTTPException
 
 from factible_assets.exchange.claim_review import SOFTWARE
 from factible_assets.exchange.community_note import community_note
-from factible_assets.web.desk import pages
-from factible_assets.web.desk.routes import CurrentViewer, base_url, page_response
+from factible_assets.web.desk import lists, pages
+from factible_assets.web.desk.answers import CurrentViewer, base_url, page_response
 from factible_assets.web.runs import State
 from factible_assets.wording import OUTCOME_WORDS, outcome_words, plain
 from resources.files import digest
@@ -150,7 +150,7 @@ def _entry(row: dict[str, Any], base: str) -> Any:
         title = row["ruling"]
         said = f"{row['prose']} (The software's verdict: {words}.)"
         author = ", ".join(filter(None, (row["signed_by"], row["organisation"])))
-    path = pages.claim_path(row["video_id"], row["claim_id"])
+    path = lists.claim_path(row["video_id"], row["claim_id"])
     heard = ", ".join(filter(None, (row["speaker"], row["title"], row["channel"])))
     term = row["ruled_stance"] or row["outcome"]
     return _ATOM.entry(

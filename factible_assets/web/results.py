@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -38,7 +38,7 @@ class PublishedResults:
         # DuckDB lets the connections of one process take turns. Readers wait here without a limit,
         # so that a hundred readers at once all get their answer.
         self._lock = threading.RLock()
-        self._cache: OrderedDict[tuple[str, object], ReportData] = OrderedDict()
+        self._read = lru_cache(_CACHED_VIDEOS)(self._read_state)
 
     @property
     def is_empty(self) -> bool:
@@ -85,16 +85,14 @@ class PublishedResults:
         with self._lock:
             if self.is_empty:
                 raise _unchecked(video_id)
-            key = video_id, self._copy.state()
-            if key not in self._cache:
-                with self.opened(video_id) as now:
-                    data = read_report_data(now, video_id)
-                if data is None:
-                    raise _unchecked(video_id)
-                self._cache[key] = data
-                if len(self._cache) > _CACHED_VIDEOS:
-                    self._cache.popitem(last=False)
-            return self._cache[key]
+            return self._read(video_id, self._copy.state())
+
+    def _read_state(self, video_id: str, _: object) -> ReportData:
+        with self.opened(video_id) as now:
+            data = read_report_data(now, video_id)
+        if data is None:
+            raise _unchecked(video_id)
+        return data
 
     @contextmanager
     def opened(self, video_id: str | None = None) -> Iterator[Warehouse]:

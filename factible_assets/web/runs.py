@@ -23,7 +23,6 @@ from fastapi import Depends, Request
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
 from factible_assets.settings import Settings
@@ -49,6 +48,10 @@ SILENCE_SECONDS = 10.0
 """The longest silence of a stream. After 15 s FastAPI would send a comment, which some clients
 (httpx-sse) take for an event without data."""
 
+QUEUE_SECONDS = 4.0
+"""The time that a request waits while the service is busy with others."""
+
+_AT_ONCE = 4
 _RETRY_SECONDS = 10.0
 _LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
@@ -246,36 +249,25 @@ class RunManager:
 
     async def start(
         self,
-        video: str,
-        config: FactCheckConfig,
+        order: models.CheckOrder,
         client: Client,
         *,
         detached: bool = True,
-        experiment_name: str = "default",
-        claim_id: str | None = None,
-        finds_only: bool = False,
-        claims: tuple[str, ...] = (),
         prepare: Callable[[], object] | None = None,
     ) -> ServiceRun:
         """Launch a run, or join the run that does the same for the same video.
 
-        The quota of `client` pays for the run, and only this client may cancel it. CheckOrder
-        describes `claim_id`, `finds_only` and `claims`. Once the run is admitted, `prepare` lists a
-        new video or records the choice of claims.
+        The quota of `client` pays for the run, and only this client may cancel it. Once the run is
+        admitted, `prepare` lists a new video or records the choice of claims. Without `prepare`,
+        the order may name its video in any way that `video_id_of` takes.
 
         Raises HTTPException: The video is unknown (404), a run with other settings checks it (409),
         all workers are busy or the quota is used up (429), or the service is stopping (503).
         """
-        order = models.CheckOrder(
-            run_id=str(uuid.uuid4()),
-            video_id=video if prepare else await asyncio.to_thread(self.video_id_of, video),
-            home=self.settings.home,
-            config=config,
-            experiment_name=experiment_name,
-            claim_id=claim_id,
-            finds_only=finds_only,
-            claims=claims,
-        )
+        set_here = {"run_id": str(uuid.uuid4()), "home": self.settings.home}
+        if prepare is None:
+            set_here["video_id"] = await asyncio.to_thread(self.video_id_of, order.video_id)
+        order = order.model_copy(update=set_here)
         if self._closing:
             raise HTTPException(503, "The service is stopping. Ask again when it is back.")
         active = [run for run in self._runs.values() if not run.is_over]
@@ -426,6 +418,7 @@ class AppState:
     runs: RunManager
     results: PublishedResults
     clients: Clients
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
 
 def state_of(request: Request) -> AppState:
@@ -437,4 +430,30 @@ def client_of(request: Request) -> Client:
 
 
 State = Annotated[AppState, Depends(state_of)]
+
+
+async def wait_for_slot(request: Request, state: State) -> AsyncIterator[None]:
+    """Let a few requests through at once; the others wait, and get an error if the wait is long.
+
+    Threads that share one interpreter make the pages: of two hundred at once, none would be done
+    soon. Streams do not count, because they stay open as long as a check.
+
+    Raises HTTPException (503): The wait was too long.
+    """
+    if request.url.path.endswith(("/stream", "/events")):
+        yield
+        return
+    try:
+        async with asyncio.timeout(QUEUE_SECONDS):
+            await state.slots.acquire()
+    except TimeoutError as error:
+        words = "The service is busy with other requests. Try again in some seconds."
+        headers = {"Retry-After": str(int(QUEUE_SECONDS) or 1)}
+        raise HTTPException(503, words, headers) from error
+    try:
+        yield
+    finally:
+        state.slots.release()
+
+
 CurrentClient = Annotated[Client, Depends(client_of)]

@@ -145,6 +145,7 @@ def carry_out(order: models.CheckOrder, writer: EventWriter) -> models.ProgressU
 
 def _check(order: models.CheckOrder, writer: EventWriter) -> Checked:
     # Loading Dagster takes seconds. The client has already received the first event.
+    from factible_assets.runs import claims as reviewed  # noqa: PLC0415
     from factible_assets.runs import launch, review  # noqa: PLC0415
     from factible_assets.runs.result import StoredVideo  # noqa: PLC0415
 
@@ -154,14 +155,14 @@ def _check(order: models.CheckOrder, writer: EventWriter) -> Checked:
         return contextlib.nullcontext(writer)
 
     if order.claim_id is not None:
-        file = review.open_claim(order.video_id, order.claim_id, settings)
+        file = reviewed.open_claim(order.video_id, order.claim_id, settings)
         return review.check_again(file, [file.claim], watch=watch, run_id=order.run_id)
     claims: Sequence[Claim] = ()
     assets: Sequence[str] | None = None
     if order.finds_only:
         assets = ("transcripts", "claims")
     elif order.claims:
-        files = review.open_video(order.video_id, settings)
+        files = reviewed.open_video(order.video_id, settings)
         claims = tuple(file.claim for file in files if file.gone is None)
         assets = ("claims", *ALL_STAGES)
         only = tuple(claim.claim_id for claim in claims)

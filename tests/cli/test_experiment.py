@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.runs.experiments.plan import experiment_json_schema
+from factible_assets.runs.experiments.files import experiment_json_schema
 from tests.cli.conftest import Run
 from warehouse.store import Warehouse
 

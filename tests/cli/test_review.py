@@ -13,14 +13,9 @@ from factible_assets.cli import review as module
 from factible_assets.cli.progress import watching
 from factible_assets.errors import FactibleError
 from factible_assets.records.tables import ReviewKind, Verdict
-from factible_assets.runs.review import (
-    Change,
-    ClaimFile,
-    actions_of,
-    carry_out,
-    open_claim,
-    source_subject,
-)
+from factible_assets.runs.changes import Change, actions_of, source_subject
+from factible_assets.runs.claims import ClaimFile, open_claim
+from factible_assets.runs.review import carry_out
 from factible_assets.settings import Settings
 from factible_assets.stages.ids import query_id
 from tests.cli.conftest import Run
@@ -207,8 +202,7 @@ def test_a_change_on_outdated_state_is_not_recorded(store: Warehouse, home: Path
     first, second = (open_claim(VIDEO_ID, number(0), settings) for _ in range(2))
 
     def record(file: ClaimFile, name: str, change: Change) -> None:
-        acts = actions_of(file, [change], name, None)
-        carry_out(file, acts, rerun=False, watch=watching, say=print)
+        carry_out(file, [change], name, rerun=False, watch=watching, say=print)
 
     record(first, "Ann", Change("note", "Mine."))
     record(first, "Ann", Change("block_source", "a.example"))

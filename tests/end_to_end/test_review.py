@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
 from factible_assets.config import FactCheckConfig
-from factible_assets.pipeline.assets.claim_checks import scope_of
+from factible_assets.pipeline.assets.claim_input import scope_of
 from factible_assets.records.tables import Claim
 from factible_assets.runs.launch import open_instance, run_video
 from factible_assets.runs.result import StoredVideo

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from starlette.exceptions import HTTPException
 
 from factible_assets.settings import Settings, SettingsError
-from factible_assets.web import access, auth
+from factible_assets.web import access, auth, runs
 from factible_assets.web.app import create_app
 from factible_assets.web.auth import Clients, is_loopback
 from tests.cli.stored import store_published
@@ -279,7 +279,7 @@ def test_too_many_requests_are_slowed_down(serve: Serve, monkeypatch: pytest.Mon
 def test_many_requests_at_once_are_answered_or_refused_as_busy(
     home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "QUEUE_SECONDS", 1.0)
+    monkeypatch.setattr(runs, "QUEUE_SECONDS", 1.0)
     app = create_app(Settings(home=home), launch=script.launch)
     goes_on, answered = threading.Event(), app.state.shared.results.videos
 

@@ -68,7 +68,7 @@ async def test_a_video_and_its_claims_can_be_looked_up(home: Path, published: st
         words = str(first["claim"])
         found = await told(client, "search_claims", words=words)
     assert listed["video_id"] == video["video_id"] == published
-    assert {"verdict", "at", "claim"} <= first.keys()
+    assert {"verdict", "start_seconds", "claim"} <= first.keys()
     assert claim["text"] == words
     assert claim["evidence"][0]["url"].startswith("http")
     assert words in {row["text"] for row in found["rows"]["claim"]}

@@ -14,11 +14,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from factible_assets.config import FactCheckConfig
 from factible_assets.settings import Settings
 from factible_assets.web import runs
 from factible_assets.web.auth import Client, Clients
-from factible_assets.web.models import RunInfo, progress_update
+from factible_assets.web.models import CheckOrder, RunInfo, progress_update
 from tests.patience import eventually
 from tests.web.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
 from tests.web.doubles import Script, events_of
@@ -175,7 +174,7 @@ async def test_a_joined_run_ends_if_its_video_cannot_be_listed(tmp_path: Path) -
         joined.wait()
         raise OSError(28, "No space left on device")
 
-    start = partial(manager.start, VIDEO, FactCheckConfig(), Client("a"))
+    start = partial(manager.start, CheckOrder(video_id=VIDEO), Client("a"))
     first = asyncio.create_task(start(prepare=fails))
     await begun.wait()
     second = await start(prepare=fails)

@@ -28,7 +28,7 @@ from factible_assets.evaluation.matching import ClaimMatcher, default_matcher
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.evaluation.tables import columns_of
-from factible_assets.pipeline.assets.claim_checks import asset_rows
+from factible_assets.pipeline.assets.claim_results import asset_rows
 from factible_assets.pipeline.resources import RunContext, open_services
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim, Evidence, Query, Record, Search, Verdict

@@ -13,7 +13,8 @@ from factible_assets.config import Reasoners
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.pipeline.resources import RunContext
 from factible_assets.records.tables import Transcript, TranscriptSegment, Video
-from factible_assets.runs.experiments.plan import Experiment, load_experiment
+from factible_assets.runs.experiments.files import load_experiment
+from factible_assets.runs.experiments.plan import Experiment
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import (
     ClaimDraft,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.corpora.reading import load_corpora
-from factible_assets.runs.experiments.plan import (
+from factible_assets.runs.experiments.files import (
     experiment_files,
     experiment_json_schema,
     load_experiments,

@@ -201,3 +201,36 @@ LEFT JOIN current_claims AS claims
 LEFT JOIN current_verdicts AS verdicts
     ON verdicts.video_id = texts.video_id AND verdicts.claim_id = texts.claim_id
 ORDER BY best.kind, best.score DESC, best.row_id
+
+-- name: claims
+-- The claims of a video as a table, with the rulings that stand.
+SELECT
+    verdicts.claim,
+    verdicts.verdict,
+    verdicts.confidence,
+    verdicts.basis,
+    verdicts.summary,
+    verdicts.supporting,
+    verdicts.refuting,
+    verdicts.mixed,
+    verdicts.unclear,
+    rulings.ruling,
+    rulings.prose AS ruling_in_prose,
+    rulings.signed_by,
+    verdicts.speaker,
+    verdicts.start_seconds,
+    verdicts.importance,
+    verdicts.link,
+    verdicts.claim_id
+FROM verdicts
+LEFT JOIN signed_rulings AS rulings
+    ON rulings.video_id = verdicts.video_id AND rulings.claim_id = verdicts.claim_id AND rulings.stands
+WHERE verdicts.video_id = $video
+ORDER BY verdicts.start_seconds NULLS LAST, verdicts.claim_rank
+
+-- name: sources
+-- The sources of a claim as a table.
+SELECT claim, stance, quote, summary, page_title, domain, rating, published_on, coalesce(final_url, url) AS url
+FROM evidence_chain
+WHERE video_id = $video AND claim_id = $claim AND evidence_status = 'ok'
+ORDER BY stance, evidence_id

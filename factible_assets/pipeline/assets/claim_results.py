@@ -1,0 +1,232 @@
+"""Stores the results of `claim_checks`, and describes them for the UI."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, TypeAlias, get_args
+
+import dagster as dg
+import duckdb
+
+from factible_assets.evaluation.charts import bars, counted
+from factible_assets.pipeline.assets import common
+from factible_assets.pipeline.assets.claim_input import RunInput
+from factible_assets.pipeline.assets.external import REPORT
+from factible_assets.pipeline.checks.integrity import check_integrity
+from factible_assets.pipeline.checks.readings import check_contradictions
+from factible_assets.pipeline.checks.verdict_changes import RunChanges, check_flips, read_changes
+from factible_assets.pipeline.resources import ReportsResource
+from factible_assets.records.rows import Materialization
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Claim, Evidence, PriorFactCheck, Rating, Search, Video
+from factible_assets.services.models import model_registry
+from factible_assets.settings import SearchProvider, Settings
+from factible_assets.stages import reviews
+from factible_assets.stages.flow import FlowResult, with_others
+from factible_assets.stages.progress import Stage
+from factible_assets.wording import STANCE_WORDS, plain, rows_table
+from warehouse import bookkeeping
+from warehouse.rows import Stamp
+from warehouse.sets import AssetRows
+from warehouse.store import Snapshot, Warehouse
+
+CODE_VERSION = "11"
+
+Metadata: TypeAlias = dict[str, Any]
+
+
+async def stored_results(
+    context: dg.AssetExecutionContext,
+    store: Warehouse,
+    run: RunInput,
+    result: FlowResult,
+    settings: Settings,
+    reports: ReportsResource,
+) -> AsyncIterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    """Write the rows of the checks, and yield a result for each asset.
+
+    Raises dagster.Failure: A row breaks a rule, so nothing is stored. Never retried.
+    """
+    video, claims, scope = run.known.video, run.claims, run.scope
+    others = frozenset(claim.claim_id for claim in scope.carried)
+    result = with_others(result, scope.held, claims, others) if others else result
+    whole = replace(run.known, claims=tuple(claims), **result.parts(run.selected))
+    checks, refusal = check_integrity(run.selected, whole, run.options.search)
+    stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
+    if refusal is not None:
+        bookkeeping.record_calls(store, result.llm_calls, stamp)
+        for check in checks:
+            yield check
+        raise refusal
+    written, changes = _write(store, run, result, stamp, settings)
+    published = {}
+    if changes is not None:
+        published = await asyncio.to_thread(reports.publish, store, video.video_id, context.log)
+    if "index of reports" in published:
+        context.log_event(
+            dg.AssetMaterialization(REPORT, partition=video.video_id, metadata=published)
+        )
+    shown = metadata_of(video, claims, result)
+    shown["verdicts"] = {**published, **shown["verdicts"]}
+    for stage, check, one in zip(run.selected, checks, written, strict=True):
+        yield dg.MaterializeResult(
+            asset_key=stage,
+            check_results=[check],
+            data_version=dg.DataVersion(one.data_version),
+            metadata=shown[stage],
+        )
+    if "evidence" in run.selected:
+        yield check_contradictions(result)
+    if changes is not None:
+        # The last event of the run: its links lead to the report and the desk.
+        yield check_flips(changes, reports.links(video.video_id))
+
+
+def _write(
+    store: Warehouse, run: RunInput, result: FlowResult, stamp: Stamp, settings: Settings
+) -> tuple[list[Materialization], RunChanges | None]:
+    """Write the sets of a run and their bookkeeping, in one transaction.
+
+    Returns the materializations, and the changes to the verdicts if the run computed any.
+    """
+    video_id, changes = run.known.video.video_id, None
+    checked = frozenset(claim.claim_id for claim in run.scope.checked)
+    uses = bookkeeping.service_uses(
+        result.searches,
+        result.pages,
+        get_args(SearchProvider),
+        "jina" if settings.pages == "jina" else None,
+        model_registry(settings).services,
+    )
+
+    def note(connection: duckdb.DuckDBPyConnection) -> None:
+        nonlocal changes
+        applied = reviews.applied_by(run.actions, checked, frozenset(run.selected))
+        bookkeeping.record_run(
+            connection, video_id, stamp, applied=applied, carried=run.scope.carried, uses=uses
+        )
+        if "verdicts" in run.selected:
+            # Within the transaction, so that the view sees the new rows.
+            changes = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
+
+    sets: dict[str, AssetRows] = {each: asset_rows(each, result) for each in run.selected}
+    return store.write_assets(video_id, sets, stamp=stamp, also=note), changes
+
+
+def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
+    """Return the set to write for one asset."""
+    timing = result.timings.get(stage)
+    return AssetRows(
+        rows=result.of_asset(stage),
+        code_version=CODE_VERSION,
+        duration_seconds=timing.span_seconds if timing else 0.0,
+        first_result_seconds=timing.first_result_seconds if timing else None,
+    )
+
+
+# --- Metadata -----------------------------------------------------------------------------------
+
+_UNFOLDED = 12
+"""The number of verdicts that the UI shows without a click; the folded table has all."""
+
+
+def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict[Stage, Metadata]:
+    """Return the metadata of every claim-level asset, also of those that did not run."""
+    read = [each for each in result.evidence if each.status == "ok"]
+    prior, reached = result.prior_fact_checks, result.verdicts
+    words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in reached]
+    spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
+    of_verdicts = {
+        "video": video,
+        "claims": claims,
+        "verdicts": reached,
+        "evidence": result.evidence,
+    }
+    judged = {each.claim_id for each in reached}
+    in_time = sorted(
+        (each for each in claims if each.claim_id in judged), key=lambda each: each.place_in_time
+    )
+    lines = rows_table("verdict_lines", **of_verdicts).splitlines()[:_UNFOLDED] if reached else []
+    fact_checks: Metadata = {"prior fact checks": "off"}
+    if prior:
+        fact_checks = {
+            "prior fact checks": _table("prior_fact_checks", claims=claims, rows=prior),
+            "prior fact checks found": sum(row.status == "ok" for row in prior),
+            "prior fact check failures": _failures(prior),
+        }
+    shown: dict[Stage, Metadata] = {
+        "queries": {
+            "queries": _table("queries", claims=claims, queries=result.queries),
+            "count": len(result.queries),
+            "by type": common.counts_by([query.query_type for query in result.queries]),
+            "failed": sum(query.status == "infra_error" for query in result.queries),
+            "dagster/row_count": len(result.queries),
+        },
+        "search_hits": {
+            "searches": common.counts_by([search.status for search in result.searches]),
+            "hits": len(result.hits),
+            "pages found": len({hit.canonical_url for hit in result.hits}),
+            "domains found": len({hit.domain for hit in result.hits}),
+            "failures": _failures(result.searches),
+            "dagster/row_count": len(result.hits),
+            **fact_checks,
+        },
+        "reliability_ratings": {
+            "ratings": _table("ratings", ratings=result.ratings),
+            "by rating": common.counts_by([rating.rating for rating in result.ratings]),
+            "by class": common.counts_by([rating.source_class for rating in result.ratings]),
+            "dagster/row_count": len(result.ratings),
+        },
+        "evidence": {
+            "evidence": _table("evidence", claims=claims, evidence=read),
+            **_chart(
+                "stances of the evidence",
+                counted([each.stance or "" for each in read], tuple(STANCES)),
+            ),
+            **_chart(
+                "ratings of the sources", counted([each.rating for each in read], get_args(Rating))
+            ),
+            "outcomes": common.counts_by([each.status for each in result.evidence]),
+            "origins of all sources read": len({each.origin for each in read if each.origin}),
+            "pages read": sum(page.status == "ok" for page in result.pages),
+            "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
+            "failures": _failures(result.evidence),
+            "dagster/row_count": len(result.evidence),
+        },
+        "verdicts": {
+            **{
+                f"{n}. {plain(claim.text, 60)}": dg.MetadataValue.md(line)
+                for n, (claim, line) in enumerate(zip(in_time, lines, strict=False), start=1)
+            },
+            "verdicts": _table("verdicts", **of_verdicts),
+            **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
+            **_chart("seconds by stage", spans, " s"),
+            "cost of all stages after the claims (USD)": round(result.cost_usd, 6),
+            "by confidence": common.counts_by([verdict.confidence for verdict in reached]),
+            "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
+            "disagreements": sum(verdict.disagreement for verdict in reached),
+            "dagster/row_count": len(reached),
+        },
+    }
+    for stage, of_stage in shown.items():
+        timing = result.timings.get(stage)
+        calls = [call for call in result.llm_calls if call.stage == stage]
+        of_stage["seconds"] = round(timing.span_seconds, 3) if timing else 0.0
+        of_stage["work in seconds"] = round(timing.work_seconds, 3) if timing else 0.0
+        of_stage.update(common.usage_metadata(calls))
+    return shown
+
+
+def _table(name: str, **values: Any) -> dg.MarkdownMetadataValue:
+    return dg.MetadataValue.md(rows_table(name, **values))
+
+
+def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Metadata:
+    drawn = bars(values, unit)
+    return {title: dg.MetadataValue.md(f"![{title}]({drawn})")} if drawn else {}
+
+
+def _failures(rows: Sequence[Search] | Sequence[Evidence] | Sequence[PriorFactCheck]) -> str:
+    failed = {row.reason or "–" for row in rows if row.status == "infra_error"}
+    return "; ".join(sorted(failed)) or "none"

@@ -1,0 +1,259 @@
+"""Forms, viewers and answers of the desk, and sign-in.
+
+A redirect (303) answers every form, so that reloading a page never sends its form again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+
+from factible_assets.runs import review
+from factible_assets.web.access import DESK, READING, SIGN_IN, SIGN_OUT
+from factible_assets.web.auth import SESSION_COOKIE, SESSION_SECONDS, Client
+from factible_assets.web.desk import pages
+from factible_assets.web.desk.pages import Viewer
+from factible_assets.web.models import problem_response
+from factible_assets.web.runs import AppState, CurrentClient, State, state_of
+from factible_assets.wording import plain
+
+_MOST_FIELDS = 100
+_LONGEST_COOKIE = 2000
+NAME_COOKIE, _YEAR_SECONDS = "factible_reviewer", 365 * 24 * 3600
+_LONGEST_ORGANISATION = 200
+
+UNREADABLE = (
+    "The published copy of the results cannot be read now. Check a video again, which publishes a "
+    "new copy, or ask the operator of this service to look at it."
+)
+
+routes = APIRouter(include_in_schema=False)
+
+
+# --- Forms and viewers ----------------------------------------------------------------------------
+
+
+async def _read_form(request: Request) -> AsyncIterator[FormData]:
+    async with request.form(max_fields=_MOST_FIELDS) as form:
+        yield form
+
+
+def field_of(form: FormData, name: str) -> str:
+    """Return a field without the space around it, or an empty text."""
+    value = form.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def files_of(form: FormData, name: str) -> list[tuple[str, bytes]]:
+    """Return the files of a field that are not empty, each with a safe name."""
+    found = []
+    for upload in form.getlist(name):
+        if isinstance(upload, UploadFile) and upload.filename:
+            # This machine cannot give a file every name that may come.
+            safe = plain(Path(upload.filename.replace("\\", "/")).name)
+            if content := upload.file.read():
+                found.append((safe, content))
+    return found
+
+
+def viewer_of(request: Request, state: State, client: CurrentClient) -> Viewer:
+    """Return the person: by the name of their token, else the one that they gave once."""
+    kept = unquote(request.cookies.get(NAME_COOKIE, ""))[:_LONGEST_COOKIE]
+    own = dict(parse_qsl(kept, keep_blank_values=True))
+    settings = state.settings
+    return Viewer(
+        name=client.name or own.get("name") or settings.reviewer or "",
+        organisation=own.get("organisation", settings.organisation or ""),
+        is_named=client.name is not None,
+        may_review=client.may("review"),
+        has_session=bool(state.clients.by_digest) and SESSION_COOKIE in request.cookies,
+        behind_since=state.results.behind_since(),
+    )
+
+
+CurrentViewer = Annotated[Viewer, Depends(viewer_of)]
+SentForm = Annotated[FormData, Depends(_read_form)]
+PageNumber = Annotated[int, Query(ge=1, le=100_000)]
+
+
+def _named_viewer(viewer: CurrentViewer, form: SentForm) -> Viewer:
+    """Return the person with the name and organisation of a form, if they gave none before.
+
+    Raises FactibleError: The name is too long.
+    """
+    if viewer.is_named or not field_of(form, "name"):
+        return viewer
+    name = review.valid_reviewer(field_of(form, "name"))
+    return replace(
+        viewer, name=name, organisation=field_of(form, "organisation")[:_LONGEST_ORGANISATION]
+    )
+
+
+NamedViewer = Annotated[Viewer, Depends(_named_viewer)]
+
+
+def remember(
+    response: Response, viewer: Viewer, form: FormData, request: Request, state: AppState
+) -> None:
+    """Keep the name and organisation of a person in their browser, if a form gave them."""
+    if viewer.is_named or not field_of(form, "name"):
+        return
+    own = urlencode({"name": viewer.name, "organisation": viewer.organisation})
+    _set_cookie(response, NAME_COOKIE, quote(own), _YEAR_SECONDS, base_url(request, state))
+
+
+def _set_cookie(response: Response, name: str, value: str, seconds: int, base: str) -> None:
+    """Set a cookie that no script and no other site can use."""
+    secure = base.startswith("https:")
+    response.set_cookie(
+        name, value, max_age=seconds, httponly=True, samesite="strict", secure=secure
+    )
+
+
+_COMMANDS = re.compile(r"\bfactible [a-z]|--[a-z]|FACTIBLE_|\.env\b|\bPOST /|pip install")
+
+
+def for_browser(sentences: str) -> str:
+    """Leave out the sentences of an error that name commands, options or variables.
+
+    The desk offers its own remedies beside the error.
+    """
+    parts = re.split(r"(?<=[.!?;]) ", sentences)
+    kept = " ".join(part for part in parts if not _COMMANDS.search(part))
+    return f"{kept.rstrip(';')}." if kept.endswith(";") else kept or "This cannot be done now."
+
+
+def base_url(request: Request, state: AppState) -> str:
+    return str(state.settings.public_url or request.base_url).rstrip("/")
+
+
+def page_response(page: pages.Page, *, status: int = 200, framed: bool = False) -> HTMLResponse:
+    """Answer with a page under its policy. Other sites may frame it only if `framed`."""
+    text, policy = page
+    ancestors = "*" if framed else "'none'"
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors {ancestors}"}
+    if not framed:
+        # Forms must prove that they come from the service's own pages.
+        headers["Referrer-Policy"] = "same-origin"
+    return HTMLResponse(text, status_code=status, headers=headers)
+
+
+def redirect(path: str) -> RedirectResponse:
+    return RedirectResponse(path, status_code=303)
+
+
+_TITLES = {
+    401: "Sign in first",
+    403: "This is not allowed",
+    404: "Not found",
+    405: "Not found",
+    413: "This is too large",
+    422: "This cannot be done",
+    500: "Something went wrong",
+}
+
+
+def error_response(
+    request: Request, problem: HTTPException, unsent: bytes | None = None
+) -> Response:
+    """Answer an error: on a page at the desk, elsewhere as problem details.
+
+    A browser without a valid session gets the sign-in page. `unsent` is the form that it sent
+    after its session had ended.
+    """
+    path, status = request.scope["path"], problem.status_code
+    is_page = path == "/" or path.startswith((DESK, "/reports/"))
+    accepts_pages = "text/html" in request.headers.get("accept", "")
+    if status == HTTPStatus.UNAUTHORIZED and is_page and accepts_pages:
+        if request.method in READING:
+            query = request.scope["query_string"].decode("latin-1")
+            return redirect(f"{SIGN_IN}?{urlencode({'to': f'{path}?{query}'.removesuffix('?')})}")
+        back = own_path(urlsplit(request.headers.get("referer", "")).path)
+        words = (unsent or b"").decode("utf-8", "replace")
+        return _sign_in_response(to=back, path=path, kept=words, ended=True)
+    if not path.startswith(DESK):
+        return problem_response(problem)
+    # Where the Dagster UI is beside the desk, its access control has no state of this app.
+    client: Client | None = getattr(request.state, "client", None)
+    is_known = client is not None and client.id and "app" in request.scope
+    viewer = viewer_of(request, state_of(request), client) if client and is_known else None
+    back = path.rpartition("/")[0] if request.method == "POST" else DESK
+    back = back if back.startswith(f"{DESK}/videos/") else DESK
+    title = _TITLES.get(status, "This cannot be done now")
+    detail = for_browser(problem.detail)
+    made = pages.page("refused", viewer, title=title, detail=detail, back=back)
+    response = page_response(made, status=status)
+    for name, value in (problem.headers or {}).items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+# --- Sign in --------------------------------------------------------------------------------------
+
+
+@routes.get(SIGN_IN)
+def sign_in_page(to: str = DESK) -> HTMLResponse:
+    return _sign_in_response(to=own_path(to), status=200)
+
+
+def _sign_in_response(*, status: int = 401, **values: Any) -> HTMLResponse:
+    defaults = {"refused": False, "ended": False, "kept": "", "path": ""}
+    return page_response(pages.page("sign_in", None, **defaults | values), status=status)
+
+
+@routes.post(SIGN_IN)
+def sign_in(request: Request, state: State, form: SentForm) -> Response:
+    """Start a session for a token. Show the words of a form that came without one again."""
+    to, kept, path = own_path(field_of(form, "to")), field_of(form, "kept"), field_of(form, "path")
+    if not state.clients.by_digest:
+        return redirect(to)
+    address = request.client.host if request.client else ""
+    client = state.clients.client_with_token(field_of(form, "token"), address)
+    if client is None:
+        return _sign_in_response(to=to, refused=True, kept=kept, path=path)
+    response: Response = redirect(to)
+    if kept:
+        words = dict(parse_qsl(kept, max_num_fields=_MOST_FIELDS))
+        values = {"to": to, "path": own_path(path), "words": words}
+        response = page_response(pages.page("unrecorded", None, **values))
+    session, base = state.clients.begin_session(client), base_url(request, state)
+    _set_cookie(response, SESSION_COOKIE, session, int(SESSION_SECONDS), base)
+    return response
+
+
+@routes.post(SIGN_OUT)
+def sign_out(request: Request, state: State) -> Response:
+    """End the session here and wherever a copy of its cookie is."""
+    state.clients.end_session(request.cookies.get(SESSION_COOKIE, ""))
+    response = redirect(SIGN_IN)
+    response.delete_cookie(SESSION_COOKIE)
+    return response
+
+
+def own_path(to: str) -> str:
+    """Return the path if it is a page of this service, else that of the desk."""
+    is_own = to.startswith((f"{DESK}/", f"{DESK}?", "/reports/")) and "\\" not in to
+    return to if is_own and to.isprintable() else DESK
+
+
+@routes.get(f"{DESK}/name")
+def name_page(viewer: CurrentViewer) -> HTMLResponse:
+    """Ask for the name and organisation under which a person reviews."""
+    return page_response(pages.page("name", viewer, path=f"{DESK}/name", kept={}))
+
+
+@routes.post(f"{DESK}/name")
+def keep_name(request: Request, state: State, viewer: NamedViewer, form: SentForm) -> Response:
+    response = redirect(DESK)
+    remember(response, viewer, form, request, state)
+    return response

@@ -1,0 +1,199 @@
+"""The pages of the desk that start checks and follow them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+import uuid
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import HTMLResponse
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+
+from factible_assets.config import DEMO_VIDEO, demo_config
+from factible_assets.runs.launch import possible_strategies
+from factible_assets.runs.targets import Target, enlist, resolve
+from factible_assets.web.access import DESK
+from factible_assets.web.desk import lists, pages
+from factible_assets.web.desk.answers import (
+    UNREADABLE,
+    CurrentViewer,
+    PageNumber,
+    SentForm,
+    field_of,
+    files_of,
+    for_browser,
+    page_response,
+    redirect,
+)
+from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
+from factible_assets.web.runs import AppState, CurrentClient, State
+from factible_assets.wording import outcome_words
+from resources.files import digest
+from resources.transcripts.youtube_ids import is_video_id
+from warehouse.errors import WarehouseError
+
+_VIDEOS = 25
+_LONGEST_TITLE = 300
+_LONGEST_NAME = 50
+"""Characters of a file's name. A file system takes 255 bytes, and a character has up to four."""
+
+_LOG = logging.getLogger("factible.serve")
+routes = APIRouter(include_in_schema=False)
+
+
+@routes.get(DESK)
+def start(state: State, viewer: CurrentViewer, page: PageNumber = 1) -> HTMLResponse:
+    """Show the form that starts a check, and the checked videos."""
+    videos, total, unread = [], 0, None
+    try:
+        found = state.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
+        videos, total = [video.model_dump() for video in found.items], found.total
+    except WarehouseError as error:
+        # The form must stay, because a new check makes the list readable again.
+        _LOG.error("The published copy cannot be read: %s", error)
+        unread = UNREADABLE
+    return page_response(
+        pages.page(
+            "start",
+            viewer,
+            videos=videos,
+            unread=unread,
+            runs=state.runs.all()[:5],
+            strategies=possible_strategies(state.settings),
+            number=page,
+            pages=-(-total // _VIDEOS),
+        )
+    )
+
+
+@routes.post(f"{DESK}/checks")
+async def check(state: State, client: CurrentClient, form: SentForm) -> Response:
+    """Start a check of a link, of an uploaded file, or of the demo."""
+    if field_of(form, "demo"):
+        run = await state.runs.start(CheckOrder(video_id=DEMO_VIDEO, config=demo_config()), client)
+        return redirect(f"{DESK}/runs/{run.run_id}")
+    link, title, pasted = (field_of(form, name) for name in ("link", "title", "pasted"))
+    uploads = await asyncio.to_thread(files_of, form, "transcript")
+    if pasted and not uploads:
+        uploads = [(f"{title or pasted[:_LONGEST_NAME]}.txt", pasted.encode())]
+    if not (uploads or link):
+        raise HTTPException(422, "Give the link of a video, or a transcript.")
+    if len(title) > _LONGEST_TITLE:
+        words = f"The title has {len(title)} characters. Give at most {_LONGEST_TITLE}."
+        raise HTTPException(422, words)
+    finds_only = bool(field_of(form, "find"))
+    most = str(MOST_CLAIMS) if finds_only else field_of(form, "max_claims") or str(MOST_CLAIMS)
+    if most not in {str(number) for number in range(1, MOST_CLAIMS + 1)}:
+        raise HTTPException(422, f"Give a number of claims from 1 to {MOST_CLAIMS}.")
+    strategy = chosen_strategy(form, state)
+    asked = FactCheckRequest(video_url="-", max_claims=int(most), strategy=strategy)
+    order = CheckOrder(video_id=link, config=asked.config(), finds_only=finds_only)
+    if not uploads:
+        run = await state.runs.start(order, client)
+        return redirect(f"{DESK}/runs/{run.run_id}")
+    with tempfile.TemporaryDirectory(prefix="factible-desk-") as folder:
+        brought = await asyncio.to_thread(files_of, form, "pages")
+        target, web = await asyncio.to_thread(
+            _save_uploads, uploads[0], brought, title, Path(folder), state
+        )
+        if target.file is not None and is_video_id(field_of(form, "of")):
+            # The transcript is that of a video on YouTube, whose own could not be read.
+            target = replace(target, video_id=field_of(form, "of"))
+        if web is not None:
+            # Pages that a person brings have this rating on the command line too.
+            search = order.config.search.model_copy(update={"web": web, "pages_rating": "medium"})
+            config = order.config.model_copy(update={"search": search})
+            order = order.model_copy(update={"config": config})
+        order = order.model_copy(update={"video_id": target.video_id})
+        prepare = partial(enlist, target, state.settings, web, "medium" if web else None)
+        run = await state.runs.start(order, client, prepare=prepare)
+    return redirect(f"{DESK}/runs/{run.run_id}")
+
+
+def _save_uploads(
+    transcript: tuple[str, bytes],
+    brought: list[tuple[str, bytes]],
+    title: str,
+    folder: Path,
+    state: AppState,
+) -> tuple[Target, str | None]:
+    """Save a transcript and its pages. Return the video and the web of the pages, if any."""
+    from factible_assets.stages.urls import canonical_url  # noqa: PLC0415
+    from resources.storage.archive import Archive  # noqa: PLC0415
+    from resources.storage.imports import ArchiveError  # noqa: PLC0415
+    from resources.transcripts.base import TranscriptError  # noqa: PLC0415
+
+    settings, (name, content) = state.settings, transcript
+    settings.ensure_home()
+    for each in ("pages", "transcript"):
+        (folder / each).mkdir()
+    # A name of dots only would be a folder.
+    stem = Path(name).stem[:_LONGEST_NAME].strip(". ") or "transcript"
+    file = folder / "transcript" / f"{stem}{Path(name).suffix[:8]}"
+    file.write_bytes(content)
+    for number, (page, text) in enumerate(brought):
+        place = folder / "pages" / page[-_LONGEST_NAME:]
+        if place.exists():
+            place = place.with_stem(f"{place.stem}-{number:03}")
+        place.write_bytes(text)
+    try:
+        target = resolve(str(file), title or None, settings)
+        if not brought:
+            return target, None
+        collection = f"desk-{digest(bytes(0).join(text for _, text in brought))}"
+        archive = Archive(settings.archive, canonicalise=canonical_url)
+        archive.import_from(folder / "pages", collection)
+    except (TranscriptError, ArchiveError) as error:
+        words = for_browser(str(error).replace(str(folder), ""))
+        raise HTTPException(422, words) from error
+    return target, f"archive:{collection}"
+
+
+@routes.get(f"{DESK}/runs/{{run_id}}")
+async def run_page(run_id: uuid.UUID, state: State, viewer: CurrentViewer) -> Response:
+    """Show the progress of a check, or the claims to choose from if it only finds them."""
+    run = state.runs.get(str(run_id))
+    if run.order.finds_only and run.info.status == "success":
+        return redirect(f"{lists.video_path(run.order.video_id)}/claims?run={run_id}")
+    claims: dict[str, dict[str, Any]] = {}
+    for data in (event.data or {} for event in run.events):
+        for claim in data.get("claims", ()):
+            claims.setdefault(claim["claim_id"], claim)
+        if "verdict" in data:
+            outcome = data["verdict"]["stance"] or "incomplete"
+            words = outcome_words(outcome, data["verdict"]["basis"])
+            judged = {**data["claim"], "outcome": outcome, "words": words}
+            claims[judged["claim_id"]] = judged
+    told = for_browser(run.events[-1].message) if run.events else "The check is starting."
+    return page_response(pages.page("run", viewer, run=run, claims=[*claims.values()], told=told))
+
+
+@routes.post(f"{DESK}/runs/{{run_id}}/again")
+async def run_again(run_id: uuid.UUID, state: State, client: CurrentClient) -> Response:
+    """Start the same check again."""
+    run = await state.runs.start(state.runs.get(str(run_id)).order, client)
+    return redirect(f"{DESK}/runs/{run.run_id}")
+
+
+@routes.post(f"{DESK}/runs/{{run_id}}/cancel")
+async def cancel(run_id: uuid.UUID, state: State, client: CurrentClient) -> Response:
+    """Cancel a check. An administrator can cancel the checks of others."""
+    run = state.runs.get(str(run_id))
+    if not run.is_over:
+        state.runs.cancel_for(run, run.client if client.role == "admin" else client.id)
+    return redirect(f"{DESK}/runs/{run_id}")
+
+
+def chosen_strategy(form: FormData, state: AppState) -> str:
+    """Return the strategy of a form. Raises HTTPException (422): This machine cannot use it."""
+    strategy = field_of(form, "strategy") or "standard"
+    if strategy not in possible_strategies(state.settings):
+        raise HTTPException(422, "Choose one of the listed ways to check a claim.")
+    return strategy

@@ -1,0 +1,407 @@
+"""The pages of the desk on videos and claims: the queue, search, the workbench, and reviews."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import uuid
+from collections.abc import Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Literal, cast, get_args
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+from starlette.background import BackgroundTask
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+
+from factible_assets.errors import FactibleError
+from factible_assets.exchange.claim_review import reviews_of_results
+from factible_assets.exchange.tables import csv_of
+from factible_assets.records.tables import QueryType, ReviewKind
+from factible_assets.report.render import claims_as_markdown
+from factible_assets.report.view import ReportView, arrange
+from factible_assets.runs import review
+from factible_assets.runs.changes import Change, scale_named
+from factible_assets.runs.claims import ClaimFile, open_claim, open_video
+from factible_assets.runs.launch import possible_strategies
+from factible_assets.runs.result import StoredVideo
+from factible_assets.stages.reviews import OPINIONS
+from factible_assets.web.access import CARDS, DESK
+from factible_assets.web.desk import lists, pages
+from factible_assets.web.desk.answers import (
+    CurrentViewer,
+    NamedViewer,
+    PageNumber,
+    SentForm,
+    base_url,
+    field_of,
+    for_browser,
+    own_path,
+    page_response,
+    redirect,
+    remember,
+)
+from factible_assets.web.desk.checks import chosen_strategy
+from factible_assets.web.desk.lists import claim_path
+from factible_assets.web.desk.pages import Viewer
+from factible_assets.web.models import CheckOrder, FactCheckRequest
+from factible_assets.web.runs import AppState, CurrentClient, State
+from factible_assets.wording import plain
+from warehouse.store import Warehouse
+
+_LONGEST_SEARCH = 300
+_SAME = "It reads the same to the reviewer."
+_TICKED = 10
+"""How many of the found claims are chosen at first."""
+_MOST_ROWS = 1_000_000
+"""A spreadsheet takes no more rows."""
+
+routes = APIRouter(include_in_schema=False)
+
+
+# --- Queue and search -----------------------------------------------------------------------------
+
+
+@routes.get(f"{DESK}/queue")
+def queue_page(request: Request, state: State, viewer: CurrentViewer) -> Response:
+    """Open the first claim of a page of the queue."""
+    if state.results.is_empty:
+        return page_response(pages.page("empty", viewer, title="Queue", here="queue"))
+    queue = _queue(state, viewer, request.query_params)
+    if queue["rows"]:
+        first = queue["rows"][0]
+        return redirect(queue["query"].address(claim_path(first["video_id"], first["claim_id"])))
+    return page_response(
+        pages.page("queue", viewer, queue=queue, tabs=lists.TABS, sorts=lists.SORTS)
+    )
+
+
+def _queue(
+    state: AppState, viewer: Viewer, address: Mapping[str, str], current: tuple[str, str] = ("", "")
+) -> dict[str, Any]:
+    with state.results.opened() as now:
+        query = lists.QueueQuery.from_address(address)
+        return lists.read_queue(now, query, viewer.name, current)
+
+
+@routes.get(f"{DESK}/queue.csv")
+def queue_csv(request: Request, state: State, viewer: CurrentViewer) -> Response:
+    with state.results.opened() as now:
+        query = lists.QueueQuery.from_address(request.query_params)
+        return _csv("queue", lists.read_queue(now, query, viewer.name, rows=_MOST_ROWS)["rows"])
+
+
+def _csv(name: str, rows: Sequence[Mapping[str, Any]]) -> Response:
+    names = [each for each in (rows[0] if rows else ()) if each not in {"previous", "next"}]
+    made = csv_of(names, ([row[each] for each in names] for row in rows))
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@routes.get(f"{DESK}/search")
+def search_page(
+    state: State, viewer: CurrentViewer, q: str = "", page: PageNumber = 1
+) -> HTMLResponse:
+    words = q.strip()[:_LONGEST_SEARCH]
+    if state.results.is_empty:
+        return page_response(
+            pages.page("empty", viewer, title="Search", here="search", words=words)
+        )
+    found = None
+    if words:
+        with state.results.opened() as now:
+            found = lists.search(now, words, page)
+    return page_response(pages.page("search", viewer, words=words, found=found))
+
+
+# --- A video and its claims -----------------------------------------------------------------------
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}")
+def video_page(video_id: str, state: State, viewer: CurrentViewer) -> HTMLResponse:
+    """Show the report of a video, with links to review its claims."""
+    return page_response(pages.video_page(viewer, arrange(state.results.data(video_id))))
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims.csv")
+def video_csv(video_id: str, state: State) -> Response:
+    with state.results.opened(video_id) as now:
+        return _csv("claims", lists.claims_table(now, video_id))
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/sources.csv")
+def sources_csv(video_id: str, claim_id: str, state: State) -> Response:
+    own = _claim_report(state, video_id, claim_id).claims[0].claim.claim_id
+    with state.results.opened(video_id) as now:
+        return _csv("sources", lists.sources_table(now, video_id, own))
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims")
+def choose_page(
+    video_id: str, state: State, viewer: CurrentViewer, run: uuid.UUID | None = None
+) -> HTMLResponse:
+    """Show the found claims of a video, to choose and edit those to check, and to add others."""
+    files = [file for file in open_video(video_id, state.settings) if file.gone is None]
+    return page_response(
+        pages.page(
+            "choose",
+            viewer,
+            video=files[0].rows.video if files else None,
+            files=sorted(files, key=lambda file: file.claim.rank),
+            ticked=_TICKED if run else len(files),
+            run=run,
+            strategies=possible_strategies(state.settings),
+            path=f"{lists.video_path(video_id)}/claims",
+        )
+    )
+
+
+@routes.post(f"{DESK}/videos/{{video_id}}/claims")
+async def choose(
+    request: Request,
+    video_id: str,
+    state: State,
+    client: CurrentClient,
+    viewer: NamedViewer,
+    form: SentForm,
+) -> Response:
+    """Record the choice of claims, and check these."""
+    words = {
+        each: field_of(form, f"text-{each}")
+        for each in form.getlist("keep")
+        if isinstance(each, str)
+    }
+    texts = {plain(text): each for each, text in words.items() if text}
+    added = [plain(line) for line in field_of(form, "added").splitlines() if line.strip()]
+    strategy, asked_by = chosen_strategy(form, state), field_of(form, "run")
+    if not (texts or added):
+        raise HTTPException(422, "Choose or add at least one claim.")
+    earlier = next((run for run in state.runs.all() if run.run_id == asked_by), None)
+    config = earlier.order.config if earlier else FactCheckRequest(video_url="-").config()
+    chosen, name = (*texts, *added), review.valid_reviewer(viewer.name)
+    order = CheckOrder(
+        video_id=video_id, config=config.model_copy(update={"strategy": strategy}), claims=chosen
+    )
+    prepare = partial(review.choose_claims, video_id, chosen, name, state.settings, texts)
+    run = await state.runs.start(order, client, prepare=prepare)
+    response = redirect(f"{DESK}/runs/{run.run_id}")
+    remember(response, viewer, form, request, state)
+    return response
+
+
+def _claim_report(state: AppState, video_id: str, claim_id: str) -> ReportView:
+    report = pages.claim_report(state.results.data(video_id), claim_id)
+    if report is None:
+        words = "The newest check does not find this claim. The page of the video lists its claims."
+        raise HTTPException(404, words)
+    return report
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}")
+def claim_page(
+    request: Request,
+    video_id: str,
+    claim_id: str,
+    state: State,
+    client: CurrentClient,
+    viewer: CurrentViewer,
+    recorded: Literal["kept", "waits"] | None = None,
+    decided: str = "",
+) -> Response:
+    """Show the workbench: the queue and one claim with the forms to review it.
+
+    A reworded claim keeps its former addresses. `decided` is the claim before, signed or dropped.
+    """
+    try:
+        report = _claim_report(state, video_id, claim_id)
+        if pages.is_superseded(report):
+            raise HTTPException(404, "The next check reads this claim in other words.")
+    except HTTPException as error:
+        # Reviewers may have dropped or split it, or its first check is still to come.
+        try:
+            file = open_claim(video_id, claim_id, state.settings)
+        except FactibleError:
+            raise error from None
+        path = claim_path(video_id, file.claim.claim_id)
+        if file.claim.claim_id != claim_id:  # The address has its number or a part of its id.
+            return redirect(f"{path}?{request.url.query}".rstrip("?"))
+        values = {"text": file.claim.text, "gone": file.gone, "path": path}
+        values |= {"video": lists.video_path(video_id), "seen": file.version}
+        # Until its check, the queue has a reworded claim under its former id.
+        listed = next((act.claim_id for act in file.actions), claim_id)
+        queue = _queue(state, viewer, request.query_params, (video_id, listed))
+        values["next"] = lists.next_address(queue, video_id, listed)
+        return page_response(pages.page("gone", viewer, **values))
+    claim = report.claims[0].claim
+    with state.results.opened() as now:
+        similar = lists.similar_claims(now, video_id, claim.text)
+        query = lists.QueueQuery.from_address(request.query_params)
+        queue = lists.read_queue(now, query, viewer.name, (video_id, claim.claim_id))
+    base = base_url(request, state)
+    signature = state.clients.sign(client, f"{video_id} {claim.claim_id}")
+    card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim.claim_id, safe='')}?key={signature}"
+    source, title = html.escape(base + card), html.escape(claim.text[:120])
+    frame = f'<iframe src="{source}" title="Fact-check: {title}" width="560" height="320"></iframe>'
+    return page_response(
+        pages.work_page(
+            viewer,
+            report,
+            queue,
+            scale=scale_named(state.settings.ruling_scale, state.settings.corpus_folders),
+            similar=similar,
+            recorded=recorded,
+            decided=own_path(decided) if decided else None,
+            address=base + claim_path(video_id, claim.claim_id),
+            embed={"path": card, "html": frame},
+        )
+    )
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim.md")
+def claim_markdown(video_id: str, claim_id: str, state: State) -> Response:
+    report = _claim_report(state, video_id, claim_id)
+    text = claims_as_markdown(report.data, report.claims[0].claim.claim_id)
+    return Response(text, media_type="text/markdown; charset=utf-8")
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim-review.json")
+def claim_review(request: Request, video_id: str, claim_id: str, state: State) -> Response:
+    """Return a claim as ClaimReview, which links to its page."""
+    report = _claim_report(state, video_id, claim_id)
+    base = f"{base_url(request, state)}{DESK}/videos/{{video}}/claims/{{claim}}"
+    made = reviews_of_results([report.data], base_url=base, only=report.claims[0].claim.claim_id)
+    return Response(made.text, media_type="application/ld+json")
+
+
+@routes.get(f"{CARDS}{{video_id}}/{{claim_id}}")
+def card_page(
+    request: Request, video_id: str, claim_id: str, state: State, key: str = ""
+) -> HTMLResponse:
+    """Show the card of a claim to everybody who has its signed address, also in frames."""
+    if not state.clients.is_signed(f"{video_id} {claim_id}", key):
+        raise HTTPException(403, "This service did not make this address of a card.")
+    report = _claim_report(state, video_id, claim_id)
+    view = report.claims[0]
+    address = base_url(request, state) + claim_path(video_id, claim_id)
+    card = pages.card(report=report, view=view, address=address)
+    return page_response(card, framed=True)
+
+
+@routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/acts")
+async def act(
+    request: Request,
+    video_id: str,
+    claim_id: str,
+    state: State,
+    client: CurrentClient,
+    viewer: NamedViewer,
+    form: SentForm,
+) -> Response:
+    """Record an act of a reviewer, and check the claim again if the form asks for it.
+
+    After a ruling, and after dropping a claim, the next claim of the queue follows.
+    """
+    sent = _sent(form)
+    if sent["act"] not in get_args(ReviewKind):
+        raise HTTPException(422, "This form asks for nothing that the desk can do.")
+    if not viewer.name:
+        path = request.scope["path"]
+        return page_response(pages.page("name", viewer, path=path, kept=sent))
+    kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, sent, viewer, state)
+    if why is not None:
+        page = pages.outdated_page(viewer, file, kind, sent, why)
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT
+        return page_response(page, status=status)
+    now = file.claim.claim_id
+    # Keep a former id in the address, but not a number or a part of an id.
+    own = now if claim_id.isdecimal() or now.startswith(claim_id) else claim_id
+    if sent.get("again"):
+        try:
+            response = await check_claim(video_id, now, state, client)
+        except HTTPException as error:
+            words = f"Your act is recorded. The claim is not checked again now: {error.detail}"
+            raise HTTPException(error.status_code, words, error.headers) from error
+    else:
+        response = _after(kind, claim_path(video_id, own), sent)
+        # The report file need not be ready for this answer.
+        response.background = BackgroundTask(StoredVideo(video_id, state.settings).result)
+    remember(response, viewer, form, request, state)
+    return response
+
+
+def _after(kind: ReviewKind, path: str, sent: Mapping[str, str]) -> Response:
+    """Lead to the next claim of the queue after a decision on the claim, else back to it."""
+    query = lists.QueueQuery.from_address(dict(parse_qsl(sent.get("queue", ""))))
+    if kind == "drop_claim" or (kind == "sign" and sent.get("text") != "none"):
+        if "next" not in sent:
+            return redirect(query.address())
+        there, said, at = own_path(sent["next"]), {"decided": path}, "#content"
+    else:
+        said = {"recorded": "kept" if kind in OPINIONS else "waits"}
+        there, at = query.address(path), f"#{quote(sent.get('at', 'sign'))}"
+    return redirect(f"{there}{'&' if '?' in there else '?'}{urlencode(said)}{at}")
+
+
+def _sent(form: FormData) -> dict[str, str]:
+    """Return the fields of a form, with the acts of the desk's own buttons as acts of reviews."""
+    sent = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
+    act, text = sent.get("act", ""), sent.get("text", "")
+    made: dict[str, dict[str, str]] = {
+        "agree": {"act": "overrule_source", "value": sent.get("stance", ""), "reason": _SAME},
+        "withdraw": {"act": "overrule_source", "value": "none"},
+        "block_site": {"act": "block_source", "text": urlsplit(text).hostname or text},
+        "edit_claim": {"act": "split_claim" if len(text.splitlines()) > 1 else "reword_claim"},
+        "edit_query": {"act": "edit_query" if text else "remove_query"},
+    }
+    return {**sent, "act": act, **made.get(act, {})}
+
+
+def _record(
+    video_id: str, claim_id: str, sent: Mapping[str, str], viewer: Viewer, state: AppState
+) -> tuple[ReviewKind, ClaimFile, str | None]:
+    """Record an act, unless its form was made from an older state of the claim.
+
+    Returns the kind of act, the claim before the act, and why nothing was recorded: None if it was
+    recorded, an empty text if the claim has changed, else a sentence.
+    """
+    kind = cast("ReviewKind", sent["act"])
+    settings = state.settings.model_copy(update={"organisation": viewer.organisation or None})
+    given = sent.get("query_type")
+    change = Change(
+        kind,
+        sent.get("text") or (viewer.name if kind == "assign" else None),
+        number=sent.get("query") or None,
+        value=sent.get("value") or None,
+        said=sent.get("said") or None,
+        query_type=cast("QueryType", given) if given in get_args(QueryType) else None,
+        opposite=bool(sent.get("opposite")),
+        reason=sent.get("reason") or None,
+    )
+    try:
+        file, _ = review.record(
+            video_id, claim_id, [change], viewer.name, settings, seen=sent.get("seen")
+        )
+    except FactibleError as error:
+        if kind == "add_claim":
+            raise
+        is_outdated = isinstance(error, review.OutdatedClaimError)
+        file = open_claim(video_id, claim_id, settings)
+        return kind, file, "" if is_outdated else for_browser(str(error))
+    store = Warehouse(settings.warehouse)
+    store.publish(settings.published, only_added_to="review_actions")
+    return kind, file, None
+
+
+@routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")
+async def check_claim(
+    video_id: str, claim_id: str, state: State, client: CurrentClient
+) -> Response:
+    """Check one claim again, or choose among the claims of a video that was never checked."""
+    file = await asyncio.to_thread(open_claim, video_id, claim_id, state.settings)
+    if "verdicts" not in file.rows.sets:
+        return redirect(f"{lists.video_path(video_id)}/claims")
+    run = await state.runs.start(CheckOrder(video_id=video_id, claim_id=claim_id), client)
+    return redirect(f"{DESK}/runs/{run.run_id}")

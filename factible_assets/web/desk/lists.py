@@ -1,0 +1,220 @@
+"""Reads the lists of the desk from the published copy: the queue, search results and tables."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Self, TypeAlias
+from urllib.parse import quote, urlencode
+
+from factible_assets.reasoners.embedded.text import is_stop_word
+from factible_assets.runs.said_before import said_before
+from factible_assets.stages.ids import claim_id as id_of_claim
+from resources.statements import statements
+from warehouse.store import Warehouse
+
+Row: TypeAlias = dict[str, Any]
+
+_STATEMENTS = statements("factible_assets.web.desk", "lists.sql")
+_SQL = {name: sql.replace("{listed}", _STATEMENTS["listed"]) for name, sql in _STATEMENTS.items()}
+
+TABS = {
+    "unreviewed": "Unreviewed",
+    "mine": "Assigned to me",
+    "incomplete": "Incomplete",
+    "turned": "Turned",
+    "uncertain": "Important and uncertain",
+    "all": "All claims",
+}
+SORTS = {
+    "need": "incomplete and turned first",
+    "uncertainty": "important and uncertain first",
+    "importance": "most important first",
+    "confidence": "most confident first",
+    "turned": "last turned first",
+    "newest": "last checked first",
+    "oldest": "checked longest ago first",
+    "video": "by video and time",
+}
+ROWS_OF_QUEUE, ROWS_FOUND = 40, 15
+"""Rows per page: of the queue, and of each kind of search result."""
+UNCERTAIN = 0.35
+"""A claim counts as uncertain from this product on: importance times (1 - confidence), 0 to 1."""
+RELATIONS = {
+    "same": "says the same",
+    "contrary": "says the contrary",
+    "other figure": "gives another figure",
+    "similar": "is similar",
+}
+
+_DAYS = 7
+_LAST_PAGE = 100_000
+_MOST_SIMILAR = 8
+_MOST_WORDS = 12
+_STEM = 6
+_WORD = re.compile(r"[^\W_]+")
+
+
+def video_path(video_id: str) -> str:
+    return f"/desk/videos/{quote(video_id, safe='')}"
+
+
+def claim_path(video_id: str, claim_id: str) -> str:
+    """Return the permanent address of a claim's page."""
+    return f"{video_path(video_id)}/claims/{quote(claim_id, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueQuery:
+    """The filters of the queue's address. An unknown value means the default.
+
+    An empty `tab` means the first tab that has a claim.
+    """
+
+    tab: str = ""
+    since: date = date.min
+    corpus: str | None = None
+    channel: str | None = None
+    video: str | None = None
+    sort: str = "need"
+    page: int = 1
+
+    @classmethod
+    def from_address(cls, query: Mapping[str, str]) -> Self:
+        tab, sort, page = (query.get(name, "") for name in ("tab", "sort", "page"))
+        is_number = page.isascii() and page.isdecimal() and len(page) <= len(str(_LAST_PAGE))
+        try:
+            since = date.fromisoformat(query.get("since", ""))
+        except ValueError:
+            since = (datetime.now(UTC) - timedelta(days=_DAYS)).date()
+        return cls(
+            tab=tab if tab in TABS else "",
+            since=since,
+            corpus=query.get("corpus") or None,
+            channel=query.get("channel") or None,
+            video=query.get("video") or None,
+            sort=sort if sort in SORTS else "need",
+            page=max(1, min(int(page), _LAST_PAGE)) if is_number else 1,
+        )
+
+    def address(self, path: str = "/desk/queue", **changes: object) -> str:
+        """Return the address of a page with this query and changes. It starts again at page 1."""
+        given = asdict(self) | {"page": 1} | changes
+        usual = asdict(type(self).from_address({}))
+        other = {key: value for key, value in given.items() if value and value != usual[key]}
+        return f"{path}?{urlencode(other)}" if other else path
+
+
+def read_queue(
+    now: Warehouse,
+    query: QueueQuery,
+    me: str,
+    current: tuple[str, str] = ("", ""),
+    rows: int = ROWS_OF_QUEUE,
+) -> Row:
+    """Return one page of the queue of a reviewer: the one with the claim `current`, if it is in it.
+
+    The values are the `query`, its `rows`, the number of claims of each tab (`numbers`), `total`,
+    `page` and `pages` of the chosen tab, and the `corpora` and `channels` to choose from. A row has
+    the video_id and claim_id of the `previous` and the `next` one.
+    """
+    new_ids: dict[str, str] = {}
+    for row in now.rows(_SQL["rewordings"]):
+        before, after = row["claim_id"], id_of_claim(row["video_id"], row["value"])
+        new_ids = {old: after if new == before else new for old, new in new_ids.items()}
+        new_ids[before] = after
+    filters: dict[str, Any] = {
+        "since": query.since,
+        "doubt": UNCERTAIN,
+        "me": me,
+        "corpus": query.corpus,
+        "channel": query.channel,
+        "video": query.video,
+        "former": list(new_ids),
+        "now": list(new_ids.values()),
+    }
+    (counts,) = now.rows(_SQL["counts"], filters)
+    if not query.tab:
+        query = replace(query, tab=next((tab for tab in TABS if counts[tab]), "all"))
+    video_id, claim_id = current
+    part = {"tab": query.tab, "sort": query.sort, "limit": rows, "page": query.page}
+    part |= {"current_video": video_id, "current_claim": claim_id}
+    total, places = counts[query.tab], now.rows(_SQL["places"])
+    found = now.rows(_SQL["queue"], filters | part)
+    return {
+        "query": query,
+        "rows": found,
+        "numbers": counts,
+        "total": total,
+        "page": 1 + (found[0]["place"] - 1) // rows if found else query.page,
+        "pages": max(1, -(-total // rows)),
+        "corpora": sorted({row["corpus"] for row in places if row["corpus"]}),
+        "channels": sorted({row["channel"] for row in places if row["channel"]}, key=str.casefold),
+    }
+
+
+def claims_table(now: Warehouse, video_id: str) -> list[Row]:
+    """Return the claims of a video as the rows of a table."""
+    return now.rows(_SQL["claims"], {"video": video_id})
+
+
+def sources_table(now: Warehouse, video_id: str, claim_id: str) -> list[Row]:
+    """Return the sources of a claim as the rows of a table."""
+    return now.rows(_SQL["sources"], {"video": video_id, "claim": claim_id})
+
+
+def search_terms(text: str) -> list[str]:
+    """Return the distinct beginnings of the words of a text, without accents.
+
+    A word stands for all words with the same first six letters, so that "vaccines" finds
+    "vaccination". Words with digits stand for themselves. Stop words count only if there are no
+    other words.
+    """
+    bare = unicodedata.normalize("NFKD", text.lower())
+    words = _WORD.findall("".join(each for each in bare if not unicodedata.combining(each)))
+    words = [word for word in words if not is_stop_word(word)] or words
+    stems = (word if re.search(r"\d", word) else word[:_STEM] for word in words)
+    return list(dict.fromkeys(stems))[:_MOST_WORDS]
+
+
+def search(now: Warehouse, text: str, page: int) -> Row:
+    """Return one page of results for a text.
+
+    The values are the `rows` of each kind, the best first, their `totals`, and the number of
+    `pages` of the longest list.
+    """
+    rows: list[Row] = []
+    if words := search_terms(text):
+        part = {"limit": ROWS_FOUND, "offset": ROWS_FOUND * (page - 1)}
+        rows = now.rows(_SQL["search"], {"words": words, **part})
+    kinds = ("claim", "quote", "review")
+    by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in kinds}
+    totals = {kind: each[0]["total"] if each else 0 for kind, each in by_kind.items()}
+    pages = max(1, -(-max(totals.values()) // ROWS_FOUND))
+    return {"rows": by_kind, "totals": totals, "page": page, "pages": pages}
+
+
+def similar_claims(now: Warehouse, video_id: str, text: str) -> list[Row]:
+    """Return the claims of other videos that speak of the same, the most similar first."""
+    return [
+        {
+            **row,
+            "text": row["claim"],
+            "title": row["video_title"],
+            "relation": RELATIONS[row["relation"]],
+            "confidence": row["confidence"] if row["outcome"] != "unclear" else None,
+        }
+        for row in said_before(now, text, without=video_id)[:_MOST_SIMILAR]
+    ]
+
+
+def next_address(queue: Row, video_id: str, claim_id: str) -> str | None:
+    """Return the address of the claim after another one in a queue, or of the first one."""
+    here = (video_id, claim_id)
+    rows = [row for row in queue["rows"] if (row["video_id"], row["claim_id"]) == here]
+    after = rows[0]["next"] if rows else next(iter(queue["rows"]), None)
+    query: QueueQuery = queue["query"]
+    return query.address(claim_path(after["video_id"], after["claim_id"])) if after else None
