@@ -16,7 +16,9 @@ from factible_assets.pipeline.assets.media import media
 from factible_assets.pipeline.assets.transcripts import transcripts
 from factible_assets.pipeline.launchpad import console
 from factible_assets.pipeline.liveness import locking_executor
+from factible_assets.pipeline.notifications import notifications
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
+from factible_assets.pipeline.retention import retention, weekly
 from factible_assets.pipeline.schedules import nightly
 from factible_assets.pipeline.warehouse import WarehouseIOManager, WarehouseResource
 from factible_assets.records.tables import METHOD
@@ -40,7 +42,7 @@ def build_defs(
             services, corpora, reports, observer.
     """
     settings = settings or load_settings()
-    nightly_jobs, nightly_schedules, nightly_sensors = nightly(settings)
+    recheck, nightly_recheck = nightly(settings)
     warehouse = WarehouseResource(database=str(settings.warehouse))
     resources: dict[str, Any] = {
         "warehouse": warehouse,
@@ -90,7 +92,8 @@ def build_defs(
         jobs=[
             sensors.add_video,
             sensors.import_corpus,
-            *nightly_jobs,
+            recheck,
+            retention,
             fact_check,
             dg.define_asset_job(
                 "pictures",
@@ -103,7 +106,7 @@ def build_defs(
                 description="Measure the quality of the newest answers of every corpus.",
             ),
         ],
-        schedules=[*nightly_schedules, sensors.due_schedule(fact_check, settings)],
+        schedules=[nightly_recheck, weekly(settings), sensors.due_schedule(fact_check, settings)],
         sensors=[
             sensors.corpus_sensor,
             sensors.dead_runs_sensor,
@@ -115,7 +118,7 @@ def build_defs(
                 default_status=dg.DefaultSensorStatus.RUNNING,
                 description="Materializes `evaluation` after checks of videos.",
             ),
-            *nightly_sensors,
+            *notifications(settings),
         ],
         resources=resources,
         loggers={"console": console},

@@ -417,7 +417,7 @@ def retention(*, dry_run: Annotated[bool, Option("--dry-run", help="Only count."
 
     Example: factible retention --dry-run
     """
-    from factible_assets.pipeline.schedules import apply_retention
+    from factible_assets.pipeline.retention import apply_retention
     from factible_assets.runs.launch import open_instance
 
     settings = load_settings()

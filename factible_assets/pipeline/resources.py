@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Required, TypedDict, Unpack
+from typing import Any
 from urllib.parse import quote
 
 import dagster as dg
@@ -41,21 +41,6 @@ class RunContext:
     log: logging.Logger
 
 
-class ServiceOptions(TypedDict, total=False):
-    """How to open services. The settings of this machine decide about missing options.
-
-    `web` and `pages_rating` default to those of the video's corpus entry, if it is `listed`.
-    `renew` bypasses the cache.
-    """
-
-    observer: Required[Observer]
-    reasoners: Reasoners
-    web: str
-    listed: CorpusVideo | None
-    pages_rating: Rating | None
-    renew: bool
-
-
 class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The services of a fact-check: search, pages, ratings, and the reasoner."""
 
@@ -70,10 +55,10 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
             return load_settings(Path(self.home))
 
     @asynccontextmanager
-    async def open(
-        self, *, run: RunContext, **options: Unpack[ServiceOptions]
-    ) -> AsyncIterator[Services]:
+    async def open(self, *, run: RunContext, **options: Any) -> AsyncIterator[Services]:
         """Open the services of one step, and close them with the block or a cancellation.
+
+        `open_services` describes the options.
 
         Raises dagster.Failure: A requested service is not set up. Never retried.
         """
@@ -88,9 +73,20 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
 
 @asynccontextmanager
 async def open_services(
-    settings: Settings, *, run: RunContext, **options: Unpack[ServiceOptions]
+    settings: Settings,
+    *,
+    run: RunContext,
+    observer: Observer,
+    reasoners: Reasoners | None = None,
+    web: str = "auto",
+    listed: CorpusVideo | None = None,
+    pages_rating: Rating | None = None,
+    renew: bool = False,
 ) -> AsyncIterator[Services]:
     """Open services without Dagster, for any settings.
+
+    `web` and `pages_rating` default to those of the video's corpus entry, if it is `listed`.
+    `renew` bypasses the cache.
 
     Raises SetupError: A requested service is not set up.
     Raises ArchiveError: The archive of stored pages is unusable.
@@ -99,9 +95,8 @@ async def open_services(
     from factible_assets.services.search import search_names, search_remark
     from factible_assets.services.web import choose_web, open_web
 
-    web, listed = options.get("web", "auto"), options.get("listed")
     corpus_web, rating = (listed.web, listed.entry.pages_rating) if listed else (None, None)
-    rating, renew = options.get("pages_rating") or rating, options.get("renew", False)
+    rating = pages_rating or rating
     async with AsyncExitStack() as stack:
         cache = DiskCache(settings.cache, settings.cache_policy)
         if renew:
@@ -115,7 +110,7 @@ async def open_services(
             rating = rating or "medium"
         if rating is not None and chosen.startswith(("archive:", "annotated")):
             ratings = CollectionRatings(ratings, rating)
-        choices = reasoning.choose_reasoners(options.get("reasoners", Reasoners()), settings)
+        choices = reasoning.choose_reasoners(reasoners or Reasoners(), settings)
         for remark in (search_remark(settings, web, corpus_web), choices.remark):
             if remark is not None:
                 run.log.info(remark)
@@ -129,7 +124,7 @@ async def open_services(
             fetcher=opened.fetcher,
             ratings=ratings,
             ages=opened.ages,
-            observer=options["observer"],
+            observer=observer,
             fact_checks=opened.fact_checks,
             web=chosen,
         )

@@ -110,15 +110,10 @@ def chosen_videos(
     """
     with open_instance(settings) as instance:
         busy = schedules.in_flight(instance)
+        schedules.refuse_busy(instance, named)
     rows = _plan(settings, limit, datetime.now(UTC), named, busy)
     if not named:
         return [row for row in rows if row.is_planned]
-    if taken := sorted(busy & set(named)):
-        raise FactibleError(
-            f"A run is checking {', '.join(taken)} at the moment.",
-            "Wait until that run has ended, or cancel it in the Dagster UI.",
-            ExitCode.FAILED,
-        )
     by_id = {row.video_id: row for row in rows}
     return [by_id[video_id] for video_id in dict.fromkeys(named)][:limit]
 

@@ -16,10 +16,10 @@ import duckdb
 
 from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora, yaml_files
 from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import FactibleError
 from factible_assets.pipeline import run_records
 from factible_assets.pipeline.liveness import video_lock
-from factible_assets.pipeline.schedules import in_flight
+from factible_assets.pipeline.schedules import refuse_busy
 from factible_assets.report.writing import read_index_data, write_index
 from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
@@ -71,12 +71,7 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
     Raises WarehouseError: A warehouse is not readable or writable.
     """
     with open_instance(settings) as instance:
-        for video_id in in_flight(instance) & set(video_ids):
-            raise FactibleError(
-                f"A run is checking the video {plain(video_id)}.",
-                "Wait for the run or stop it, then run the command again.",
-                ExitCode.ENVIRONMENT,
-            )
+        refuse_busy(instance, video_ids)
         planned = [_forget_one(each, settings, instance, dry_run=True) for each in video_ids]
         for each in planned:
             if not (each.counts or _still_naming(each.video_id, settings)):

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
 
-from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.records import tables as records
 from factible_assets.runs.changes import Change, actions_of, new_claim, refuse, valid_text
@@ -192,7 +190,13 @@ def carry_out(
     runs = affects if rerun is None else rerun
     settings = file.settings
     if runs:
-        _refuse_if_busy(file)
+        # These load Dagster.
+        from factible_assets.pipeline.schedules import refuse_busy  # noqa: PLC0415
+        from factible_assets.runs.launch import open_instance  # noqa: PLC0415
+
+        remedy = "Wait until that run has ended, or record without a check: --no-rerun."
+        with open_instance(settings) as instance:
+            refuse_busy(instance, [file.video_id], remedy)
     if changes:
         place = file.video_id, file.claim.claim_id
         _, actions = record(*place, changes, reviewer, settings, reason=reason, seen=file.version)
@@ -231,20 +235,6 @@ def carry_out(
     )
 
 
-def _refuse_if_busy(file: ClaimFile) -> None:
-    from factible_assets.pipeline.schedules import in_flight  # noqa: PLC0415 - loads Dagster
-    from factible_assets.runs.launch import open_instance  # noqa: PLC0415
-
-    with open_instance(file.settings) as instance:
-        busy = in_flight(instance)
-    if file.video_id in busy:
-        raise FactibleError(
-            f"A run is checking {file.video_id} at the moment; nothing was recorded.",
-            "Wait until that run has ended, or record without a check: --no-rerun.",
-            ExitCode.FAILED,
-        )
-
-
 def _resulting_claims(file: ClaimFile) -> list[records.Claim]:
     """Return the claims that the actions made of a claim: the reworded claim, or its parts."""
     now = open_video(file.video_id, file.settings)
@@ -268,7 +258,7 @@ def check_again(
 
     Raises FactibleError: See `run_video`.
     """
-    from factible_assets.pipeline.schedules import OPTIONS_UNKNOWN, last_options  # noqa: PLC0415 - Dagster
+    from factible_assets.pipeline.schedules import last_options, recheck_config  # noqa: PLC0415 - Dagster
     from factible_assets.runs.launch import open_instance, run_video  # noqa: PLC0415 - Dagster
     from factible_assets.runs.reusable import INPUT_TAGS, has_pending_corrections  # noqa: PLC0415 - Dagster
 
@@ -281,13 +271,7 @@ def check_again(
         made = instance.get_run_by_id(found.run_id) if found else None
         given = last_options(now, instance, file.video_id)
     ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]
-    alone = {"renew": False, "only_claims": tuple(ids)}
-    try:
-        config = FactCheckConfig.model_validate({**(given or {}), **alone})
-    except ValidationError:
-        given, config = None, FactCheckConfig.model_validate(alone)
-    if given is None:
-        say(OPTIONS_UNKNOWN)
+    config = recheck_config(given, say=say, renew=False, only_claims=ids)
     # The claims have the same inputs as the kept ones.
     comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}
     return run_video(

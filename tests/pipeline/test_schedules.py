@@ -14,19 +14,17 @@ import pytest
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.pipeline.checks.verdict_changes import FLIPS, check_flips, read_changes
+from factible_assets.pipeline.notifications import failure_message, flips_message, send
+from factible_assets.pipeline.retention import apply_retention
 from factible_assets.pipeline.schedules import (
     OPTIONS_UNKNOWN,
     RECHECK_ASSETS,
     RENEWED,
     SCHEDULE,
-    apply_retention,
-    failure_message,
-    flips_message,
     launches_for,
     nightly,
     recheck_config,
     run_requests,
-    send,
 )
 from factible_assets.records.rows import VerdictChange
 from factible_assets.runs.launch import open_instance, run_video
@@ -234,7 +232,7 @@ async def test_a_webhook_on_a_private_network_gets_json(server: MisbehavingServe
 async def test_a_silent_webhook_gets_one_message(
     monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
 ) -> None:
-    monkeypatch.setattr("factible_assets.pipeline.schedules._WEBHOOK_SECONDS", 0.5)
+    monkeypatch.setattr("factible_assets.pipeline.notifications._WEBHOOK_SECONDS", 0.5)
     server.on("/hook", hang())
     message = failure_message("v", "recheck", "0123456789", "search: no credits")
     said = await send(f"http://127.0.0.1:{server.port}/hook", message)

@@ -99,27 +99,21 @@ def tag_run(context: dg.AssetExecutionContext, video: Video) -> None:
 
 
 def video_asset(
-    name: str,
-    code_version: str,
-    description: str,
-    *,
-    kind: str = "python",
-    config_schema: Any = None,
-    deps: Sequence[str] = (),
+    name: str, code_version: str, description: str, *, kind: str = "python", **more: Any
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Decorate a function as an asset with a partition per video and an integrity check.
 
-    Without a `config_schema` the asset accepts no options.
+    `more` are other arguments of `dagster.asset`. Without a `config_schema` the asset accepts no
+    options.
     """
     made: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
         name=name,
         description=description,
         partitions_def=videos,
-        deps=deps,
-        config_schema=config_schema or {},
         retry_policy=RETRIES,
         check_specs=integrity_specs(name),
         **static_metadata(name, code_version, kind),
+        **{"config_schema": {}, **more},
     )
     return made
 

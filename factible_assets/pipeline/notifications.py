@@ -1,0 +1,136 @@
+"""Webhook messages about verdicts and failures.
+
+A message is JSON with a `text` for chat services and facts for programs. The address of a webhook
+is a secret, so no log or error shows it.
+"""
+
+# No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from factible_assets.pipeline.checks.verdict_changes import read_changes
+from factible_assets.pipeline.partitions import PARTITION_TAG
+from factible_assets.pipeline.run_records import failures_of_run
+from factible_assets.records.rows import VerdictChange
+from factible_assets.records.tables import Video
+from factible_assets.settings import Settings
+from factible_assets.wording import counted
+from warehouse.store import Warehouse
+
+_SHOWN = 10
+_REFUSED = 300
+_WEBHOOK_SECONDS = 8.0
+"""A sensor has one minute for the runs of a tick, which are five at most."""
+
+Message = Mapping[str, Any]
+
+
+def notifications(settings: Settings) -> list[dg.SensorDefinition]:
+    """Return the sensors that tell a webhook about verdicts and failures."""
+    looks = dg.DefaultSensorStatus
+    status = looks.STOPPED if settings.notify_url is None else looks.RUNNING
+
+    def deliver(message: Message, log: Any) -> None:
+        """Send a message, or log the problem: a failed sensor would send it again for ever."""
+        if settings.notify_url is None:
+            log.info("Not sent, as FACTIBLE_NOTIFY_URL is not set: %s", message["text"])
+            return
+        problem = asyncio.run(send(settings.notify_url, message))
+        if problem is not None:
+            log.error("%s Not sent: %s", problem, message["text"])
+
+    @dg.run_status_sensor(
+        name="notify_flips",
+        # Runs of the command line and of the HTTP service belong to no code location.
+        monitor_all_code_locations=True,
+        run_status=dg.DagsterRunStatus.SUCCESS,
+        minimum_interval_seconds=30,
+        default_status=status,
+        description="Tells the webhook in FACTIBLE_NOTIFY_URL about verdicts that a run changed.",
+    )
+    def notify_flips(context: dg.RunStatusSensorContext) -> None:
+        run = context.dagster_run
+        video_id = run.tags.get(PARTITION_TAG)
+        if video_id is None or not settings.warehouse.exists():
+            return
+        with Warehouse(settings.warehouse).snapshot() as now:
+            flips = read_changes(now, video_id, run.run_id).flips
+            titles = [video.title for video in now.read_current(Video, video_id)]
+        if flips:
+            title = next(iter(titles), None)
+            deliver(flips_message(video_id, title, run.run_id, flips), context.log)
+
+    @dg.run_failure_sensor(
+        name="notify_failures",
+        monitor_all_code_locations=True,
+        minimum_interval_seconds=30,
+        default_status=status,
+        description="Tells the webhook in FACTIBLE_NOTIFY_URL about failed runs.",
+    )
+    def notify_failures(context: dg.RunFailureSensorContext) -> None:
+        run = context.dagster_run
+        video_id = run.tags.get(PARTITION_TAG)
+        why = " ".join(failures_of_run(context.instance, run.run_id)[0].split())[:500]
+        deliver(failure_message(video_id, run.job_name, run.run_id, why), context.log)
+
+    return [notify_flips, notify_failures]
+
+
+def flips_message(
+    video_id: str, title: str | None, run_id: str, flips: Sequence[VerdictChange]
+) -> Message:
+    lines = [f"{counted(len(flips), 'verdict')} of {title or video_id} turned."]
+    lines += [f"{each.words}: {each.claim}" for each in flips[:_SHOWN]]
+    if len(flips) > _SHOWN:
+        lines.append(f"and {len(flips) - _SHOWN} more")
+    shown = ("claim_id", "claim", "previous_stance", "stance", "confidence")
+    return {
+        "event": "verdict_flips",
+        "text": "\n".join(lines),
+        "video_id": video_id,
+        "title": title,
+        "run_id": run_id,
+        "flips": [{name: getattr(each, name) for name in shown} for each in flips],
+    }
+
+
+def failure_message(video_id: str | None, job: str, run_id: str, reason: str) -> Message:
+    of = f" of {video_id}" if video_id else ""
+    text = f"The run {run_id[:8]} ({job}){of} failed: {reason}"
+    facts = {"video_id": video_id, "job": job, "run_id": run_id, "reason": reason}
+    return {"event": "run_failed", "text": text, **facts}
+
+
+async def send(url: str, message: Message) -> str | None:
+    """Send a message, and return the problem, or None.
+
+    It does not retry: a late webhook may have the message, and a sensor has one minute. The webhook
+    may be on a private network, so the network guard exempts its address.
+    """
+    from resources.http import HttpClient, HttpFailureError, RetryPolicy
+    from resources.network_guard import NameTable, NetworkGuard
+
+    try:
+        guard = NetworkGuard(names=NameTable.for_service(url))
+    except ValueError:
+        return "FACTIBLE_NOTIFY_URL is no web address; write it as https://HOST/PATH."
+    body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+    headers = {"Content-Type": "application/json"}
+    try:
+        async with (
+            asyncio.timeout(_WEBHOOK_SECONDS),
+            HttpClient(guard=guard, retry=RetryPolicy(attempts=1)) as http,
+        ):
+            answer = await http.post(url, content=body, headers=headers)
+    except TimeoutError:
+        return f"The webhook in FACTIBLE_NOTIFY_URL did not answer in {_WEBHOOK_SECONDS:g} seconds."
+    except HttpFailureError as failure:
+        return f"The webhook in FACTIBLE_NOTIFY_URL was not reached: {failure.reason}."
+    if answer.status >= _REFUSED:
+        return f"The webhook in FACTIBLE_NOTIFY_URL answered with HTTP status {answer.status}."
+    return None

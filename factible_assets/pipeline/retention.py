@@ -1,0 +1,119 @@
+"""Weekly retention: removes old page texts, cached answers, and Dagster's records of runs."""
+
+# No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+
+from factible_assets.pipeline.resources import FactCheckServices
+from factible_assets.pipeline.run_records import delete_runs
+from factible_assets.pipeline.schedules import schedule_status
+from factible_assets.settings import Settings
+from resources.statements import statements
+from resources.storage.answers import DiskCache
+from warehouse.store import Warehouse
+from warehouse.upkeep import compact, trim_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The number of removed items; of a `dry_run`, of items to remove.
+
+    Page texts with their length in code points, cached answers by kind (not in a dry run), and
+    Dagster's runs.
+    """
+
+    texts: int
+    characters: int
+    answers: dict[str, int]
+    bytes_freed: int
+    dry_run: bool
+    runs: int = 0
+
+
+def apply_retention(
+    settings: Settings, instance: dg.DagsterInstance, *, now: datetime, dry_run: bool = False
+) -> Removed:
+    """Remove old page texts, cached answers and runs, and publish the warehouse.
+
+    Runs that made the newest set of an asset stay, because Dagster knows the set through them.
+
+    Raises WarehouseError: The warehouse cannot be opened or written.
+    """
+    texts = characters = freed = 0
+    answers: dict[str, int] = {}
+    if settings.warehouse.exists():
+        store = Warehouse(settings.warehouse)
+        before = now - timedelta(days=settings.retention_days)
+        texts, characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
+        # A lake also merges its small files.
+        if (texts or settings.warehouse.is_shared) and not dry_run:
+            freed = compact(store)
+            store.publish(settings.published)
+    if settings.cache.exists() and not dry_run:
+        unused = timedelta(days=_UNUSED_ANSWER_DAYS)
+        removed = DiskCache(settings.cache, settings.cache_policy).trim(unused)
+        answers = {str(kind): count for kind, count in removed.items()}
+    statuses = [getattr(dg.DagsterRunStatus, each) for each in ("SUCCESS", "FAILURE", "CANCELED")]
+    old = now - timedelta(days=min(settings.retention_days, _KEPT_RUN_DAYS))
+    runs = instance.get_runs(dg.RunsFilter(statuses=statuses, created_before=old))
+    newest = (instance.get_latest_materialization_event(key) for key in instance.get_asset_keys())
+    kept = {event.run_id for event in newest if event is not None}
+    if runs and settings.warehouse.exists():
+        sql = statements("factible_assets.pipeline", "retention.sql")["runs_of_newest_sets"]
+        kept |= set(Warehouse(settings.warehouse).query(sql)["run_id"])
+    ended = [run.run_id for run in runs if run.run_id not in kept]
+    delete_runs(instance, () if dry_run else ended)
+    return Removed(texts, characters, answers, freed, dry_run, len(ended))
+
+
+_RETENTION_CRON = "30 4 * * 0"
+"""Sundays at half past four, after the night's re-checks."""
+
+_KEPT_RUN_DAYS = 90
+"""Dagster's UI slows down with the number of runs, and nobody looks up older ones."""
+
+_UNUSED_ANSWER_DAYS = 90
+"""Longer than the time between two re-checks; the size of the cache has its own limit."""
+
+_DRY_RUN = dg.Field(bool, default_value=False, description="Count old items without removing them.")
+
+
+@dg.op(config_schema={"dry_run": _DRY_RUN})
+def remove_old_items(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
+    removed = apply_retention(
+        services.settings(), context.instance, now=datetime.now(UTC), **context.op_config
+    )
+    context.add_output_metadata(
+        {
+            "dry run": removed.dry_run,
+            "texts": removed.texts,
+            "characters": removed.characters,
+            "cached answers": sum(removed.answers.values()),
+            "runs": removed.runs,
+            "bytes freed": removed.bytes_freed,
+        }
+    )
+
+
+@dg.job
+def retention() -> None:
+    """Remove old page texts, cached answers, and Dagster's records of runs.
+
+    Verdicts, evidence and quotes stay, and so do the texts behind current verdicts.
+    """
+    remove_old_items()
+
+
+def weekly(settings: Settings) -> dg.ScheduleDefinition:
+    """Return the schedule of the job `retention`."""
+    return dg.ScheduleDefinition(
+        name="weekly_retention",
+        job=retention,
+        cron_schedule=_RETENTION_CRON,
+        execution_timezone="UTC",
+        default_status=schedule_status(settings),
+        description="Removes old items once a week.",
+    )
