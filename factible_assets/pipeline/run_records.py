@@ -39,7 +39,7 @@ def newest_runs(
     job: str | None = None,
     statuses: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
-    """List recent runs, optionally of one video, id, job or some statuses."""
+    """List recent runs, optionally of one video, id, job or some statuses, as rows of a table."""
     wanted = dg.RunsFilter(
         run_ids=[run_id] if run_id else None,
         job_name=job,

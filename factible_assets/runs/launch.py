@@ -20,14 +20,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any, NoReturn, TypeAlias, TypeVar, get_args
+from typing import NoReturn, TypeAlias, TypeVar
 
 import dagster as dg
 import yaml
 from filelock import FileLock
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from factible_assets.config import FactCheckConfig, StrategyName
+from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError, code_of
 from factible_assets.pipeline.launchpad import run_config_for
@@ -40,7 +40,7 @@ from factible_assets.pipeline.liveness import (
 )
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.resources import ReportsResource
-from factible_assets.pipeline.run_records import failures_of_run, newest_runs
+from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.records.tables import METHOD, Claim
 from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
@@ -48,7 +48,6 @@ from factible_assets.services.models import BUDGETS
 from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
 from factible_assets.stages.ports import Observer
-from factible_assets.strategies import described
 from factible_assets.wording import counted, dollars, web_address
 from resources.errors import SetupError
 from resources.files import write_whole
@@ -172,14 +171,6 @@ def open_instance(settings: Settings) -> dg.DagsterInstance:
         instance.get_yaml_python_handlers = list  # type: ignore[method-assign]
     end_dead_runs(instance)
     return instance
-
-
-def recorded_runs(
-    settings: Settings, *, limit: int, video: str | None = None, run_id: str | None = None
-) -> list[dict[str, Any]]:
-    """List the newest runs of a data folder, optionally of one video or id."""
-    with open_instance(settings) as instance:
-        return newest_runs(instance, limit=limit, video=video, run_id=run_id)
 
 
 def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
@@ -320,16 +311,6 @@ def _stopped(run_id: str, remedy: str) -> FactibleError:
         remedy,
         ExitCode.INTERRUPTED,
     )
-
-
-def possible_strategies(settings: Settings) -> dict[str, str]:
-    """Return the strategies that this machine has the models for, each with its description."""
-    found = {}
-    for name in get_args(StrategyName):
-        with suppress(SetupError):
-            fitting_strategy(name, FactCheckConfig(strategy=name), settings)
-            found[name] = described(name)
-    return dict(sorted(found.items(), key=lambda each: each[0] != "standard"))
 
 
 def _prepare(settings: Settings, config: FactCheckConfig) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from factible_assets.config import Reasoners
+from factible_assets.config import FactCheckConfig, Reasoners, StrategyName
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.runs.active import runs_under_way
 from factible_assets.settings import Settings, SettingsError
@@ -100,6 +99,19 @@ def _services(settings: Settings) -> dict[str, str]:
     return {"web": live if settings.web == "auto" else settings.web, "reasoner": reasoner}
 
 
+def possible_strategies(settings: Settings) -> dict[str, str]:
+    """Return the strategies that this machine has the models for, each with its description."""
+    from factible_assets.services.reasoning import fitting_strategy  # noqa: PLC0415 - loads slowly
+    from factible_assets.strategies import described  # noqa: PLC0415
+
+    found = {}
+    for name in get_args(StrategyName):
+        with suppress(SetupError):
+            fitting_strategy(name, FactCheckConfig(strategy=name), settings)
+            found[name] = described(name)
+    return dict(sorted(found.items(), key=lambda each: each[0] != "standard"))
+
+
 def _size(path: Path) -> int | None:
     """Return the bytes of a file or folder; None for a lake, or if it does not exist."""
     if not path.exists():
@@ -113,21 +125,22 @@ def _size(path: Path) -> int | None:
 
 
 def list_runs(
-    settings: Settings,
-    *,
-    video: str | None = None,
-    job: str | None = None,
-    statuses: Sequence[str] = (),
-    limit: int = 20,
+    settings: Settings, *, limit: int = 20, details: bool = True, **filters: Any
 ) -> list[dict[str, Any]]:
-    """Return the newest runs of the data folder's Dagster instance. The first call is slow."""
+    """Return the newest runs of the data folder's Dagster instance. The first call is slow.
+
+    `newest_runs` describes the rows and the filters. With `details`, a row also has its failures,
+    seconds and cost, and short names.
+    """
     if not (settings.dagster_home / "dagster.yaml").exists():
         return []
     from factible_assets.pipeline.run_records import failures_of_run, newest_runs  # noqa: PLC0415 - loads Dagster
     from factible_assets.runs.launch import open_instance  # noqa: PLC0415
 
     with open_instance(settings) as instance:
-        found = newest_runs(instance, limit=limit, video=video, job=job, statuses=statuses)
+        found = newest_runs(instance, limit=limit, **filters)
+        if not details:
+            return found
         for run in found:
             failed = run["status"] == "failure"
             run["failures"] = list(failures_of_run(instance, run["run_id"])) if failed else []

@@ -25,6 +25,7 @@ from starlette.exceptions import HTTPException
 
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.corpora.writing import bare_id
+from factible_assets.runs.state import list_runs
 from factible_assets.settings import Settings
 from factible_assets.web import models
 from factible_assets.web.auth import Client, Clients
@@ -401,9 +402,7 @@ def recorded_runs(
 
     Blocks. The first call takes seconds, because it loads Dagster.
     """
-    from factible_assets.runs.launch import recorded_runs as rows_of  # noqa: PLC0415
-
-    rows = rows_of(settings, limit=limit, video=video_id, run_id=run_id)
+    rows = list_runs(settings, limit=limit, details=False, video=video_id, run_id=run_id)
     return [models.RunInfo.model_validate({**row, "events": None}) for row in rows]
 
 

@@ -17,7 +17,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from factible_assets.config import DEMO_VIDEO, demo_config
-from factible_assets.runs.launch import possible_strategies
+from factible_assets.runs.state import possible_strategies
 from factible_assets.runs.targets import Target, enlist, resolve
 from factible_assets.web.access import DESK
 from factible_assets.web.desk import lists, pages

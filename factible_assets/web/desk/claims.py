@@ -26,8 +26,8 @@ from factible_assets.report.view import ReportView, arrange
 from factible_assets.runs import review
 from factible_assets.runs.changes import Change, scale_named
 from factible_assets.runs.claims import ClaimFile, open_claim, open_video
-from factible_assets.runs.launch import possible_strategies
 from factible_assets.runs.result import StoredVideo
+from factible_assets.runs.state import possible_strategies
 from factible_assets.stages.reviews import OPINIONS
 from factible_assets.web.access import CARDS, DESK
 from factible_assets.web.desk import lists, pages
