@@ -135,13 +135,14 @@ class Cancellations:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # A signal handler may interrupt its own thread.
         self._requested: set[str] = set()
-        self._tasks: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Task[object]]]] = {}
+        self._tasks: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Task[object]]] = {}
 
     def request(self, run_id: str) -> None:
         """Stop a run at the point where its task waits now or waits next."""
         with self._lock:
             self._requested.add(run_id)
-            for loop, task in self._tasks.get(run_id, ()):
+            if run_id in self._tasks:
+                loop, task = self._tasks[run_id]
                 loop.call_soon_threadsafe(task.cancel)
 
     def is_requested(self, run_id: str) -> bool:
@@ -151,13 +152,15 @@ class Cancellations:
     def cancellable(self, run_id: str) -> Iterator[None]:
         """Let `request`, Ctrl-C or SIGTERM cancel the current task within the block.
 
+        The steps of a run have their blocks one after the other.
+
         Raises dagster.Failure: The run is to stop. Never retried.
         """
-        entry = (asyncio.get_running_loop(), cast("asyncio.Task[object]", asyncio.current_task()))
+        task = cast("asyncio.Task[object]", asyncio.current_task())
         with self._lock:
             if run_id in self._requested:
                 raise dg.Failure(_CANCELLED, allow_retries=False)
-            self._tasks.setdefault(run_id, []).append(entry)
+            self._tasks[run_id] = asyncio.get_running_loop(), task
         # Only the main thread can handle signals: it works on a run that a launcher started.
         is_main = threading.current_thread() is threading.main_thread()
         kinds = (signal.SIGINT, signal.SIGTERM) if is_main else ()
@@ -172,9 +175,7 @@ class Cancellations:
             for kind, handler in before:
                 signal.signal(kind, handler)
             with self._lock:
-                self._tasks[run_id].remove(entry)
-                if not self._tasks[run_id]:
-                    del self._tasks[run_id]
+                del self._tasks[run_id]
 
 
 CANCELLATIONS = Cancellations()
