@@ -1,28 +1,17 @@
 """Finds a fresh check of the same claim in another video, whose sources a run may take over."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import (
-    Claim,
-    Evidence,
-    PriorFactCheck,
-    Query,
-    Search,
-    SearchHit,
-    Video,
-)
+from factible_assets.records.tables import Claim, Video
 from factible_assets.services.said_before import matches_of, stands_alone
 from factible_assets.stages.ports import EarlierCheck, Services
 from resources.statements import statements
 from warehouse import bookkeeping
 from warehouse.store import Warehouse
-
-Row = TypeVar("Row", Query, Search, SearchHit, PriorFactCheck, Evidence)
 
 _SQL = statements("factible_assets.pipeline", "reuse.sql")
 _PROVIDERS = {"miniature": "miniature", "annotated": "given", "archive": "archive"}
@@ -74,18 +63,14 @@ def _earlier_check(store: Warehouse, claim: Claim, limits: dict[str, Any]) -> Ea
 
 
 def _of_claim(rows: VideoRows, claim_id: str) -> VideoRows:
-    def own(held: Sequence[Row]) -> tuple[Row, ...]:
-        return tuple(row for row in held if row.claim_id == claim_id)
-
-    evidence = own(rows.evidence)
-    pages = {row.page_id for row in evidence}
-    hashes = {row.content_hash for row in evidence}
+    own: dict[str, Any] = {
+        kind: tuple(row for row in getattr(rows, kind) if row.claim_id == claim_id)
+        for kind in ("queries", "searches", "hits", "prior_fact_checks", "evidence")
+    }
+    pages = {row.page_id for row in own["evidence"]}
+    hashes = {row.content_hash for row in own["evidence"]}
     return VideoRows(
-        queries=own(rows.queries),
-        searches=own(rows.searches),
-        hits=own(rows.hits),
-        prior_fact_checks=own(rows.prior_fact_checks),
+        **own,
         pages=tuple(row for row in rows.pages if row.page_id in pages),
         page_texts=tuple(row for row in rows.page_texts if row.content_hash in hashes),
-        evidence=evidence,
     )
