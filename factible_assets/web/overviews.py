@@ -20,8 +20,8 @@ from starlette.exceptions import HTTPException
 
 from factible_assets.exchange.claim_review import SOFTWARE
 from factible_assets.exchange.community_note import community_note
-from factible_assets.web.desk import lists, pages
-from factible_assets.web.desk.answers import CurrentViewer, base_url, page_response
+from factible_assets.web.desk import lists
+from factible_assets.web.desk.answers import CurrentViewer, base_url, show
 from factible_assets.web.runs import State
 from factible_assets.wording import OUTCOME_WORDS, outcome_words, plain
 from resources.files import digest
@@ -75,13 +75,17 @@ def show_overview(
 ) -> HTMLResponse:
     """Show the verdicts of a channel, a speaker or a source over time, or of all."""
     if state.results.is_empty:
-        return page_response(pages.page("empty", viewer, title="Overview", here="overview"))
+        return show("empty", viewer, title="Overview", here="overview")
     with state.results.opened() as now:
         found = read_overview(now, kind, name)
-    values = {"kind": kind, "subject": name, "parts": PARTS, "outcomes": _OUTCOMES, "found": found}
-    return page_response(
-        pages.page("overview", viewer, **values, path_of=overview_path, feed=feed_path(kind, name))
-    )
+    values: dict[str, Any] = {
+        "kind": kind,
+        "subject": name,
+        "parts": PARTS,
+        "outcomes": _OUTCOMES,
+        "found": found,
+    }
+    return show("overview", viewer, **values, path_of=overview_path, feed=feed_path(kind, name))
 
 
 def overview_path(kind: str, name: str) -> str:

@@ -148,6 +148,11 @@ def page_response(page: pages.Page, *, status: int = 200, framed: bool = False) 
     return HTMLResponse(text, status_code=status, headers=headers)
 
 
+def show(name: str, viewer: Viewer | None, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Answer with a page of the desk, by its name."""
+    return page_response(pages.page(name, viewer, **values), status=status)
+
+
 def redirect(path: str) -> RedirectResponse:
     return RedirectResponse(path, status_code=303)
 
@@ -191,8 +196,7 @@ def error_response(
     back = back if back.startswith(f"{DESK}/videos/") else DESK
     title = _TITLES.get(status, "This cannot be done now")
     detail = for_browser(problem.detail)
-    made = pages.page("refused", viewer, title=title, detail=detail, back=back)
-    response = page_response(made, status=status)
+    response = show("refused", viewer, status=status, title=title, detail=detail, back=back)
     for name, value in (problem.headers or {}).items():
         response.headers.setdefault(name, value)
     return response
@@ -208,7 +212,7 @@ def sign_in_page(to: str = DESK) -> HTMLResponse:
 
 def _sign_in_response(*, status: int = 401, **values: Any) -> HTMLResponse:
     defaults = {"refused": False, "ended": False, "kept": "", "path": ""}
-    return page_response(pages.page("sign_in", None, **defaults | values), status=status)
+    return show("sign_in", None, **defaults | values, status=status)
 
 
 @routes.post(SIGN_IN)
@@ -224,8 +228,8 @@ def sign_in(request: Request, state: State, form: SentForm) -> Response:
     response: Response = redirect(to)
     if kept:
         words = dict(parse_qsl(kept, max_num_fields=_MOST_FIELDS))
-        values = {"to": to, "path": own_path(path), "words": words}
-        response = page_response(pages.page("unrecorded", None, **values))
+        values: dict[str, Any] = {"to": to, "path": own_path(path), "words": words}
+        response = show("unrecorded", None, **values)
     session, base = state.clients.begin_session(client), base_url(request, state)
     _set_cookie(response, SESSION_COOKIE, session, int(SESSION_SECONDS), base)
     return response
@@ -249,7 +253,7 @@ def own_path(to: str) -> str:
 @routes.get(f"{DESK}/name")
 def name_page(viewer: CurrentViewer) -> HTMLResponse:
     """Ask for the name and organisation under which a person reviews."""
-    return page_response(pages.page("name", viewer, path=f"{DESK}/name", kept={}))
+    return show("name", viewer, path=f"{DESK}/name", kept={})
 
 
 @routes.post(f"{DESK}/name")

@@ -20,7 +20,7 @@ from factible_assets.config import DEMO_VIDEO, demo_config
 from factible_assets.runs.state import possible_strategies
 from factible_assets.runs.targets import Target, enlist, resolve
 from factible_assets.web.access import DESK
-from factible_assets.web.desk import lists, pages
+from factible_assets.web.desk import lists
 from factible_assets.web.desk.answers import (
     UNREADABLE,
     CurrentViewer,
@@ -29,8 +29,8 @@ from factible_assets.web.desk.answers import (
     field_of,
     files_of,
     for_browser,
-    page_response,
     redirect,
+    show,
 )
 from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
 from factible_assets.web.runs import AppState, CurrentClient, State
@@ -59,17 +59,15 @@ def start(state: State, viewer: CurrentViewer, page: PageNumber = 1) -> HTMLResp
         # The form must stay, because a new check makes the list readable again.
         _LOG.error("The published copy cannot be read: %s", error)
         unread = UNREADABLE
-    return page_response(
-        pages.page(
-            "start",
-            viewer,
-            videos=videos,
-            unread=unread,
-            runs=state.runs.all()[:5],
-            strategies=possible_strategies(state.settings),
-            number=page,
-            pages=-(-total // _VIDEOS),
-        )
+    return show(
+        "start",
+        viewer,
+        videos=videos,
+        unread=unread,
+        runs=state.runs.all()[:5],
+        strategies=possible_strategies(state.settings),
+        number=page,
+        pages=-(-total // _VIDEOS),
     )
 
 
@@ -172,7 +170,7 @@ async def run_page(run_id: uuid.UUID, state: State, viewer: CurrentViewer) -> Re
             judged = {**data["claim"], "outcome": outcome, "words": words}
             claims[judged["claim_id"]] = judged
     told = for_browser(run.events[-1].message) if run.events else "The check is starting."
-    return page_response(pages.page("run", viewer, run=run, claims=[*claims.values()], told=told))
+    return show("run", viewer, run=run, claims=[*claims.values()], told=told)
 
 
 @routes.post(f"{DESK}/runs/{{run_id}}/again")

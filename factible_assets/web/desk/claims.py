@@ -43,6 +43,7 @@ from factible_assets.web.desk.answers import (
     page_response,
     redirect,
     remember,
+    show,
 )
 from factible_assets.web.desk.checks import chosen_strategy
 from factible_assets.web.desk.lists import claim_path
@@ -69,14 +70,12 @@ routes = APIRouter(include_in_schema=False)
 def queue_page(request: Request, state: State, viewer: CurrentViewer) -> Response:
     """Open the first claim of a page of the queue."""
     if state.results.is_empty:
-        return page_response(pages.page("empty", viewer, title="Queue", here="queue"))
+        return show("empty", viewer, title="Queue", here="queue")
     queue = _queue(state, viewer, request.query_params)
     if queue["rows"]:
         first = queue["rows"][0]
         return redirect(queue["query"].address(claim_path(first["video_id"], first["claim_id"])))
-    return page_response(
-        pages.page("queue", viewer, queue=queue, tabs=lists.TABS, sorts=lists.SORTS)
-    )
+    return show("queue", viewer, queue=queue, tabs=lists.TABS, sorts=lists.SORTS)
 
 
 def _queue(
@@ -107,14 +106,12 @@ def search_page(
 ) -> HTMLResponse:
     words = q.strip()[:_LONGEST_SEARCH]
     if state.results.is_empty:
-        return page_response(
-            pages.page("empty", viewer, title="Search", here="search", words=words)
-        )
+        return show("empty", viewer, title="Search", here="search", words=words)
     found = None
     if words:
         with state.results.opened() as now:
             found = lists.search(now, words, page)
-    return page_response(pages.page("search", viewer, words=words, found=found))
+    return show("search", viewer, words=words, found=found)
 
 
 # --- A video and its claims -----------------------------------------------------------------------
@@ -145,17 +142,15 @@ def choose_page(
 ) -> HTMLResponse:
     """Show the found claims of a video, to choose and edit those to check, and to add others."""
     files = [file for file in open_video(video_id, state.settings) if file.gone is None]
-    return page_response(
-        pages.page(
-            "choose",
-            viewer,
-            video=files[0].rows.video if files else None,
-            files=sorted(files, key=lambda file: file.claim.rank),
-            ticked=_TICKED if run else len(files),
-            run=run,
-            strategies=possible_strategies(state.settings),
-            path=f"{lists.video_path(video_id)}/claims",
-        )
+    return show(
+        "choose",
+        viewer,
+        video=files[0].rows.video if files else None,
+        files=sorted(files, key=lambda file: file.claim.rank),
+        ticked=_TICKED if run else len(files),
+        run=run,
+        strategies=possible_strategies(state.settings),
+        path=f"{lists.video_path(video_id)}/claims",
     )
 
 
@@ -228,13 +223,13 @@ def claim_page(
         path = claim_path(video_id, file.claim.claim_id)
         if file.claim.claim_id != claim_id:  # The address has its number or a part of its id.
             return redirect(f"{path}?{request.url.query}".rstrip("?"))
-        values = {"text": file.claim.text, "gone": file.gone, "path": path}
+        values: dict[str, Any] = {"text": file.claim.text, "gone": file.gone, "path": path}
         values |= {"video": lists.video_path(video_id), "seen": file.version}
         # Until its check, the queue has a reworded claim under its former id.
         listed = next((act.claim_id for act in file.actions), claim_id)
         queue = _queue(state, viewer, request.query_params, (video_id, listed))
         values["next"] = lists.next_address(queue, video_id, listed)
-        return page_response(pages.page("gone", viewer, **values))
+        return show("gone", viewer, **values)
     claim = report.claims[0].claim
     with state.results.opened() as now:
         similar = lists.similar_claims(now, video_id, claim.text)
@@ -309,7 +304,7 @@ async def act(
         raise HTTPException(422, "This form asks for nothing that the desk can do.")
     if not viewer.name:
         path = request.scope["path"]
-        return page_response(pages.page("name", viewer, path=path, kept=sent))
+        return show("name", viewer, path=path, kept=sent)
     kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, sent, viewer, state)
     if why is not None:
         page = pages.outdated_page(viewer, file, kind, sent, why)
