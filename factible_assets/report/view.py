@@ -74,7 +74,7 @@ class SourceView:
     stored: str | None
     rating_reasons: Sequence[str]
     place: tuple[int, int] | None
-    passage: StoredText | None
+    passage: tuple[Run, ...] | None
     origin: str
     same_origin_as: str | None
     page: records.Page | None
@@ -183,7 +183,7 @@ class StoredPage:
 
     anchor: str
     first: SourceView
-    text: StoredText
+    text: tuple[Run, ...]
     claims: list[ClaimView]
 
 
@@ -454,10 +454,14 @@ Span = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of text within the same marks (ids of claims or quotes), often within none."""
+    """A stretch of text within the same marks (ids of claims or quotes), often within none.
+
+    A gap has no text, and counts the characters that are left out.
+    """
 
     text: str
-    ids: tuple[str, ...]
+    ids: tuple[str, ...] = ()
+    omitted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,20 +470,6 @@ class Paragraph:
 
     start_seconds: float | None
     runs: tuple[Run, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredText:
-    """A stored text with its quotes marked, or excerpts of a long one.
-
-    Each excerpt comes with the number of characters left out before it. `omitted_at_end` counts
-    those after the last one. `shown` and `length` count characters too.
-    """
-
-    excerpts: list[tuple[int, tuple[Run, ...]]]
-    omitted_at_end: int
-    shown: int
-    length: int
 
 
 def quote_place(row: records.Evidence, text: str) -> tuple[int, int] | None:
@@ -495,7 +485,7 @@ def stored_text(
     quotes: Sequence[Span],
     around: int = _AROUND_QUOTE_CHARACTERS,
     whole: int = WHOLE_CHARACTERS,
-) -> StoredText:
+) -> tuple[Run, ...]:
     """Mark the quotes in a stored text, and cut a text longer than `whole` characters.
 
     The excerpts have about `around` characters on each side of a quote and end at word ends. A long
@@ -513,12 +503,12 @@ def stored_text(
             if ranges and first <= ranges[-1][1]:
                 first, last = ranges[-1][0], max(last, ranges.pop()[1])
             ranges.append((first, last))
-    excerpts, position = [], 0
-    for first, last in ranges:
-        excerpts.append((first - position, _runs(text, first, last, quotes)))
+    runs, position = list[Run](), 0
+    for first, last in (*ranges, (len(text), len(text))):
+        runs += [Run("", omitted=first - position)] if first > position else []
+        runs += _runs(text, first, last, quotes)
         position = last
-    shown = sum(last - first for first, last in ranges)
-    return StoredText(excerpts, len(text) - position, shown, len(text))
+    return tuple(runs)
 
 
 def _word_start(text: str, position: int, limit: int) -> int:

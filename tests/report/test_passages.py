@@ -21,10 +21,9 @@ def test_a_passage_has_the_words_around_its_quote() -> None:
     filler = "surroundings " * 100
     page = f"{filler}{QUOTE} {filler}"
     place = len(filler), len(filler) + len(QUOTE)
-    shown = stored_text(page, [(*place, "e1")], around=220, whole=0)
-    ((omitted, (before, quote, after)),) = shown.excerpts
-    assert omitted
-    assert shown.omitted_at_end
+    first, before, quote, after, last = stored_text(page, [(*place, "e1")], around=220, whole=0)
+    assert first.omitted
+    assert last.omitted
     assert quote.text == QUOTE
     assert 100 < len(before.text) <= 220
     assert set(before.text.split()) | set(after.text.split()) == {"surroundings"}
@@ -44,10 +43,9 @@ def test_a_passage_is_a_stretch_of_the_stored_text(
 ) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    shown = stored_text(text, [(start, end, "e1")], around, whole=0)
-    ((omitted, runs),) = shown.excerpts
+    runs = stored_text(text, [(start, end, "e1")], around, whole=0)
     stretch = "".join(run.text for run in runs)
-    assert text[omitted : len(text) - shown.omitted_at_end] == stretch
+    assert text[runs[0].omitted :].startswith(stretch)
     assert [run.text for run in runs if run.ids] == [text[start:end]]
 
 
@@ -117,9 +115,7 @@ def test_paragraphs_join_to_the_transcript_and_marks_to_the_claims(
 
 def test_a_short_stored_text_is_shown_whole_with_its_quote_marked() -> None:
     start = PAGE.index(QUOTE)
-    shown = stored_text(PAGE, [(start, start + len(QUOTE), "e1")])
-    assert (shown.shown, shown.length, shown.omitted_at_end) == (len(PAGE), len(PAGE), 0)
-    ((_, runs),) = shown.excerpts
+    runs = stored_text(PAGE, [(start, start + len(QUOTE), "e1")])
     assert "".join(run.text for run in runs) == PAGE
     assert [run.text for run in runs if run.ids == ("e1",)] == [QUOTE]
 
@@ -128,22 +124,18 @@ def test_a_long_text_shows_excerpts_and_counts_the_rest() -> None:
     filler = "words of a long page " * 2_000
     text = f"{filler}{QUOTE} {filler}{QUOTE}{filler}"
     first, last = len(filler), text.rindex(QUOTE)
-    shown = stored_text(text, [(last, last + len(QUOTE), "b"), (first, first + len(QUOTE), "a")])
-    assert [[run.ids for run in runs if run.ids] for _, runs in shown.excerpts] == [
-        [("a",)],
-        [("b",)],
-    ]
-    assert shown.shown < 15_000 < shown.length
-    omitted = sum(before for before, _ in shown.excerpts) + shown.omitted_at_end
-    assert shown.shown + omitted == shown.length
+    runs = stored_text(text, [(last, last + len(QUOTE), "b"), (first, first + len(QUOTE), "a")])
+    assert [run.ids for run in runs if run.ids] == [("a",), ("b",)]
+    assert [bool(run.omitted) for run in runs] == [True, *[False] * 3] * 2 + [True]
+    shown = sum(len(run.text) for run in runs)
+    assert shown < 15_000 < len(text) == shown + sum(run.omitted for run in runs)
 
 
 def test_a_long_text_without_a_quote_shows_its_beginning() -> None:
     text = "words " * WHOLE_CHARACTERS
-    ((omitted, runs),) = stored_text(text, []).excerpts
-    assert omitted == 0
-    assert text.startswith(runs[0].text)
-    assert 0 < len(runs[0].text) <= WHOLE_CHARACTERS
+    beginning, _ = stored_text(text, [])
+    assert text.startswith(beginning.text)
+    assert 0 < len(beginning.text) <= WHOLE_CHARACTERS
 
 
 @given(st.data())
@@ -153,15 +145,12 @@ def test_stored_text_loses_no_character_and_marks_every_quote(data: st.DataObjec
     for number in range(data.draw(st.integers(0, 3))):
         start = data.draw(st.integers(0, len(text) - 1))
         spans.append((start, data.draw(st.integers(start + 1, len(text))), f"e{number}"))
-    shown = stored_text(text, spans)
     position = 0
     marked = dict.fromkeys((name for _, _, name in spans), "")
-    for omitted, runs in shown.excerpts:
-        position += omitted
-        for run in runs:
-            assert text.startswith(run.text, position)
-            position += len(run.text)
-            for name in run.ids:
-                marked[name] += run.text
-    assert position + shown.omitted_at_end == len(text) == shown.length
+    for run in stored_text(text, spans):
+        assert text.startswith(run.text, position)
+        position += len(run.text) + run.omitted
+        for name in run.ids:
+            marked[name] += run.text
+    assert position == len(text)
     assert marked == {name: text[start:end] for start, end, name in spans}
