@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos
-from factible_assets.evaluation.matching import ClaimMatcher, EmbeddingSimilarity
+from factible_assets.evaluation.matching import ClaimMatcher, Similarity
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
     SystemClaim,
@@ -56,7 +56,7 @@ HELD_BACK = (0.003, 0.01, 0.03)
 _MATCHES, _ABOUT = 0.7, 0.05
 """The cosine to an annotated claim at which a match has even odds, and its softness."""
 
-_MATCHER = ClaimMatcher(EmbeddingSimilarity(minilm()), "greedy")
+_MATCHER = ClaimMatcher(Similarity(minilm()), "greedy")
 Array = npt.NDArray[np.float64]
 
 

@@ -10,7 +10,8 @@ import typer
 from benchmarks.reproduction.full_precision import FullPrecisionEmbedder
 from benchmarks.reproduction.printing import reproduce
 from factible_assets.cli.output import message_and_code, print_error
-from factible_assets.evaluation.matching import EmbeddingSimilarity, chosen_similarity
+from factible_assets.evaluation.matching import Similarity
+from factible_assets.reasoners.embedded.embedder import minilm
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -22,7 +23,7 @@ def main(
     ],
     *,
     matcher: Annotated[
-        Literal["embeddings", "tf-idf", "recorded"], typer.Option(help="The matcher of claims.")
+        Literal["embeddings", "recorded"], typer.Option(help="The matcher of claims.")
     ] = "embeddings",
     model: Annotated[
         Path | None, typer.Option(help="A full-precision model: a folder with model.safetensors.")
@@ -32,9 +33,8 @@ def main(
 ) -> None:
     """Recompute a published evaluation and compare every value."""
     try:
-        similarity = None if matcher == "recorded" else chosen_similarity(matcher)
-        if model is not None:
-            similarity = EmbeddingSimilarity(FullPrecisionEmbedder(model))
+        embedder = minilm() if model is None else FullPrecisionEmbedder(model)
+        similarity = None if matcher == "recorded" else Similarity(embedder)
         reproduce(published, similarity, details=details, as_json=as_json)
     except Exception as error:
         words, code = message_and_code(error)

@@ -23,13 +23,7 @@ from benchmarks.reproduction.recompute import (
 from benchmarks.shared import grouped
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.matching import (
-    ClaimMatcher,
-    EmbeddingSimilarity,
-    MatchingRule,
-    Pair,
-    Similarity,
-)
+from factible_assets.evaluation.matching import ClaimMatcher, MatchingRule, Pair, Similarity
 from factible_assets.evaluation.measures import macro, mean
 from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority
 
@@ -140,7 +134,7 @@ def recompute_published(folder: PublishedFolder, similarity: Similarity | None) 
         folder: The published folder.
         similarity: The measure of the greedy matcher; None takes the recorded matches instead.
     """
-    if isinstance(similarity, EmbeddingSimilarity):
+    if similarity is not None:
         similarity.remember(_all_texts(folder))
     problems = list(folder.problems)
     settings = tuple(

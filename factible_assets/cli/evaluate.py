@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
 
@@ -29,10 +29,6 @@ def evaluate(
     corpus: Annotated[
         list[str] | None, Option(metavar="NAME", help="Only this corpus; repeatable.")
     ] = None,
-    matcher: Annotated[
-        Literal["embeddings", "tf-idf"],
-        Option(help="MiniLM's cosine above .70, or tf-idf, which inflates the figures."),
-    ] = "embeddings",
     every: Annotated[
         bool, Option("--all", help="Print every metric, not only the dozen main figures.")
     ] = False,
@@ -45,20 +41,13 @@ def evaluate(
 
     Example: factible evaluate --corpus everyday-beliefs
     """
-    from factible_assets.evaluation.matching import ClaimMatcher, chosen_similarity
+    from factible_assets.evaluation.matching import default_matcher
     from factible_assets.evaluation.scoring import evaluate_corpora
     from factible_assets.evaluation.tables import document
 
     settings = load_settings()
     store, reading = open_store(settings), read_corpora(settings)
-    if matcher == "tf-idf":
-        note(
-            "The matcher tf-idf inflates precision, recall and MAP: it matches claims with common "
-            "words and different meanings. On 18 annotated videos its precision is .87, and "
-            "MiniLM's .73."
-        )
-    by = ClaimMatcher(chosen_similarity(matcher))
-    found = evaluate_corpora(store, reading, by, corpora=corpus or [])
+    found = evaluate_corpora(store, reading, default_matcher(), corpora=corpus or [])
     if output_mode.json:
         result({"corpora": {name: document(each) for name, each in found.items()}})
         return

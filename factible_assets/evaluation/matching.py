@@ -4,41 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder, minilm
-
-SimilarityName = Literal["embeddings", "tf-idf"]
+from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 
 Matrix = npt.NDArray[np.float64]
 """Similarities, shape [system claims, gold claims]; 1 means equal."""
-
-
-class Similarity(Protocol):
-    """Measures the similarity of claims.
-
-    `name` is the measure and its model, as results name it. Claims match above `threshold`.
-    """
-
-    name: str
-    threshold: float
-
-    def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
-        """Return the similarity of each pair, shape [len(system), len(gold)]."""
-        ...
 
 
 Assignment = Literal["optimal", "greedy"]
 """`optimal`: the greatest total similarity. `greedy`: in the system's order, as published."""
 
 
-class EmbeddingSimilarity:
+class Similarity:
     """Cosine of sentence embeddings; with all-MiniLM-L6-v2 the measure of the published matcher.
 
-    Threshold 0.70 (Factible, section 2.1.3). An instance embeds each text once.
+    Claims match above the threshold (Factible, section 2.1.3). An instance embeds each text once.
     """
 
     threshold = 0.70
@@ -49,7 +33,7 @@ class EmbeddingSimilarity:
         self._vectors: dict[str, npt.NDArray[np.float32]] = {}
 
     def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
-        """Return cosines, in [-1, 1]."""
+        """Return the cosine of each pair, shape [len(system), len(gold)], in [-1, 1]."""
         if not system or not gold:
             return np.zeros((len(system), len(gold)))
         self.remember([*system, *gold])
@@ -61,27 +45,6 @@ class EmbeddingSimilarity:
         """Embed texts ahead of time, in one go."""
         if missing := list(dict.fromkeys(text for text in texts if text not in self._vectors)):
             self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
-
-
-class TfidfSimilarity:
-    """Cosine of TF-IDF vectors over stems; the rarity of stems is that among both lists' claims.
-
-    At the threshold of 0.22 it agrees with the published matcher on 87 % of 597 system claims of
-    published runs (greedy; 90 % optimal). It finds more matches: the precision of the engine's
-    claims on 18 videos is .867, and .733 with MiniLM.
-    """
-
-    threshold = 0.22
-    name = "cosine of tf-idf"
-
-    def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
-        """Return cosines, in [0, 1]."""
-        vectors = TfidfEmbedder().embed([*system, *gold]).astype(np.float64)
-        return np.asarray(vectors[: len(system)] @ vectors[len(system) :].T, dtype=np.float64)
-
-
-def chosen_similarity(name: SimilarityName) -> Similarity:
-    return TfidfSimilarity() if name == "tf-idf" else EmbeddingSimilarity(minilm())
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,4 +119,4 @@ class ClaimMatcher:
 
 def default_matcher() -> ClaimMatcher:
     """Return optimal matching by MiniLM's cosine above .70."""
-    return ClaimMatcher(chosen_similarity("embeddings"))
+    return ClaimMatcher(Similarity(minilm()))

@@ -16,28 +16,20 @@ def test_evaluate_measures_the_warehouse(factible: Run, home: Path) -> None:
     assert "Corpus unlisted" in result.stdout
     assert "undefined" in result.stdout
     assert "optimal, cosine of all-MiniLM-L6-v2-int8 above 0.7" in result.stdout
-    assert "inflates" not in result.stderr
     assert "0 of them annotated" in result.stdout
     assert "No video of this corpus has annotations" in result.stderr
 
 
 def test_json_of_the_warehouse_has_null_for_undefined(factible: Run, home: Path) -> None:
     store_sample(home)
-    result = factible("evaluate", "--matcher", "tf-idf", "--json")
+    result = factible("evaluate", "--json")
     assert result.exit_code == 0, result.stderr
     corpus = json.loads(result.stdout)["corpora"]["unlisted"]
     figures = {(each["name"], each["averaging"]): each for each in corpus["figures"]}
     assert figures["precision", "macro"]["value"] is None
     assert figures["evidence per claim", "micro"]["value"] is not None
-    assert corpus["matcher"]["threshold"] == 0.22
+    assert corpus["matcher"]["threshold"] == 0.7
     assert list(corpus["per_video"]) == [VIDEO_ID]
-
-
-def test_the_tf_idf_matcher_warns_about_its_figures(factible: Run, home: Path) -> None:
-    store_sample(home)
-    result = factible("evaluate", "--matcher", "tf-idf")
-    assert "optimal, cosine of tf-idf above 0.22" in result.stdout
-    assert "inflates" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.matching import ClaimMatcher, TfidfSimilarity
+from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.outcomes import UNLISTED, VideoOutcome, group_by_corpus
 from factible_assets.evaluation.scoring import Evaluation, score
@@ -14,7 +14,7 @@ from factible_assets.evaluation.tables import UNDEFINED, document, figures_markd
 from factible_assets.wording import number
 from tests.evaluation.outcomes import call, evidence, made, outcome
 
-MATCHER = ClaimMatcher(TfidfSimilarity())
+MATCHER = default_matcher()
 MOON = ("The moon is made of rock", 0.9, "supports")
 CHEESE = ("Cheese is made of sugar", 0.8, "refutes")
 BEES = ("Bees never sleep at night", 0.3, "refutes")
@@ -165,7 +165,7 @@ def test_sources_have_shares_by_rating_and_class() -> None:
 
 def test_the_matcher_and_the_bootstrap_are_part_of_the_result() -> None:
     evaluation = two_videos()
-    assert str(evaluation.matcher) == "optimal, cosine of tf-idf above 0.22"
+    assert str(evaluation.matcher) == "optimal, cosine of all-MiniLM-L6-v2-int8 above 0.70"
     assert evaluation.resamples == 200
     assert evaluation == two_videos()
 

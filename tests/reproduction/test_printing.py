@@ -24,9 +24,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_published_evaluation_is_recomputed_in_a_table(folder: Path) -> None:
-    result = recompute(folder, "--matcher", "tf-idf")
+    result = recompute(folder)
     assert result.exit_code == 0, result.stderr
-    assert "greedy, cosine of tf-idf above 0.22" in result.stdout
+    assert "greedy, cosine of all-MiniLM-L6-v2-int8 above 0.70" in result.stdout
     assert "max_claims = 3, 1 videos" in result.stdout
     assert "Values that differ" not in result.stdout
     assert "32 reproduced" in result.stdout
@@ -36,7 +36,7 @@ def test_the_values_that_differ_are_listed_with_their_reason(folder: Path) -> No
     recorded = evaluation()
     recorded["query_generation"]["avg_sources_per_query"] = 0.66
     write_json(folder / "eval_results" / "max_claims_3" / f"{VIDEO}.json", recorded)
-    result = recompute(folder, "--matcher", "tf-idf")
+    result = recompute(folder)
     assert "Values that differ" in result.stdout
     assert "query_generation.avg_sources_per_query: 0.66 > 0.666667, 1" in result.stdout
     assert "the published files contradict it" in result.stdout

@@ -12,8 +12,8 @@ from benchmarks.reproduction.cells import Cell, agreeing_digits
 from benchmarks.reproduction.layout import PublishedLayoutError, read_published
 from benchmarks.reproduction.report import PublishedReport, recompute_published
 from benchmarks.reproduction.tables import printed_tables
-from factible_assets.evaluation.matching import EmbeddingSimilarity, Similarity, TfidfSimilarity
-from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
+from factible_assets.evaluation.matching import Similarity
+from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, minilm
 from tests.reproduction.published_folder import RUN, VIDEO, evaluation, write_json, write_published
 from tests.shared_data import shared_data
 
@@ -26,7 +26,7 @@ JUDGED = {
 
 
 def recomputed(folder: Path, similarity: Similarity | None = None) -> dict[str, Cell]:
-    report = recompute_published(read_published(folder), similarity or TfidfSimilarity())
+    report = recompute_published(read_published(folder), similarity or Similarity(minilm()))
     return {cell.metric: cell for cell in report.cells()}
 
 
@@ -100,7 +100,7 @@ def test_a_run_with_other_claims_is_not_taken_for_the_evaluated_one(tmp_path: Pa
     outputs = json.loads(file.read_text(encoding="utf-8"))
     outputs["extracted_claims"]["claims"][0]["text"] = "Something else."
     write_json(file, outputs)
-    report = recompute_published(read_published(folder), TfidfSimilarity())
+    report = recompute_published(read_published(folder), Similarity(minilm()))
     (video,) = report.settings[0].videos
     assert video.source is None
     cells = {cell.metric: cell for cell in video.cells}
@@ -254,7 +254,7 @@ def test_all_that_was_published_is_reproduced_from_the_recorded_matches() -> Non
 
 
 def test_the_embedding_matcher_makes_the_published_matches_but_for_borderline_pairs() -> None:
-    report = real(EmbeddingSimilarity(OnnxEmbedder()))
+    report = real(Similarity(OnnxEmbedder()))
     assert report.matcher.assignment == "greedy"
     videos = [video for setting in report.settings for video in setting.videos]
     agreeing = sum(video.agreeing_matches for video in videos)

@@ -8,11 +8,11 @@ import pytest
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.judging.judge import rubrics
 from factible_assets.evaluation.judging.summary import figures, human_scores
-from factible_assets.evaluation.matching import ClaimMatcher, TfidfSimilarity
+from factible_assets.evaluation.matching import default_matcher
 from factible_assets.records.tables import JudgementRow
 from tests.evaluation import outcomes
 
-MATCHER = ClaimMatcher(TfidfSimilarity())
+MATCHER = default_matcher()
 
 
 def row(video_id: str, claim_id: str, criterion: str, score: int | None) -> JudgementRow:
