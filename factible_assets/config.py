@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from factible_assets.records.tables import Rating, SourceClass
+from resources.lines import reason_of
 
 if TYPE_CHECKING:
     StrategyName: TypeAlias = str
@@ -81,11 +82,6 @@ _DOMAIN = _of_form(
     rf"{_LABEL}(\.{_LABEL})+",
     "it is no domain; write it as example.org, without https://",
     lambda each: each.lower().strip(".").removeprefix("www."),
-)
-_FILE_TYPE = _of_form(
-    r"[a-z0-9]{1,10}",
-    "it is no type of file; write it as pdf",
-    lambda each: each.lower().lstrip("."),
 )
 _CLAIM_ID = _of_form(r"[A-Za-z0-9_-]{1,128}", "it is no claim_id; factible review lists them")
 Day = Annotated[date, Field(ge=date(1000, 1, 1))]
@@ -168,14 +164,11 @@ class SearchConfig(StageConfig):
         max_length=100,
         description="Drop these domains with their subdomains, such as example.org.",
     )
-    exclude_file_types: Annotated[tuple[Annotated[str, _FILE_TYPE], ...], _LISTED] = Field(
-        (), max_length=20, description="Drop files of these types, such as pdf."
-    )
-    exclude_classes: Annotated[tuple[SourceClass, ...], _LISTED] = Field(
+    exclude_kinds: Annotated[tuple[SourceClass | Literal["pdf"], ...], _LISTED] = Field(
         (),
-        max_length=13,
-        description="Drop sources of these classes, such as fact_checker or video. The rating sets "
-        "decide, and for fact checks and videos also the address.",
+        max_length=14,
+        description="Drop sources of these kinds, such as fact_checker, video or pdf. The rating "
+        "sets decide, and for fact checks, videos and PDFs also the address.",
     )
     undated: Literal["keep", "drop"] = Field(
         "keep", description="With a date limit: keep or drop sources without a date."
@@ -235,18 +228,21 @@ class EvidenceConfig(StageConfig):
 class BudgetConfig(StageConfig):
     """Limits per claim for every strategy but `standard`; then the evidence so far decides."""
 
-    max_calls: int = _number(60, 1, 1_000, "Model calls per claim.")
-    max_tokens: int = _number(300_000, 1_000, 10_000_000, "Tokens per claim, in and out.")
+    max_calls: int = _number(60, 1, 1_000, "Model calls per claim, of 5,000 tokens on average.")
     max_cost_usd: float = Field(
         1.0, gt=0.0, le=100.0, description="US dollars per claim, for its model calls."
     )
     max_seconds: float = Field(900.0, gt=0.0, le=36_000.0, description="Seconds per claim.")
-    max_plans: int = _number(3, 1, 10, "Plans per claim, revisions included.")
     escalate: bool = Field(
         default=False,
         description="Repeat the search once if the vote and the model's own verdict disagree "
         "(strategy agentic).",
     )
+
+    @property
+    def max_tokens(self) -> int:
+        """The tokens per claim, in and out: they grow with the calls that a user allows."""
+        return 5_000 * self.max_calls
 
 
 class VerdictsConfig(StageConfig):
@@ -345,6 +341,11 @@ class RunOption:
     default: Value
     schema: Mapping[str, Any]
 
+    @property
+    def section(self) -> str:
+        """The field of FactCheckConfig that holds its model; empty for its own fields."""
+        return self.place[0] if len(self.place) > 1 else ""
+
 
 @cache
 def run_options() -> Mapping[str, RunOption]:
@@ -406,7 +407,7 @@ def config_of(values: Mapping[str, object]) -> FactCheckConfig:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = next((str(step) for step in first["loc"] if step in values), "")
-        words = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+        words = reason_of(first)
         if first["type"].startswith("date_"):
             words = "write a day as 2026-01-31"
         raise OptionError(

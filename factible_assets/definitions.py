@@ -64,7 +64,7 @@ def build_defs(
     checks = claim_checks
     if settings.recheck_schedule != "off":
         # The nightly schedule checks videos again once they have this age.
-        window = timedelta(days=settings.recheck_min_age_days + 2)
+        window = timedelta(days=settings.recheck_limits.min_age_days + 2)
         policy = dg.FreshnessPolicy.time_window(fail_window=window)
         checks = claim_checks.map_asset_specs(
             lambda spec: (

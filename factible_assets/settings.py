@@ -32,10 +32,10 @@ from pydantic import (
     model_validator,
 )
 
-from factible_assets.config import Makers, TwoLetters, Web, listed
+from factible_assets.config import Makers, StageConfig, TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
 from resources.env_files import expanded, host_and_port, paired, read_env_file, web_address
-from resources.lines import naming
+from resources.lines import naming, reason_of
 from resources.llm.base import Effort
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _ModelStage = Annotated[str, Field(pattern=f"^({'|'.join(_MODEL_STAGES)})$")]
 
 Endpoint = Literal[
     "serper", "semantic_scholar", "wikipedia", "perplexity", "jina", "google_fact_check", "youtube",
-    "rdap", "wayback", "google_vision", "sightengine", "thumbnails",
+    "rdap", "wayback", "google_vision", "sightengine", "thumbnails", "hugging_face",
 ]  # fmt: skip
 """Services that may have another address, such as a gateway or a mirror."""
 
@@ -66,14 +66,17 @@ RESTRICTED: Final = "not from a working folder"
 """Marks the settings that name an address or a program, spend, delete, or let somebody in."""
 
 _PREFIX = "FACTIBLE_"
+_BEGINNINGS = (_PREFIX, "WEBSHARE_PROXY_")
+"""How the names of variables begin that can be meant for this program only."""
 _NO_SETTINGS = {"FACTIBLE_DEBUG", "FACTIBLE_BROKER", "FACTIBLE_DAGSTER_POSTGRES"}
 """Variables that the command line and the files in deploy/ read themselves."""
 
+TRANSLATED = "translated"
+"""Among the languages of captions: YouTube's machine translations, if there are no others."""
+
 _WORDS = {
     "bool_parsing": "write true or false",
-    "extra_forbidden": f"its names are {', '.join(Makers.model_fields)}",
     "string_pattern_mismatch": f"its names are {', '.join(_MODEL_STAGES)}",
-    "too_short": "give at least one value",
 }
 """Plainer words on some types of pydantic's problems."""
 
@@ -96,8 +99,30 @@ WebAddress = Annotated[str, AfterValidator(web_address)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
+def _begins_with_a_language(value: tuple[str, ...]) -> tuple[str, ...]:
+    if value[:1] in {(), (TRANSLATED,)}:
+        raise ValueError("name a language first")
+    return value
+
+
 class SettingsError(FactibleError):
     code = ExitCode.ENVIRONMENT
+
+
+class Budget(StageConfig):
+    """Ceilings of the cost of models: of one video within a run, and of a run."""
+
+    video: Dollars | None = None
+    run: Dollars | None = None
+
+
+class NightLimits(StageConfig):
+    """Limits of re-checks, mostly those of one night; `batch_hours` is for OpenAI's batches."""
+
+    videos: int = Field(20, ge=0, le=10**6)
+    cost_usd: Dollars | None = 1.0
+    min_age_days: float = Field(7, ge=0, le=3650)
+    batch_hours: float = Field(0, ge=0, le=72)
 
 
 def default_home() -> Path:
@@ -167,7 +192,7 @@ def unknown_variables() -> str:
     bare = {each.removeprefix(_PREFIX): each for each in known}
     found = []
     for name in sorted(names - known - _NO_SETTINGS):
-        if name.upper().startswith(_PREFIX):
+        if name.upper().startswith(_BEGINNINGS):
             near = get_close_matches(name.upper().removeprefix(_PREFIX), bare, n=1, cutoff=0.8)
             remedy = f"Did you mean {bare[near[0]]!r}?" if near else f"See {EXAMPLE}."
             found.append(f"{name!r} is no setting. {remedy}")
@@ -214,9 +239,7 @@ class Settings(BaseModel):
     answer_language: TwoLetters | None = None
     prompt_files: Annotated[UserPath | None, RESTRICTED] = None
     keep_prompts: float = Field(0, ge=0, le=3650)
-    budget_per_video_usd: Dollars | None = None
-    budget_per_run_usd: Dollars | None = None
-    model_hub: Annotated[WebAddress, RESTRICTED] = "https://huggingface.co"
+    budget_usd: Annotated[Budget, Paired] = Budget()
 
     # Search, prior fact checks, pages, and pictures for the asset `media`.
     search: Annotated[tuple[SearchProvider, ...], BeforeValidator(listed)] = ()
@@ -232,11 +255,9 @@ class Settings(BaseModel):
     browser: Annotated[str, RESTRICTED] = "auto"
     caching: bool = True
 
-    # YouTube, transcripts of other videos, and addresses.
-    languages: Listed = Field(("en", "en-US"), min_length=1)
-    translate: bool = False
+    # YouTube, and addresses.
+    languages: Annotated[Listed, AfterValidator(_begins_with_a_language)] = ("en", "en-US")
     youtube_proxy: Annotated[SecretStr | None, RESTRICTED] = None
-    transcript_folders: Annotated[tuple[UserPath, ...], BeforeValidator(listed), RESTRICTED] = ()
     endpoints: Annotated[dict[Endpoint, WebAddress], Paired, RESTRICTED] = Field({}, repr=False)
     hosts: Annotated[
         dict[str, Annotated[tuple[str, int], BeforeValidator(host_and_port)]], Paired, RESTRICTED
@@ -244,10 +265,7 @@ class Settings(BaseModel):
 
     # Re-checks, retention and notifications.
     recheck_schedule: Annotated[str, RESTRICTED] = "off"
-    recheck_videos: int = Field(20, ge=0, le=10**6)
-    recheck_cost_usd: Annotated[Dollars | None, RESTRICTED] = 1.0
-    recheck_batch_hours: float = Field(0, ge=0, le=72)
-    recheck_min_age_days: float = Field(7, ge=0, le=3650)
+    recheck_limits: Annotated[NightLimits, Paired, RESTRICTED] = NightLimits()
     retention_days: Annotated[float, RESTRICTED] = Field(180, ge=1, le=36_500)
     notify_url: Annotated[WebAddress | None, RESTRICTED] = Field(None, repr=False)
 
@@ -258,7 +276,6 @@ class Settings(BaseModel):
     public_url: Annotated[WebAddress | None, RESTRICTED] = None
     serve_token: Annotated[SecretStr | None, RESTRICTED] = None
     serve_origins: Annotated[Listed, RESTRICTED] = ()
-    serve_max_runs: int = Field(2, ge=1, le=32)
     serve_videos_per_day: int | None = Field(None, ge=0)
 
     @field_validator("home")
@@ -382,8 +399,10 @@ def load_settings(home: Path | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = variable(str(first["loc"][0]))
-        words = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
-        words = _WORDS.get(first["type"], words)
+        words = _WORDS.get(first["type"]) or reason_of(first)
+        if first["type"] == "extra_forbidden":
+            inner: Any = Settings.model_fields[str(first["loc"][0])].annotation
+            words = f"its names are {', '.join(inner.model_fields)}"
         raise SettingsError(
             f"The setting {field} cannot be used: {words}. Correct it in the environment or in "
             f".env. {EXAMPLE} describes every variable."

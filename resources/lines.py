@@ -103,10 +103,10 @@ def read_text(file: Path, most_bytes: int = MAX_BYTES) -> str:
         return file.read_bytes().decode("utf-8-sig")
 
 
-def read_json(text: str | bytes) -> Any:
+def read_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
     """Parse JSON. Raises PlacedError if it is malformed."""
     try:
-        return json.loads(text)
+        return decode(text)
     except (ValueError, RecursionError) as error:
         deep = "nested too deeply, or with a number of thousands of digits"
         why = getattr(error, "msg", None) or getattr(error, "reason", deep)
@@ -271,12 +271,17 @@ class EntryReader:
         self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
 
 
+def reason_of(detail: ErrorDetails) -> str:
+    """Return the reason of a problem of pydantic, without pydantic's own introduction."""
+    return detail["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+
+
 def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> str:
     """Return a sentence on a problem of pydantic, with the remedy. `name` defaults to the key."""
     place, given = [each for each in detail["loc"] if each != "[key]"], shown(detail["input"])
     key = place[-1] if place else None
     name = name or (key if isinstance(key, str) else "")
-    words = detail["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    words = reason_of(detail)
     for step in place[:-1]:
         if isinstance(step, str) and (around := _keys_of(model).get(step)):
             model = _entry_in(around.annotation) or model

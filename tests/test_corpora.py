@@ -174,7 +174,7 @@ ENTRY = "videos:\n  - id: v\n    transcript: talk.txt\n"
         (ENTRY + "    claims:\n      - text: ''\n", 5, "text is '': it is empty; fill it in."),
         (ENTRY + "    duration_seconds: -1\n", 4, "duration_seconds is '-1'"),
         (ENTRY + "    web: moon\n", 4, "miniature"),
-        (ENTRY + "    claims: []\n    ground_truth: x.yaml\n", 2, "not in both"),
+        (ENTRY + "    claims: []\n    ground_truth: talk.txt\n", 2, "not in both"),
         (ENTRY + "    title: a\n    title: b\n", 5, "The key 'title' is written twice"),
         (ENTRY + ENTRY.removeprefix("videos:\n"), 4, "listed before"),
         ("videos:\n  - id: v\n    transcript: none.vtt\n", 3, "There is no file 'none.vtt'"),
@@ -224,7 +224,7 @@ def test_all_problems_of_a_file_are_reported(folder: Path) -> None:
       - {id: three}
     """
     found = problems(load_corpus(corpus(folder, text)))
-    assert sorted(line or 0 for line, _ in found) == [1, 6, 6, 7, 8]
+    assert sorted(line or 0 for line, _ in found) == [1, 4, 6, 6, 7, 8]
 
 
 def test_an_entry_with_a_problem_is_withheld_and_the_others_stay(folder: Path) -> None:
@@ -473,14 +473,6 @@ def test_mistakes_in_a_claim_are_reported_at_their_lines(
 
 
 # --- Schema -------------------------------------------------------------------------------------
-
-
-def test_the_json_schema_describes_every_key() -> None:
-    schema = json.loads(corpus_json_schema())
-    assert set(schema["properties"]) == {"corpus", "description", "web", "on_demand", "videos"}
-    assert "transcript" in schema["$defs"]["VideoEntry"]["properties"]
-    assert schema["additionalProperties"] is False
-    json.dumps(schema)
 
 
 SHIPPED = sorted((Path(__file__).resolve().parents[1] / "corpora").glob("*.yaml"))

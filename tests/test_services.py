@@ -417,12 +417,12 @@ async def test_a_ceiling_stops_the_models_before_they_are_asked(
             tmp_path,
             openai_api_key="k",
             openai_base_url=f"http://127.0.0.1:{server.port}/v1",
-            budget_per_video_usd=0.0,
+            budget_usd={"video": 0.0},
         )
         cache = DiskCache(made.cache)
         budget = RunBudgets().of("run", "v1", made)
         mind = await open_models(made, stack, cache, budget)
-        with pytest.raises(ReasonerOutageError, match="FACTIBLE_BUDGET_PER_VIDEO_USD"):
+        with pytest.raises(ReasonerOutageError, match="video in FACTIBLE_BUDGET_USD"):
             await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
         assert server.count(CHAT["openai"]) == 0
 
@@ -432,7 +432,7 @@ async def test_only_a_recheck_uses_batches(
 ) -> None:
     hasty = partial(Batching, gather_seconds=0.01, poll_seconds=0.01)
     monkeypatch.setattr(openai_batch, "Batching", hasty)
-    lines = {"OPENAI_API_KEY": CANARY_KEY, "FACTIBLE_RECHECK_BATCH_HOURS": "1"}
+    lines = {"OPENAI_API_KEY": CANARY_KEY, "FACTIBLE_RECHECK_LIMITS": "batch_hours=1"}
     for name, value in (lines | {"FACTIBLE_MODEL": batches.MODEL}).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.port}/v1")
@@ -553,7 +553,7 @@ def test_lists_and_days_survive_the_launchpad() -> None:
 
 
 def test_the_settings_configure_the_youtube_client(tmp_path: Path) -> None:
-    made = settings(tmp_path, languages="de, en", translate=True, youtube_proxy="http://p:1")
+    made = settings(tmp_path, languages="de, en, translated", youtube_proxy="http://p:1")
     client = youtube_transcripts(made)
     assert client.languages == ("de", "en")
     assert client.translate

@@ -377,7 +377,8 @@ def forget(
         file.unlink(missing_ok=True)
     rows = [(each.video_id, place, n) for each in done for place, n in each.counts.items()]
     headings = ("video", "what", "removed" if yes else "would be removed")
-    result(done, table(headings, rows, numbers=headings[2:], whole=headings[:1]))
+    shown = table(headings, rows, numbers=headings[2:], whole=headings[:1])
+    result(done, shown if rows else "There was nothing to remove.")
     for remark in dict.fromkeys(remark for each in done for remark in each.remarks):
         note(plain(remark))
     if not yes:

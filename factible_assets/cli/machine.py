@@ -27,7 +27,7 @@ from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, in_bytes, plain, web_address
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
-from resources.models.hub import Hub, add_model, pull_model, remove_model
+from resources.models.hub import HUGGING_FACE, Hub, add_model, pull_model, remove_model
 from resources.storage.answers import DiskCache
 from resources.transcripts.recording import MODELS
 from warehouse.lake import Lake
@@ -56,18 +56,16 @@ def doctor(
     from factible_assets.services.checkup import examine
 
     findings = asyncio.run(examine(load_settings(), network=network))
-    states = {True: "answers", False: "fails", None: "set up"}
     rows = (
         (
-            each.service,
-            states[each.answers] if each.configured else "not set up",
+            *(each.service, each.state),
             Text("\n".join(plain(said) for said in (each.sentence, each.remedy) if said)),
         )
         for each in findings
     )
     headings = ("service", "state", "finding and remedy")
     result(findings, table(headings, rows, whole=headings[:2], lines=True))
-    broken = [each.service for each in findings if each.is_broken]
+    broken = [each.service for each in findings if each.state == "fails"]
     if broken:
         note(f"Set up but not working: {', '.join(broken)}.")
         raise Exit(ExitCode.FAILED)
@@ -329,11 +327,12 @@ def models_calibrate(
 
 
 async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
-    async with Hub(settings.model_hub) as hub:
+    address = settings.endpoints.get("hugging_face", HUGGING_FACE)
+    async with Hub(address) as hub:
         note(f"{model.title}: {model.purpose}")
         note(f"  licence  {model.licence}")
         note(f"  source   {model.source}")
-        note(f"  from     {settings.model_hub} {model.repo} at {model.revision}")
+        note(f"  from     {address} {model.repo} at {model.revision}")
         note(f"  size     {model.size / 1e6:,.1f} MB in {counted(len(model.files), 'file')}")
         if not yes and not sys.stdin.isatty():
             raise UsageError("No terminal is there to confirm the download.", "Add --yes.")
@@ -454,6 +453,8 @@ def upgrade() -> None:
         done.append({"warehouse": store.path, "kept": kept})
     if settings.warehouse.exists():
         stores[0].publish(settings.published)
+    if not done:
+        note(f"There is no warehouse at {settings.warehouse} yet, so there is nothing to upgrade.")
     for file in settings.cache.glob("*.sqlite*"):
         if not file.name.startswith("answers."):
             file.unlink()

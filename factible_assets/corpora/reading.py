@@ -272,14 +272,19 @@ class _Reader(EntryReader):
         self.problems += self.document.repeated_keys(
             self.file, lambda at: at[: len(place)] == place
         )
-        entry = self.entry(VideoEntry, self.document.at(place), place)
+        written = self.document.at(place)
+        # An entry with another problem reports its missing files, too.
+        transcript, media, truth = (
+            self._existing(written.get(key) if isinstance(written, dict) else None, (*place, key))
+            for key in ("transcript", "media", "ground_truth")
+        )
+        entry = self.entry(VideoEntry, written, place)
         if entry is None:
             return None
         first = places.setdefault(entry.video_id, place)
         if first != place:
             line = self.document.line(first)
             self.report(place, _listed_before(entry.video_id, self.file, line))
-        transcript = self._existing(entry.transcript, (*place, "transcript"))
         words = (entry.transcript, entry.media, entry.transcript_url, entry.recording_url)
         if not (any(words) or is_video_id(entry.video_id)):
             self.report(
@@ -287,14 +292,13 @@ class _Reader(EntryReader):
                 f"The video {entry.video_id!r} has neither a transcript nor a recording, and is "
                 "not on YouTube. Name a transcript file, or under `media` a recording.",
             )
-        media = self._existing(entry.media, (*place, "media"))
         claims = entry.claims
         if claims is not None:
             self.report_repeated_claims(
                 ((*place, "claims", index), claim) for index, claim in enumerate(claims)
             )
-        elif path := self._existing(entry.ground_truth, (*place, "ground_truth")):
-            claims = self._own_ground_truth(entry, path)
+        elif truth is not None:
+            claims = self._own_ground_truth(entry, truth)
         if len(self.problems) > before:
             return None
         return CorpusVideo(
@@ -330,8 +334,8 @@ class _Reader(EntryReader):
             self.problems.append(FileProblem(path, truth.line, sentence))
         return truth.claims
 
-    def _existing(self, name: str | None, place: Place) -> Path | None:
-        if name is None:
+    def _existing(self, name: object, place: Place) -> Path | None:
+        if not isinstance(name, str):
             return None
         path = self.file.parent / name
         # A corpus may come from a stranger: it must not reach other files of this machine.

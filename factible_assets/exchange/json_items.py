@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -16,6 +19,9 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 _MAX_PROBLEMS: Final = 20
+_DECODER: Final = json.JSONDecoder()
+_OPENING: Final = re.compile(r"\s*\[\s*(?:(\])\s*)?")
+_BETWEEN: Final = re.compile(r"\s*([,\]])\s*")
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -28,11 +34,11 @@ class Loose(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class JsonItem:
-    """One value of a file with its number, from 1. Only items of JSON Lines have a `line`."""
+    """One value of a file with its number and its line, both from 1."""
 
     value: Any
     number: int
-    line: int | None = None
+    line: int
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
@@ -44,12 +50,26 @@ def read_lines(file: Path) -> Iterator[bytes]:
                 return
 
 
-def items_of_list(text: str) -> list[JsonItem]:
-    """Return the items of one JSON list. Raises PlacedError if the text is none."""
-    values = read_json(text)
-    if not isinstance(values, list):
+def items_of_list(text: str) -> Iterator[JsonItem]:
+    """Yield the items of one JSON list.
+
+    Raises PlacedError: The text is no list, or no JSON from some item on.
+    """
+    mark = _OPENING.match(text)
+    if mark is None:
         raise PlacedError(1, "The file is not a JSON list. Give a list of claims in brackets.")
-    return [JsonItem(value, number) for number, value in enumerate(values, start=1)]
+    number, line, start = 0, 1, 0
+    while mark[1] != "]":
+        number, line = number + 1, line + text.count("\n", start, mark.end())
+        start = mark.end()
+        value, end = read_json(text, partial(_DECODER.raw_decode, idx=start))
+        yield JsonItem(value, number, line)
+        mark = _BETWEEN.match(text, end)
+        if mark is None:
+            line += text.count("\n", start, end)
+            raise PlacedError(line, "A comma or the closing bracket is missing here. Add it.")
+    if mark.end() < len(text):
+        raise PlacedError(None, "Text follows the list. Remove it.")
 
 
 def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[JsonItem | FileProblem]:

@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 from factible_assets import config
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.stages.progress import ALL_STAGES
+from resources.lines import reason_of
 
 _TYPES = {"boolean": bool, "integer": int, "number": float, "array": dg.Array(str)}
 """By the types of JSON Schema. All other values, such as dates, are text in the launchpad."""
@@ -103,7 +104,7 @@ def _refusal(model: type[BaseModel], error: ValidationError) -> FactibleError:
         option = getattr(inner, "model_fields", {}).get(part)
         if option is not None:
             name, words, inner = str(part), option.description or "", option.annotation
-    problem = first["msg"].removeprefix("Value error, ")
+    problem = reason_of(first)
     problem = f"{problem[:1].lower()}{problem[1:]}".rstrip(".")
     return FactibleError(
         f"{name} cannot be {first['input']!r}: {problem}. {words}".rstrip(),

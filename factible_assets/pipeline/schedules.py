@@ -83,11 +83,8 @@ def last_options(
 
 
 def recheck_limits(settings: Settings) -> RecheckLimits:
-    return RecheckLimits(
-        videos=settings.recheck_videos,
-        cost_usd=settings.recheck_cost_usd,
-        minimum_age_days=settings.recheck_min_age_days,
-    )
+    set_up = settings.recheck_limits
+    return RecheckLimits(set_up.videos, set_up.cost_usd, set_up.min_age_days)
 
 
 def next_tick(settings: Settings, after: datetime) -> datetime:

@@ -77,11 +77,11 @@ def _permitted(given: str, settings: Settings, command: str) -> Path:
             f"The path {given!r} is relative, but the daemon may run in any folder. Give the "
             "absolute path, and launch again."
         )
-    folders = [settings.home, *settings.transcript_folders]
-    if not any(place.is_relative_to(folder.resolve()) for folder in folders):
+    # Whoever may launch a run must not read other files of this machine.
+    if not place.is_relative_to(settings.home.resolve()):
         raise final_failure(
-            f"{given!r} is in none of the permitted folders: {', '.join(map(str, folders))}. Move "
-            f"it there, add its folder to FACTIBLE_TRANSCRIPT_FOLDERS, or use `{command}`."
+            f"{given!r} is not in the data folder {settings.home}. Copy or mount it there, or use "
+            f"`{command}`."
         )
     return path
 
@@ -115,7 +115,7 @@ class AddVideoConfig(StageConfig):
     transcript: str | None = Field(
         default=None,
         description="A transcript in any format of docs/guide.md: an absolute path on Dagster's "
-        "machine, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS. By default YouTube's.",
+        "machine, in the data folder. By default YouTube's.",
     )
     corpus: str = Field(
         default=Path(LOCAL_CORPUS).stem,
@@ -292,7 +292,7 @@ class ImportConfig(StageConfig):
     path: str = Field(
         min_length=1,
         description="A file of claims, a corpus file, or a published evaluation folder: an "
-        "absolute path on Dagster's machine, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS.",
+        "absolute path on Dagster's machine, in the data folder.",
     )
     format: ImportFormat = Field(
         default="auto", description="The format of the path; auto detects it."

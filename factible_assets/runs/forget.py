@@ -74,11 +74,13 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
         refuse_busy(instance, video_ids)
         planned = [_forget_one(each, settings, instance, dry_run=True) for each in video_ids]
         for each in planned:
-            if not (each.counts or _still_naming(each.video_id, settings)):
-                raise FactibleError(
-                    f"The data folder has nothing about a video {plain(each.video_id, 120)}.",
-                    "All: factible corpus list --all",
-                )
+            # Free space of a file may still name a video after an interrupted removal.
+            named = [] if each.counts else _still_naming(each.video_id, settings)
+            if not each.counts and (dry_run or not named):
+                words = f"The data folder has nothing about a video {plain(each.video_id, 120)}."
+                if named:
+                    words += f" These letters stand in {', '.join(map(str, named))}."
+                raise FactibleError(words, "All: factible corpus list --all")
         if dry_run:
             return planned
         done = [_forget_one(each, settings, instance, dry_run=False) for each in video_ids]

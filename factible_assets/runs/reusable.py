@@ -61,7 +61,7 @@ def input_tags(video: StoredVideo, config: FactCheckConfig) -> dict[str, str]:
     settings, listed = video.settings, video.listed()
     entry = listed.video.model_dump(mode="json") if listed else None
     if listed is None or listed.transcript is None:
-        words: list[Any] = [list(settings.languages), settings.translate]
+        words: list[Any] = list(settings.languages)
         if listed is not None:
             words += filter(None, (listed.entry.transcript_url, listed.entry.recording_url))
             words += _size_and_time(listed.media)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from factible_assets.services import reasoning, search, web
 from factible_assets.services.models import model_clients, names_models, plan_models
@@ -53,19 +53,18 @@ _OFFLINE = (
 )
 
 
+State: TypeAlias = Literal["works", "fails", "set up", "not set up", "unknown"]
+"""`set up` was not called; `unknown` is a name that no part has."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartStatus:
-    """The state of one part. `answers` is None if no call was made."""
+    """The state of one part."""
 
     service: str
-    configured: bool
-    answers: bool | None = None
+    state: State
     sentence: str = ""
     remedy: str = ""
-
-    @property
-    def is_broken(self) -> bool:
-        return self.configured and self.answers is False
 
 
 async def examine(settings: Settings, *, network: bool = False) -> list[PartStatus]:
@@ -86,8 +85,8 @@ async def examine(settings: Settings, *, network: bool = False) -> list[PartStat
 def _with_offline_advice(findings: list[PartStatus]) -> list[PartStatus]:
     """Replace remedies by advice for work offline if no service could be reached."""
     asked = [each for each in findings if each.service not in _ON_THIS_MACHINE]
-    reached = any(each.answers and not each.service.startswith("model ") for each in asked)
-    lost = [each for each in asked if each.is_broken]
+    reached = any(each.state == "works" and not each.service.startswith("model ") for each in asked)
+    lost = [each for each in asked if each.state == "fails"]
     if reached or not any("could not be resolved" in each.sentence for each in lost):
         return findings
     return [
@@ -95,9 +94,7 @@ def _with_offline_advice(findings: list[PartStatus]) -> list[PartStatus]:
             replace(each, remedy="Check the network.") if each in lost else each
             for each in findings
         ),
-        PartStatus(
-            "network", True, False, "No name could be resolved: it seems offline.", _OFFLINE
-        ),
+        PartStatus("network", "fails", "No name could be resolved: it seems offline.", _OFFLINE),
     ]
 
 
@@ -115,9 +112,9 @@ async def _ask(
     except (SetupError, HttpFailureError) as error:
         wrong = str(error)
     if wrong is None:
-        return PartStatus(idle.service, True, True, answer)
+        return PartStatus(idle.service, "works", answer)
     remedy = "Correct this, or remove its settings from .env."
-    return PartStatus(idle.service, True, False, wrong, remedy)
+    return PartStatus(idle.service, "fails", wrong, remedy)
 
 
 # --- This machine -------------------------------------------------------------------------------
@@ -126,7 +123,7 @@ async def _ask(
 def _local_parts(settings: Settings) -> list[PartStatus]:
     unknown = unknown_variables()
     return [
-        *([PartStatus("settings", False, None, unknown)] if unknown else []),
+        *([PartStatus("settings", "unknown", unknown)] if unknown else []),
         _folder("data folder", settings.home, "Set FACTIBLE_HOME to a writable folder."),
         _warehouse(settings),
         *_archive(settings.archive),
@@ -141,73 +138,73 @@ def _folder(name: str, place: Path, remedy: str) -> PartStatus:
         if existing == place:
             with tempfile.TemporaryFile(dir=place):
                 pass
-            return PartStatus(name, True, True, f"{place} is writable.")
+            return PartStatus(name, "works", f"{place} is writable.")
     except OSError as error:
-        return PartStatus(name, True, False, f"{place} is not writable: {error.strerror}.", remedy)
+        return PartStatus(name, "fails", f"{place} is not writable: {error.strerror}.", remedy)
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
-        return PartStatus(name, True, True, f"factible creates {place} when needed.")
-    return PartStatus(name, True, False, f"factible cannot create {place} in {existing}.", remedy)
+        return PartStatus(name, "works", f"factible creates {place} when needed.")
+    return PartStatus(name, "fails", f"factible cannot create {place} in {existing}.", remedy)
 
 
 def _warehouse(settings: Settings) -> PartStatus:
     connector = settings.warehouse.waiting(_LOCK_SECONDS)
     if not connector.exists():
-        return PartStatus("warehouse", True, None, "The first check creates it.")
+        return PartStatus("warehouse", "set up", "The first check creates it.")
     try:
         with Warehouse(connector).snapshot():
             pass
         connector.refuse_damage(thoroughly=True)
-        return PartStatus("warehouse", True, True, f"{connector} is readable.")
+        return PartStatus("warehouse", "works", f"{connector} is readable.")
     except WarehouseError as error:
-        return PartStatus("warehouse", True, False, str(error))
+        return PartStatus("warehouse", "fails", str(error))
 
 
 def _archive(path: Path) -> Iterator[PartStatus]:
     try:
         if path.exists():
             Archive(path).collections()
-            yield PartStatus("archive", True, True, f"{path} is readable.")
+            yield PartStatus("archive", "works", f"{path} is readable.")
     except ArchiveError as error:
-        yield PartStatus("archive", True, False, str(error))
+        yield PartStatus("archive", "fails", str(error))
 
 
 def _rating_sets(settings: Settings) -> PartStatus:
     try:
         sets = rating_directory(rating_files(settings)).sets
     except SetupError as error:
-        return PartStatus("rating sets", True, False, str(error), "Correct it, or remove the file.")
+        return PartStatus("rating sets", "fails", str(error), "Correct it, or remove the file.")
     named = []
     for each in sets:
         day = each.as_of.isoformat() if each.as_of else "undated"
         about = filter(None, (day, f"{len(each.ratings):,}", each.licence))
         named.append(f"{each.name} ({', '.join(about)})")
-    return PartStatus("rating sets", True, True, f"In order of precedence: {', '.join(named)}.")
+    return PartStatus("rating sets", "works", f"In order of precedence: {', '.join(named)}.")
 
 
 def _browser(settings: Settings) -> PartStatus:
     executable = web.browser_executable(settings)
     if settings.browser == "off":
-        return PartStatus("browser", False, None, "Switched off (FACTIBLE_BROWSER).")
+        return PartStatus("browser", "not set up", "Switched off (FACTIBLE_BROWSER).")
     if find_spec("playwright") is None:
         remedy = f"For pages that need scripts: {install_command('browser')}."
-        return PartStatus("browser", False, None, "The extra is not installed.", remedy)
+        return PartStatus("browser", "not set up", "The extra is not installed.", remedy)
     if executable is not None:
         drawn = f"{executable} renders pages that need scripts."
-        return PartStatus("browser", True, True, drawn, "" if is_sandboxed() else UNSANDBOXED)
+        return PartStatus("browser", "works", drawn, "" if is_sandboxed() else UNSANDBOXED)
     if settings.browser != "auto":
         sentence = f"There is no browser at {settings.browser}."
-        return PartStatus("browser", True, False, sentence, "Correct FACTIBLE_BROWSER.")
+        return PartStatus("browser", "fails", sentence, "Correct FACTIBLE_BROWSER.")
     remedy = "For pages that need scripts: apt-get install chromium, or set FACTIBLE_BROWSER."
-    return PartStatus("browser", False, None, "No Chromium was found.", remedy)
+    return PartStatus("browser", "not set up", "No Chromium was found.", remedy)
 
 
 def _reader(settings: Settings) -> PartStatus:
     here = reasoning.best_reader(settings)
     sentence = f"Without a large language model, pages are read by {reasoning.READERS[here]}."
     if here == "labels":
-        return PartStatus("reader", True, True, sentence)
+        return PartStatus("reader", "works", sentence)
     remedy = "A small language model reads pages far better: factible models pull reader."
-    return PartStatus("reader", here != "plain", here != "plain" or None, sentence, remedy)
+    return PartStatus("reader", "not set up" if here == "plain" else "works", sentence, remedy)
 
 
 # --- Services -----------------------------------------------------------------------------------
@@ -216,24 +213,23 @@ def _reader(settings: Settings) -> PartStatus:
 async def _models(settings: Settings, stack: AsyncExitStack) -> list[PartStatus]:
     if not names_models(settings):
         remedy = "For verdicts by a language model: set OPENAI_API_KEY or FACTIBLE_MODEL."
-        return [PartStatus("language model", False, None, "The embedded engine judges.", remedy)]
+        return [PartStatus("language model", "not set up", "The embedded engine judges.", remedy)]
     try:
         plan = plan_models(settings)
         if plan.missing is not None:
             remedy = f"Set {plan.missing}, or name another model."
             return [
-                PartStatus("language model", False, None, f"{plan.missing} is not set.", remedy)
+                PartStatus("language model", "not set up", f"{plan.missing} is not set.", remedy)
             ]
         clients = await stack.enter_async_context(model_clients(settings, plan.registry))
         made = [clients.model(each.name, provider=each.provider) for each in plan.models]
     except SetupError as error:
-        return [PartStatus("language model", True, False, str(error), "Correct it in .env.")]
+        return [PartStatus("language model", "fails", str(error), "Correct it in .env.")]
     probes = await asyncio.gather(*(model.probe() for model in made))
     return [
         PartStatus(
             f"model {model.model}",
-            True,
-            probe.ok,
+            "works" if probe.ok else "fails",
             probe.sentence,
             "" if probe.ok else "Correct this, or name another model in FACTIBLE_MODEL.",
         )
@@ -271,24 +267,21 @@ def _services(
 
     live = search.search_names(settings)
     for name, provider in search.PROVIDERS.items():
-        idle = PartStatus(name, False, remedy=provider.remedy)
+        idle = PartStatus(name, "not set up", remedy=provider.remedy)
         yield _ask(idle, partial(searched, name), "It answers a search.", asks=name in live)
-    idle = PartStatus(
-        "prior fact checks",
-        False,
-        remedy="For published fact-checks: set GOOGLE_FACT_CHECK_API_KEY.",
-    )
+    remedy = "For published fact-checks: set GOOGLE_FACT_CHECK_API_KEY."
+    idle = PartStatus("prior fact checks", "not set up", remedy=remedy)
     answer = "Google's Fact Check Tools answer."
     yield _ask(idle, fact_checks, answer, asks=settings.google_fact_check_api_key is not None)
     yield asyncio.to_thread(_browser, settings)
     yield asyncio.to_thread(_reader, settings)
-    idle = PartStatus("jina", False, None, "This machine fetches pages itself.")
+    idle = PartStatus("jina", "not set up", "This machine fetches pages itself.")
     yield _ask(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
     remedy = "For copies of deleted pages: set FACTIBLE_PAGES=direct+wayback."
-    idle = PartStatus("wayback", False, remedy=remedy)
+    idle = PartStatus("wayback", "not set up", remedy=remedy)
     yield _ask(idle, wayback, "It has copies.", asks="wayback" in settings.pages)
-    idle = PartStatus("youtube", True, None, "It needs no key. To call it: --network.")
+    idle = PartStatus("youtube", "set up", "It needs no key. To call it: --network.")
     yield _ask(idle, youtube, "It returns captions.", asks=network)
     words = "They need no key. To call one: --network." if live else "Only the live web uses them."
-    idle = PartStatus("domain registries", bool(live), None, words)
+    idle = PartStatus("domain registries", "set up" if live else "not set up", words)
     yield _ask(idle, registries, "RDAP answers.", asks=bool(live) and network)

@@ -178,8 +178,8 @@ def new_budget(name: str, settings: Settings) -> Budget:
     """Return the budget of a run or a judging, with a ceiling per video."""
     return Budget(
         name,
-        Ceiling(settings.budget_per_run_usd, "FACTIBLE_BUDGET_PER_RUN_USD"),
-        per_account=Ceiling(settings.budget_per_video_usd, "FACTIBLE_BUDGET_PER_VIDEO_USD"),
+        Ceiling(settings.budget_usd.run, "run in FACTIBLE_BUDGET_USD"),
+        per_account=Ceiling(settings.budget_usd.video, "video in FACTIBLE_BUDGET_USD"),
     )
 
 

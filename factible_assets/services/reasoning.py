@@ -211,7 +211,7 @@ async def open_models(
     from resources.llm.openai_batch import Batching
     from resources.storage.caching import CachingModel
 
-    hours = settings.recheck_batch_hours if renew else 0
+    hours = settings.recheck_limits.batch_hours if renew else 0
     batches = Batching(settings.home / "batches", hours * 3_600) if hours else None
     check_prompt_files(settings)
     plan = plan_models(settings)

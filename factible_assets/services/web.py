@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.services import search
 from factible_assets.services.annotated import GivenPages, annotated_pages
-from factible_assets.settings import Settings
+from factible_assets.settings import TRANSLATED, Settings
 from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, registrable_domain
 from resources.errors import SetupError
@@ -190,8 +190,8 @@ def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
 
     address = settings.secret("youtube_proxy")
     return YouTubeTranscripts(
-        languages=settings.languages,
-        translate=settings.translate,
+        languages=tuple(each for each in settings.languages if each != TRANSLATED),
+        translate=TRANSLATED in settings.languages,
         proxy=GenericProxyConfig(http_url=address) if address else None,
         origin=settings.endpoints.get("youtube", ORIGIN),
     )

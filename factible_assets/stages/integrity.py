@@ -144,7 +144,8 @@ def rows_are_valid(asset: str, rows: VideoRows) -> Breaches:
         except ValidationError as error:
             for problem in error.errors(include_input=False):
                 where = ".".join(str(part) for part in problem["loc"])
-                yield name, f"{where or 'the row'}: {problem['msg']}"
+                why = problem["msg"].removeprefix("Value error, ")
+                yield name, f"{where or 'the row'}: {why}"
 
 
 def ids_are_derived(asset: str, rows: VideoRows) -> Breaches:

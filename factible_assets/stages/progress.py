@@ -208,13 +208,17 @@ class Trace:
     def refuse_beyond_budget(self) -> None:
         tokens = sum(call.input_tokens + call.output_tokens for call in self.calls)
         for used, limit, unit in (
-            (len(self.calls), "max_calls", "model calls"),
-            (tokens, "max_tokens", "tokens"),
-            (sum(call.cost_usd for call in self.calls), "max_cost_usd", "US dollars"),
-            (perf_counter() - self.started, "max_seconds", "seconds"),
+            (len(self.calls), "max_calls", "model calls (max_calls)"),
+            (tokens, "max_tokens", "tokens (5,000 for each of max_calls)"),
+            (
+                sum(call.cost_usd for call in self.calls),
+                "max_cost_usd",
+                "US dollars (max_cost_usd)",
+            ),
+            (perf_counter() - self.started, "max_seconds", "seconds (max_seconds)"),
         ):
             if self.budget is not None and used >= (most := getattr(self.budget, limit)):
-                raise _spent(most, f"{unit} ({limit})")
+                raise _spent(most, unit)
 
 
 def _spent(limit: float, unit: str) -> ports.BudgetSpentError:

@@ -94,7 +94,7 @@ async def _ask(
         before=config.published_before,
         after=config.published_after,
         exclude_domains=config.exclude_domains,
-        exclude_file_types=config.exclude_file_types,
+        exclude_file_types=("pdf",) if "pdf" in config.exclude_kinds else (),
         language=config.language,
     )
     searches, hits = [], []
@@ -305,7 +305,7 @@ def _exclusion(video: records.Video, candidate: FoundPage, config: SearchConfig)
     if _UNREADABLE.fullmatch(suffix):
         return f"A file of type {suffix} has no text to read."
     kind = candidate.rating.source_class
-    if kind in config.exclude_classes:
+    if kind in config.exclude_kinds:
         return f"The run leaves out sources of the kind {kind}."
     return unwanted(hit.canonical_url, hit.published_on, config)
 
@@ -342,15 +342,15 @@ def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str |
     Not every provider applies these limits. An undated page stays until it is read.
     """
     host, suffix = urlsplit(url).hostname or "", _file_type(url)
-    kinds = config.exclude_classes
+    kinds = config.exclude_kinds
     domains = (each for each in config.exclude_domains if f".{host}".endswith(f".{each}"))
     left_out = next(domains, None)
     if left_out is None and "fact_checker" in kinds and _FACT_CHECK.search(url):
         left_out = "fact checks"
     if left_out is None and "video" in kinds and urls.is_video_platform(urls.domain_of(url)):
         left_out = "videos"
-    if left_out is None and suffix in config.exclude_file_types:
-        left_out = f"files of type {suffix}"
+    if left_out is None and suffix == "pdf" and "pdf" in kinds:
+        left_out = "PDFs"
     if left_out is not None:
         return f"The run leaves out {left_out}."
     return None if published_on is None else out_of_period(published_on, config)

@@ -3,8 +3,8 @@
 Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5.
 If the plan says that the claim rests on a picture, the stored findings on the video's pictures take
 part in the reasoning; a label that cites nothing else is UNPROVEN. The paper leaves open, and this
-project decides: there are at most `max_plans` plans, and a plan without a new query ends the check;
-the last evidence of a plan is reasoned over even if it is no full batch; a step is one reasoning,
+project decides: there are at most three plans, and a plan without a new query ends the check; the
+last evidence of a plan is reasoned over even if it is no full batch; a step is one reasoning,
 temporary or accumulated; without useful evidence there is no label, and the vote stands alone.
 
 TRUE is `supports`, FALSE `refutes`, UNPROVEN `unclear`. Confidence 1 to 5 becomes the score 0, .25,
@@ -40,6 +40,8 @@ ENOUGH = 4
 _MOST_FINDINGS = 6
 _PICTURE_KINDS = ("miscaption", "match", "deepfake", "error_level")
 """Kinds of findings on pictures, the most telling first."""
+MOST_PLANS = 3
+"""Plans per claim, revisions included. The paper names no limit; this one bounds the time."""
 MOST_STEPS = 12
 """The most reasoning steps (section IV-C, step 5)."""
 
@@ -66,7 +68,7 @@ class _Inquiry:
     async def run(self) -> ClaimRows:
         """Plan and search until the label is settled, a plan is empty, or the budget is spent."""
         try:
-            for turn in range(1, self.check.config.budget.max_plans + 1):
+            for turn in range(1, MOST_PLANS + 1):
                 self.check.trace.round = turn
                 await self._make_plan()
                 if not self.plan.items:
@@ -75,7 +77,7 @@ class _Inquiry:
                 if await self._is_enough():
                     break
             else:
-                self.end = f"It was not settled after {turn} plans (max_plans)."
+                self.end = f"It was not settled after {turn} plans."
             await self._explain()
         except ports.BudgetSpentError as spent:
             self.end = spent.reason
@@ -301,7 +303,7 @@ class _Inquiry:
 STRATEGY = Strategy(
     name="agentic",
     check=lambda claim: _Inquiry(claim, CaseFile(claim.claim)).run(),
-    most_searches=lambda config: 2 * investigation.LIST_ITEMS * config.budget.max_plans,
+    most_searches=lambda config: 2 * investigation.LIST_ITEMS * MOST_PLANS,
     needs_model=True,
     in_rounds=True,
     reads_pictures=True,

@@ -28,8 +28,8 @@ from factible_assets.strategies import excerpts
 
 _PATIENCE: Final = 600.0
 """Seconds to wait for all pages of a claim; fetches end earlier."""
-_LEFT_OUT: Final = {"exclude_classes": ("fact_checker", "video"), "exclude_file_types": ("pdf",)}
-"""Sources that the paper leaves out (section 3.2, appendix A.1)."""
+_LEFT_OUT: Final = ("fact_checker", "video", "pdf")
+"""Kinds of sources that the paper leaves out (section 3.2, appendix A.1)."""
 _NO_MODEL: Final = (
     "It needs a language model, and the embedded engine judges: set OPENAI_API_KEY, or "
     "FACTIBLE_MODEL for a model without a key."
@@ -44,8 +44,8 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
         queries = queries.model_copy(update={"max_queries": excerpts.MOST_QUESTIONS})
     if search.max_results == SearchConfig().max_results:
         search = search.model_copy(update={"max_results": excerpts.DOCUMENTS_PER_QUESTION})
-    if not (search.exclude_classes or search.exclude_file_types):
-        search = search.model_copy(update=_LEFT_OUT)
+    if not search.exclude_kinds:
+        search = search.model_copy(update={"exclude_kinds": _LEFT_OUT})
     whole = limited.evidence.model_copy(update={"enough_origins": None, "leave_slowest": False})
     return limited.model_copy(update={"queries": queries, "search": search, "evidence": whole})
 
@@ -57,9 +57,9 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     queries: Sequence[Query] = ()
     case: CaseFile | None = None
     spent: ports.BudgetSpentError | None = None
-    if all(getattr(check.config.search, name) == kinds for name, kinds in _LEFT_OUT.items()):
+    if check.config.search.exclude_kinds == _LEFT_OUT:
         words = "Fact checks, videos and PDFs are left out, as in the paper (A.1)."
-        words += " To change that: --exclude-classes, --exclude-file-types."
+        words += " To change that: --exclude-kinds."
         check.trace.record_step("select", "kinds of sources", StepResult(words))
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:

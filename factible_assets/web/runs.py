@@ -36,6 +36,9 @@ from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 _LOG = logging.getLogger("factible.serve")
 
+MOST_RUNS = max(2, (os.cpu_count() or 2) // 2)
+"""Simultaneous fact-checks. Each keeps up to two cores busy while it reads pages."""
+
 KEPT_RUNS = 50
 """How many ended runs stay readable."""
 
@@ -277,7 +280,7 @@ class RunManager:
                 _require_same_work(run, order)
                 run.detached = run.detached or detached
                 return run
-        if len(active) >= self.settings.serve_max_runs:
+        if len(active) >= MOST_RUNS:
             raise models.too_many(
                 f"The service is checking {counted(len(active), 'video')}, and no more at once. "
                 "Try again later.",

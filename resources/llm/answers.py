@@ -181,7 +181,7 @@ def _worded(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [
         f"{'.'.join(str(step) for step in problem['loc']) or 'the answer'}: "
-        f"{problem['msg'][:_MAX_SHOWN]}"
+        f"{problem['msg'].removeprefix('Value error, ')[:_MAX_SHOWN]}"
         for problem in problems[:_MAX_ERRORS]
     ]
     more = len(problems) - len(lines)

@@ -27,6 +27,8 @@ from resources import http
 from resources.models import base
 from resources.network_guard import NameTable, NetworkGuard
 
+HUGGING_FACE = "https://huggingface.co"
+
 _RANGE = re.compile(r"bytes (\d{1,15})-")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _MAX_REDIRECTS = 6
@@ -53,11 +55,12 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             names = NameTable.for_service(base_url)
         except (httpx.InvalidURL, ValueError) as error:
             raise base.ModelPullError(
-                "The hub's address is not valid. Correct FACTIBLE_MODEL_HUB."
+                "The hub's address is not valid. Correct hugging_face in FACTIBLE_ENDPOINTS."
             ) from error
         if address.scheme != "https" and address.host not in _LOOPBACK:
             raise base.ModelPullError(
-                f"The hub {http.shown(address)} does not use https. Correct FACTIBLE_MODEL_HUB."
+                f"The hub {http.shown(address)} does not use https. Correct hugging_face "
+                "in FACTIBLE_ENDPOINTS."
             )
         self.host = address.host
         self._base = str(address)
@@ -144,7 +147,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             raise failure
         closed = (
             f"{self.host} requires an account for {path}, or does not have it ({status}). Fetch "
-            "the model by hand, or name another hub in FACTIBLE_MODEL_HUB."
+            "the model by hand, or name another hub in FACTIBLE_ENDPOINTS."
         )
         missing = (
             f"{self.host} does not have {path} (404). A newer version of factible may know its new "

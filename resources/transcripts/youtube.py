@@ -344,7 +344,7 @@ class YouTubeTranscripts:
         if self.translate:
             lack = f"and YouTube translates none of them into {wanted}"
         elif choose_to_translate(available, self.languages)[0] is not None:
-            remedy = ", or set FACTIBLE_TRANSLATE=true"
+            remedy = ", or the word translated"
         return base.Missing(
             f"The video {video_id} has {has}, {lack}. Add one of its languages to "
             f"FACTIBLE_LANGUAGES{remedy}."

@@ -327,18 +327,20 @@ def test_an_unknown_setting_is_named_with_the_nearest_one(
     monkeypatch.setenv("FACTIBLE_MODLE", "gpt-6-luna")
     monkeypatch.setenv("FACTIBLE_DEBUG", "")
     monkeypatch.setenv("FACTIBLE_WHOIS", "off")
+    monkeypatch.setenv("WEBSHARE_PROXY_USERNAME", "me")
     monkeypatch.setenv("factible_web", "live")
     Path(".env").write_text("FACTIBLE_WEBB=live\nPYTHONPATH=/\n", "utf-8")
     words = (
         "'FACTIBLE_MODLE' is no setting. Did you mean 'FACTIBLE_MODEL'? "
         "'FACTIBLE_WEBB' is no setting. Did you mean 'FACTIBLE_WEB'? "
         f"'FACTIBLE_WHOIS' is no setting. See {EXAMPLE}. "
+        f"'WEBSHARE_PROXY_USERNAME' is no setting. See {EXAMPLE}. "
         "'factible_web' is no setting. Did you mean 'FACTIBLE_WEB'? "
     )
     settings = load_settings()
     assert words in default_remarks(settings, FactCheckConfig(), None)
     finding = json.loads(factible("doctor", "--json").stdout)[0]
-    assert finding["service"] == "settings"
+    assert (finding["service"], finding["state"]) == ("settings", "unknown")
     assert finding["sentence"] == words.strip()
 
 

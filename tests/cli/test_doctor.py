@@ -46,9 +46,9 @@ def test_without_any_key_nothing_is_asked_and_nothing_is_wrong(tmp_path: Path) -
         assert world.server.asked == []
         found = findings(out)
         for service in ("language model", "serper", "searxng", "wikipedia", "perplexity", "jina"):
-            assert (found[service]["configured"], found[service]["answers"]) == (False, None)
+            assert found[service]["state"] == "not set up"
         assert "SERPER_API_KEY" in found["serper"]["remedy"]
-        assert found["data folder"]["answers"] is True
+        assert found["data folder"]["state"] == "works"
         assert not world.home.exists()
 
 
@@ -72,7 +72,7 @@ def test_each_service_that_is_set_up_is_asked_once(tmp_path: Path) -> None:
         assert paths(world) == sorted([SEARCH, PAPERS, EXPERT, MODELS])
         found = findings(out)
         for service in ("serper", "semantic_scholar", "perplexity", "model gpt-6-luna"):
-            assert (found[service]["configured"], found[service]["answers"]) == (True, True)
+            assert found[service]["state"] == "works"
         assert "canary" not in out + err
 
 
@@ -83,8 +83,8 @@ def test_services_without_a_key_are_asked_only_with_network(tmp_path: Path) -> N
         assert code == 0
         assert {CAPTIONS, BOOTSTRAP} <= set(paths(world))
         found = findings(out)
-        assert found["youtube"]["answers"] is True
-        assert found["domain registries"]["answers"] is True
+        assert found["youtube"]["state"] == "works"
+        assert found["domain registries"]["state"] == "works"
 
 
 def test_a_refusal_by_youtube_is_a_finding(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_refusal_by_youtube_is_a_finding(tmp_path: Path) -> None:
         world.server.on(PLAYER, respond(status=429))
         _, out, _ = world.factible("doctor", "--json", "--network")
         found = findings(out)["youtube"]
-        assert found["answers"] is False
+        assert found["state"] == "fails"
         assert "YouTube refused the request" in str(found)
 
 
@@ -131,10 +131,10 @@ def test_an_unusable_data_folder_or_warehouse_is_a_finding(factible: Run, home: 
     result = factible("doctor", "--json")
     assert result.exit_code == 1
     found = findings(result.stdout)
-    assert found["data folder"]["answers"] is True
-    assert found["warehouse"]["answers"] is False
+    assert found["data folder"]["state"] == "works"
+    assert found["warehouse"]["state"] == "fails"
     assert "file is not a database" in found["archive"]["sentence"]
-    assert found["cache"]["answers"] is False
+    assert found["cache"]["state"] == "fails"
     assert "warehouse, archive, cache" in result.stderr
 
 
@@ -144,9 +144,9 @@ def test_a_missing_browser_is_a_finding(tmp_path: Path) -> None:
         code, out, _ = world.factible("doctor", "--json")
         finding = findings(out)["browser"]
         if finding["sentence"] == "The extra is not installed.":
-            assert (code, finding["configured"]) == (0, False)
+            assert (code, finding["state"]) == (0, "not set up")
         else:
-            assert (code, finding["answers"]) == (1, False)
+            assert (code, finding["state"]) == (1, "fails")
 
 
 @pytest.mark.parametrize(("user", "is_said"), [(0, True), (1000, False)])

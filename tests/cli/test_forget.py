@@ -142,6 +142,10 @@ def test_forget_refuses_unknown_videos_and_empty_commands(factible: Run, home: P
     unknown = factible("forget", "nobody-knows-it", "--yes")
     assert unknown.exit_code == 4
     assert "The data folder has nothing about" in unknown.stderr
+    (home / "notes.txt").write_text("x marks the spot")
+    short = factible("forget", "x")
+    assert (short.exit_code, short.stdout) == (4, "")
+    assert "nothing about a video x. These letters stand in" in short.stderr
 
 
 def test_a_video_is_taken_from_the_list_alone(

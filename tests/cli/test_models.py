@@ -35,7 +35,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     thread = threading.Thread(target=asyncio.run, args=[serve()])
     thread.start()
     assert ready.wait()
-    monkeypatch.setenv("FACTIBLE_MODEL_HUB", found[0].url)
+    monkeypatch.setenv("FACTIBLE_ENDPOINTS", f"hugging_face={found[0].url}")
     models = {**known_models(), "nli": MODEL}
     monkeypatch.setattr("factible_assets.cli.machine.known_models", lambda: models)
     yield found[0]

@@ -33,7 +33,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def home(checked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
-    monkeypatch.setenv("FACTIBLE_RECHECK_COST_USD", "0.6")
+    monkeypatch.setenv("FACTIBLE_RECHECK_LIMITS", "cost_usd=0.6")
     monkeypatch.setenv("COLUMNS", "160")
     shutil.copyfile(checked, tmp_path / "warehouse.duckdb")
     return tmp_path

@@ -149,10 +149,8 @@ def address(folder: Path) -> Iterator[str]:
             env={
                 **kept,
                 "FACTIBLE_HOME": str(folder / "home"),
-                "FACTIBLE_TRANSCRIPT_FOLDERS": str(folder),
                 "FACTIBLE_RECHECK_SCHEDULE": "* * * * *",
-                "FACTIBLE_RECHECK_MIN_AGE_DAYS": "0",
-                "FACTIBLE_RECHECK_VIDEOS": "1",
+                "FACTIBLE_RECHECK_LIMITS": "min_age_days=0 videos=1",
             },
             cwd=ROOT,
             stdout=output,
@@ -228,7 +226,7 @@ def test_the_launchpad_refuses_an_option_out_of_range(session: Session) -> None:
     session.open(f"{JOBS}/add_video/playground")
     session.type_config("ops: {list_video: {config: {video: my-talk, max_claims: 99}}}")
     session.page.get_by_role("button", name="Launch Run").click()
-    session.page.get_by_text("max_claims cannot be 99: input should be less").first.wait_for()
+    session.page.get_by_text("max_claims cannot be 99: it should be less").first.wait_for()
     session.page.get_by_role("button", name="OK").click()
 
 
@@ -241,7 +239,7 @@ def test_the_launchpad_refuses_a_link_to_no_video(session: Session) -> None:
 
 
 def test_a_video_is_added_in_the_launchpad_and_checked_at_once(session: Session) -> None:
-    talk = session.folder / "talk.vtt"
+    talk = session.folder / "home" / "talk.vtt"
     talk.write_text(VTT)
     session.type_config(
         f'ops: {{list_video: {{config: {{video: my-talk, transcript: "{talk}", '

@@ -145,6 +145,11 @@ def test_of_a_million_mistakes_the_first_are_told(tmp_path: Path) -> None:
         ("a.jsonl", "nope\n", r"a\.jsonl:1: .*Nothing was imported"),
         ("a.jsonl", "\n", "no claim in this file"),
         ("a.json", "[]", "no claim in this file"),
+        (
+            "a.json",
+            '[\n {"claim": "A.",\n  "label": "Perhaps"}]',
+            r"a\.json:2: Item 1 \('A\.'\): label",
+        ),
         ("a.yaml", "videos: [{id: a b}]", r"a\.yaml:1: .*not usable"),
         ("a.yaml", "ratings: []", r"a\.yaml:1: This is no corpus"),
         ("a.yaml", "videos: []", "nothing to write"),

@@ -17,8 +17,14 @@ from resources.lines import PlacedError, read_text
 FILE = Path("given.json")
 
 
-def test_the_items_of_a_list_have_numbers() -> None:
-    assert items_of_list('[1, {"a": 2}]') == [JsonItem(1, 1), JsonItem({"a": 2}, 2)]
+def test_the_items_of_a_list_have_numbers_and_lines() -> None:
+    text = '\n[ 1,\n {"a":\n 2}\n, 3]\n'
+    assert list(items_of_list(text)) == [
+        JsonItem(1, 1, 2),
+        JsonItem({"a": 2}, 2, 3),
+        JsonItem(3, 3, 5),
+    ]
+    assert list(items_of_list(" [ ] ")) == []
 
 
 @pytest.mark.parametrize(
@@ -26,6 +32,9 @@ def test_the_items_of_a_list_have_numbers() -> None:
     [
         ("\n{}", 1, "not a JSON list"),
         ("[1,\n2,\n nope]", 3, "not JSON"),
+        ("[1,\n2\n", 2, "A comma or the closing bracket is missing"),
+        ("[1,]", 1, "not JSON"),
+        ("[1] [2]", None, "Text follows the list"),
         ("[" * 200_000, None, "nested too deeply"),
     ],
 )
@@ -33,7 +42,7 @@ def test_a_text_that_is_no_list_of_json_is_refused(
     text: str, line: int | None, sentence: str
 ) -> None:
     with pytest.raises(PlacedError) as failed:
-        items_of_list(text)
+        list(items_of_list(text))
     assert failed.value.line == line
     assert sentence in failed.value.sentence
 

@@ -70,7 +70,7 @@ def test_an_import_lists_the_claims_adds_their_partitions_and_tags_the_run(
         ({"path": "claims.jsonl"}, "is relative"),
         ({"path": "~nobodyx/claims.jsonl"}, "the user after ~ does not exist"),
         ({"path": "/a\0.jsonl"}, "NUL byte"),
-        ({"path": "/etc/passwd"}, "FACTIBLE_TRANSCRIPT_FOLDERS"),
+        ({"path": "/etc/passwd"}, "is not in the data folder"),
     ],
 )
 def test_a_wrong_import_fails_with_a_sentence_and_is_not_retried(

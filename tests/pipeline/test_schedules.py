@@ -49,7 +49,7 @@ TICK = FIRST_CHECK + timedelta(days=40)
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, recheck_cost_usd=None)
+    return Settings(home=tmp_path, recheck_limits={"cost_usd": None})
 
 
 @pytest.fixture(scope="module")

@@ -158,13 +158,13 @@ async def test_many_outages_in_a_row_stop_a_judging(
 async def test_a_cost_limit_stops_a_judging_and_the_next_one_resumes_it(
     store: Warehouse, server: MisbehavingServer
 ) -> None:
-    tight = settings(store, server, budget_per_run_usd=0.0008)
+    tight = settings(store, server, budget_usd={"run": 0.0008})
     result = await judged(store, tight, rubrics())
     assert 0 < result.asked == len(bodies(server))
     assert result.usd <= 0.0008
     assert result.not_asked > 0
     assert result.stopped is not None
-    assert "FACTIBLE_BUDGET_PER_RUN_USD" in result.stopped
+    assert "FACTIBLE_BUDGET_USD" in result.stopped
     assert store.query("FROM judgements").height == result.asked
 
 

@@ -183,7 +183,7 @@ async def test_the_page_of_a_review_is_read_as_a_source_of_its_own_class() -> No
     (verdict,) = [each for each in result.verdicts if each.claim_id == CLAIM.claim_id]
     assert (verdict.supporting, verdict.refuting, verdict.stance) == (1, 1, "mixed")
     # A run without fact-checkers skips their pages.
-    config = FactCheckConfig(search=SearchConfig(exclude_classes=("fact_checker",)))
+    config = FactCheckConfig(search=SearchConfig(exclude_kinds=("fact_checker",)))
     without = await check_claims(VIDEO, claims, world.services(), config)
     left = next(row for row in without.evidence if row.canonical_url == address)
     assert left.status == "skipped"

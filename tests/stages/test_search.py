@@ -121,11 +121,13 @@ async def test_every_limit_of_the_run_is_passed_on() -> None:
     world = World()
     limits: dict[str, Any] = {
         "exclude_domains": ("x.example",),
-        "exclude_file_types": ("pdf",),
+        "exclude_kinds": ("video", "pdf"),
         "language": "de",
     }
     await gather(world, published_after=date(2019, 1, 1), **limits)
     (asked,) = world.requests
+    del limits["exclude_kinds"]
+    limits["exclude_file_types"] = ("pdf",)
     assert asked == SearchRequest(asked.query, asked.limit, after=date(2019, 1, 1), **limits)
 
 
@@ -138,17 +140,12 @@ async def test_every_limit_of_the_run_is_passed_on() -> None:
         ("https://a.example/p", None, {"exclude_domains": "A.example,"}, "leaves out a.example"),
         ("https://news.a.example/p", None, {"exclude_domains": ["a.example"]}, "leaves out"),
         ("https://na.example/p", None, {"exclude_domains": ["a.example"]}, None),
-        ("https://a.example/p.PDF", None, {"exclude_file_types": ".pdf"}, "of type pdf"),
-        ("https://a.example/pdf", None, {"exclude_file_types": "pdf"}, None),
-        (
-            "https://a.example/fact-check/p",
-            None,
-            {"exclude_classes": "fact_checker"},
-            "fact checks",
-        ),
-        ("https://factcheck.a.example/", None, {"exclude_classes": "fact_checker"}, "fact checks"),
-        ("https://a.example/fact-check/p", None, {"exclude_classes": "video"}, None),
-        ("https://www.youtube.com/watch?v=a", None, {"exclude_classes": "video"}, "out videos"),
+        ("https://a.example/p.PDF", None, {"exclude_kinds": "pdf"}, "out PDFs"),
+        ("https://a.example/pdf", None, {"exclude_kinds": "pdf"}, None),
+        ("https://a.example/fact-check/p", None, {"exclude_kinds": "fact_checker"}, "fact checks"),
+        ("https://factcheck.a.example/", None, {"exclude_kinds": "fact_checker"}, "fact checks"),
+        ("https://a.example/fact-check/p", None, {"exclude_kinds": "video"}, None),
+        ("https://www.youtube.com/watch?v=a", None, {"exclude_kinds": "video"}, "out videos"),
     ],
 )
 def test_excluded_pages_stay_out_for_every_provider(
@@ -164,8 +161,7 @@ def test_excluded_pages_stay_out_for_every_provider(
     [
         ({"exclude_domains": "https://a.example"}, "without https://"),
         ({"exclude_domains": ["localhost"]}, "is no domain"),
-        ({"exclude_file_types": "tar.gz"}, "is no type of file"),
-        ({"exclude_classes": "pamphlet"}, "'academic', 'government'"),
+        ({"exclude_kinds": "pamphlet"}, "'academic', 'government'"),
         ({"language": "english"}, "two letters"),
         ({"published_before": "2020-01-01", "published_after": "2020-01-01"}, "leaves no day"),
     ],
@@ -316,8 +312,8 @@ def test_an_unusable_hit_is_skipped_with_a_reason(hit: SearchHit, reason: str) -
 
 def test_kinds_of_sources_are_left_out_by_their_ratings() -> None:
     hit = row_of(QUERIES[0], 1, "unknown-1.example")
-    assert chosen(choose(hit, exclude_classes="academic")) == ["unknown-1"]
-    ((_, reason),) = choose(hit, exclude_classes="unknown").skipped
+    assert chosen(choose(hit, exclude_kinds="academic")) == ["unknown-1"]
+    ((_, reason),) = choose(hit, exclude_kinds="unknown").skipped
     assert reason == "The run leaves out sources of the kind unknown."
 
 

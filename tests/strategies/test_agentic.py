@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
+import pytest
+
 from factible_assets.config import config_of
 from factible_assets.reasoners.llm.answers import (
     ExplanationAnswer,
@@ -21,7 +23,7 @@ from factible_assets.records.tables import MediaFinding, Step
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import Reasoner
-from factible_assets.strategies import strategy_named
+from factible_assets.strategies import agentic, strategy_named
 from resources.llm.base import (
     Answer,
     ModelAnswer,
@@ -143,18 +145,24 @@ def sugar_world(*queries: str, pages: int = 3) -> World:
 
 
 async def investigate(
-    model: Investigator, world: World, media: Sequence[MediaFinding] = (), **options: Any
+    model: Investigator,
+    world: World,
+    media: Sequence[MediaFinding] = (),
+    plans: int = agentic.MOST_PLANS,
+    **options: Any,
 ) -> tuple[FlowResult, list[Step]]:
     services = replace(world.services(), reasoner=Reasoner.of(LlmReasoner(staged(model))))
     config = config_of({"strategy": "agentic", **options})
-    result = await check_claims(
-        LATER,
-        [CLAIM],
-        services,
-        config,
-        strategy=strategy_named("agentic"),
-        known=VideoRows(media=media),
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agentic, "MOST_PLANS", plans)
+        result = await check_claims(
+            LATER,
+            [CLAIM],
+            services,
+            config,
+            strategy=strategy_named("agentic"),
+            known=VideoRows(media=media),
+        )
     rows = replace(result, videos=[LATER], claims=[CLAIM])
     assets = ("queries", "search_hits", "evidence", "verdicts")
     broken = [each for each in judge(assets, rows) if each.refuses]
@@ -187,7 +195,7 @@ async def test_statements_to_be_verified_are_searched_first_in_their_own_words()
     statements = ["Sugar made children hyperactive in 2012.", "Most children eat sugar."]
     model = Investigator([plan("sugar trials", statements=statements)], [thinks("false", 3)])
     world = sugar_world(*statements, "sugar trials", pages=1)
-    result, steps = await investigate(model, world, max_plans=1)
+    result, steps = await investigate(model, world, plans=1)
     searched = [(step.technique, step.asked) for step in steps if step.step == "retrieve"]
     assert searched == [
         ("validation list", statements[0]),
@@ -220,7 +228,7 @@ async def test_a_plan_asks_three_statements_at_most_and_nothing_twice() -> None:
     model = Investigator(
         [plan("sugar trials", "sugar use has no", statements=statements)], [thinks("false", 3)]
     )
-    result, steps = await investigate(model, sugar_world("sugar trials", pages=1), max_plans=2)
+    result, steps = await investigate(model, sugar_world("sugar trials", pages=1), plans=2)
     assert [step.asked for step in steps if step.step == "retrieve"] == [
         "Sugar trials.",
         "Most children eat sugar.",
@@ -263,7 +271,7 @@ async def test_an_unsettled_label_gets_a_new_plan_with_the_reason() -> None:
 async def test_a_plan_without_a_new_query_ends_the_investigation() -> None:
     model = Investigator([plan("sugar trials", "sugar trials")], [thinks("unproven", 2)])
     model.explanations = [explains("unproven", 2)]
-    result, _ = await investigate(model, sugar_world("sugar trials"), max_plans=10)
+    result, _ = await investigate(model, sugar_world("sugar trials"), plans=10)
     (verdict,) = result.verdicts
     assert model.asked.count("PlanAnswer") == 2
     assert (verdict.status, verdict.stance) == ("complete", "unclear")
@@ -275,7 +283,7 @@ async def test_a_plan_without_a_new_query_ends_the_investigation() -> None:
 async def test_twelve_reasoning_steps_are_the_most() -> None:
     queries = [f"sugar study number {number}" for number in range(9)]
     model = Investigator([plan(*queries[at : at + 3]) for at in (0, 3, 6)], [thinks("false", 3)])
-    result, steps = await investigate(model, sugar_world(*queries), max_plans=10)
+    result, steps = await investigate(model, sugar_world(*queries), plans=10)
     assert model.asked.count("ReasoningAnswer") == 12
     assert result.verdicts[0].reason == "It was not settled after 12 reasoning steps."
     assert (steps[-1].technique, steps[-1].status) == ("end", "skipped")
@@ -289,7 +297,7 @@ async def test_a_spent_budget_ends_it_with_the_reasoning_so_far() -> None:
     assert (verdict.status, verdict.stance, verdict.confidence) == ("complete", "refutes", "medium")
     assert "used up its 6 model calls (max_calls)" in str(verdict.reason)
     assert len(result.evidence) == 3
-    for limit in ({"max_tokens": 1000}, {"max_cost_usd": 0.0005}, {"max_seconds": 0.000_001}):
+    for limit in ({"max_calls": 1}, {"max_cost_usd": 0.0005}, {"max_seconds": 0.000_001}):
         again, _ = await investigate(
             Investigator(model.plans, input_tokens=600), sugar_world("sugar trials"), **limit
         )
@@ -309,13 +317,13 @@ async def test_citations_of_nothing_bear_no_label() -> None:
 
 async def test_a_label_of_the_least_confidence_does_not_count() -> None:
     model = Investigator([plan("sugar trials")], [thinks("false", 1)], [explains("false", 1)])
-    result, _ = await investigate(model, sugar_world("sugar trials"), max_plans=1)
+    result, _ = await investigate(model, sugar_world("sugar trials"), plans=1)
     assert result.verdicts[0].reasoner_stance == "unclear"
 
 
 async def test_a_label_against_all_sources_that_it_cites_does_not_count() -> None:
     model = Investigator([plan("sugar trials")], [thinks("true", 5)], [explains("true", 5)])
-    result, steps = await investigate(model, sugar_world("sugar trials"), max_plans=1)
+    result, steps = await investigate(model, sugar_world("sugar trials"), plans=1)
     (verdict,) = result.verdicts
     assert (verdict.stance, verdict.vote_stance) == ("unclear", "refutes")
     (told,) = [step for step in steps if step.technique == "explanation"]
@@ -324,7 +332,7 @@ async def test_a_label_against_all_sources_that_it_cites_does_not_count() -> Non
 
 async def test_reasoning_that_needs_only_what_does_not_exist_leaves_the_vote_alone() -> None:
     model = Investigator([plan("sugar trials")], [thinks("true", 5, useful=[99])])
-    result, _ = await investigate(model, sugar_world("sugar trials"), max_plans=2)
+    result, _ = await investigate(model, sugar_world("sugar trials"), plans=2)
     (verdict,) = result.verdicts
     assert "ExplanationAnswer" not in model.asked
     assert (verdict.stance, verdict.reasoner_stance) == ("refutes", None)
@@ -421,9 +429,7 @@ async def test_no_label_rests_on_pictures_alone() -> None:
         [thinks("false", 5, useful=[1])],
         [explains("false", 5, 1)],
     )
-    result, steps = await investigate(
-        model, sugar_world("sugar trials"), media=[MATCH], max_plans=1
-    )
+    result, steps = await investigate(model, sugar_world("sugar trials"), media=[MATCH], plans=1)
     (verdict,) = result.verdicts
     assert verdict.reasoner_stance == "unclear"
     assert all(step.got.startswith("unproven") for step in steps if step.technique == "explanation")

@@ -141,7 +141,7 @@ def told(steps: Sequence[Any]) -> set[str]:
 async def test_it_ends_within_its_budget_with_a_clear_status_and_invents_nothing(
     persona: str, name: StrategyName
 ) -> None:
-    result = await checked(PERSONAS[persona].behave, name, max_calls=15, max_plans=10)
+    result = await checked(PERSONAS[persona].behave, name, max_calls=15)
     (verdict,) = result.verdicts
     # A started step ends: four pages, with two questions each if an answer is invalid.
     assert len(result.llm_calls) <= 15 + 8

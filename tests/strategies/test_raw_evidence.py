@@ -275,7 +275,7 @@ async def test_fact_checks_videos_and_pdfs_are_left_out_unless_the_run_says_othe
     result, steps = await checked(world)
     assert {row.status for row in result.evidence} == {"skipped"}
     assert "Fact checks, videos and PDFs are left out" in steps[0].got
-    result, steps = await checked(world, exclude_file_types="pdf")
+    result, steps = await checked(world, exclude_kinds="pdf")
     assert [row.status for row in result.evidence].count("skipped") == 1
     assert "decompose" in {step.step for step in steps[:1]}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,24 @@ from hypothesis import settings as examples
 from hypothesis.errors import Unsatisfiable
 
 from factible_assets.settings import Settings
+from factible_assets.web import runs
 from factible_assets.web.app import create_app
 from tests.cli.stored import store_published
 from tests.web.doubles import Script
 
 
 @pytest.fixture(scope="module")
-def described(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The service over one checked video, with workers that complete at once."""
     import schemathesis  # noqa: PLC0415 - half a second that no other test needs
 
     home: Path = tmp_path_factory.mktemp("described")
     store_published(home)
-    settings = Settings(home=home, serve_max_runs=32, public_url="http://testserver")
-    app = create_app(settings, launch=Script(at_once=True).launch)
-    return schemathesis.openapi.from_asgi("/openapi.json", app)
+    settings = Settings(home=home, public_url="http://testserver")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "MOST_RUNS", 32)
+        app = create_app(settings, launch=Script(at_once=True).launch)
+        yield schemathesis.openapi.from_asgi("/openapi.json", app)
 
 
 @pytest.mark.parametrize("mode", ["positive", "negative"])

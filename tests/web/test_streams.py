@@ -197,8 +197,11 @@ def test_other_settings_for_the_same_video_are_a_conflict(serve: Serve, script: 
         script.worker().complete()
 
 
-def test_too_many_runs_are_refused_with_a_time_to_retry(serve: Serve, script: Script) -> None:
-    client = serve(serve_max_runs=1)
+def test_too_many_runs_are_refused_with_a_time_to_retry(
+    serve: Serve, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "MOST_RUNS", 1)
+    client = serve()
     with client.stream("POST", STREAM, json={"video_url": VIDEO}):
         script.worker()
         refused = client.post(STREAM, json={"video_url": OTHER_VIDEO})

@@ -188,7 +188,7 @@ async def test_a_hub_that_does_not_listen_is_a_sentence(tmp_path: Path) -> None:
     "address", ["http://hub.example", "ftp://hub.example", "hub.example", "http://", ""]
 )
 def test_a_hub_elsewhere_is_asked_by_https_only(address: str) -> None:
-    with pytest.raises(ModelPullError, match="FACTIBLE_MODEL_HUB"):
+    with pytest.raises(ModelPullError, match="FACTIBLE_ENDPOINTS"):
         Hub(address)
 
 

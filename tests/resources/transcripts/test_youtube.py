@@ -232,7 +232,7 @@ async def test_what_is_not_translatable_is_no_transcript(server: MisbehavingServ
 @pytest.mark.parametrize(
     ("track", "translate", "remedy"),
     [
-        (DE, False, " to FACTIBLE_LANGUAGES, or set FACTIBLE_TRANSLATE=true."),
+        (DE, False, " to FACTIBLE_LANGUAGES, or the word translated."),
         (replace(DE, translatable=False), False, " to FACTIBLE_LANGUAGES."),
         (replace(DE, translatable=False), True, " to FACTIBLE_LANGUAGES."),
     ],

@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from factible_assets.settings import Settings
+from factible_assets.web import runs
 from factible_assets.web.desk.answers import for_browser
 from factible_assets.web.models import error_update, progress_update
 from tests.chromium import needs_browser
@@ -278,8 +279,11 @@ def test_a_new_transcript_without_a_title_is_named_after_its_file(
     assert "title: my talk" in (Settings(home=order.home).home_corpora / "local.yaml").read_text()
 
 
-def test_a_refused_check_lists_no_video(serve: Serve, home: Path, script: Script) -> None:
-    client = serve(serve_max_runs=1)
+def test_a_refused_check_lists_no_video(
+    serve: Serve, home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "MOST_RUNS", 1)
+    client = serve()
     assert bring(client, max_claims="99").status_code == 422
     assert bring(client, title="x" * 301).status_code == 422
     assert send(client, "/desk/checks", link="everyday-beliefs-talk").status_code == 303
@@ -290,9 +294,10 @@ def test_a_refused_check_lists_no_video(serve: Serve, home: Path, script: Script
 
 
 def test_an_act_is_recorded_even_if_its_check_is_refused(
-    serve: Serve, home: Path, script: Script, published: str
+    serve: Serve, home: Path, script: Script, published: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = serve(serve_max_runs=1)
+    monkeypatch.setattr(runs, "MOST_RUNS", 1)
+    client = serve()
     assert send(client, "/desk/checks", link=VIDEO_ID).status_code == 303
     query = {"act": "add_query", "text": "honey jar years", "again": "1"}
     conflict = send(client, f"{CLAIM_PATH}/acts", **query)
