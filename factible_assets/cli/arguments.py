@@ -27,6 +27,14 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 _GIVEN = "factible.run_options"
 _TYPES: dict[str, Any] = {"integer": int, "number": float}
+_HEADINGS = {
+    **dict.fromkeys(("claims", "queries"), "Claims and queries"),
+    "": "Reasoners and strategy",
+    "search": "Sources",
+    "evidence": "Reading pages",
+    "budget": "Limits per claim, for every strategy but standard",
+}
+"""The headings of the sections of options, where the name of the section is not enough."""
 _FORMS = {"date": "YYYY-MM-DD", "boolean": "true|false"}
 
 
@@ -42,11 +50,10 @@ without_claim_options = partial(with_run_options, without="claims")
 
 @cache
 def _options(without: str | None) -> tuple[Any, ...]:
-    declared = {
-        name.replace(".", "_"): _declared(option)
-        for name, option in run_options().items()
-        if option.place[0] != without
-    }
+    chosen = [each for each in run_options().values() if each.section != without]
+    made = options_of({each.name: _declared(each) for each in chosen})
+    for option, each in zip(made, chosen, strict=True):
+        vars(option)["heading"] = _HEADINGS.get(each.section, each.section.capitalize())
     help_all = typer.Option(
         "--help-all",
         help="Show every option, rare ones too.",
@@ -54,7 +61,7 @@ def _options(without: str | None) -> tuple[Any, ...]:
         is_eager=True,
         expose_value=False,
     )
-    return options_of({**declared, "help_all": Annotated[bool, help_all]})
+    return (*made, *options_of({"help_all": Annotated[bool, help_all]}))
 
 
 def _print_all_options(context: typer.Context, value: bool) -> None:
@@ -96,7 +103,7 @@ def _declared(option: RunOption) -> Any:
 
 
 def _flag(option: str) -> str:
-    return f"--{option.replace('_', '-').replace('.', '-')}"
+    return f"--{option.replace('_', '-')}"
 
 
 def given_options(context: typer.Context, **others: object) -> dict[str, object]:

@@ -12,6 +12,7 @@ from rich.table import Table
 from typer import Argument, Context, Exit, Option, Typer
 
 from factible_assets.cli import arguments
+from factible_assets.cli.main import Command
 from factible_assets.cli.output import (
     NARROW,
     note,
@@ -254,7 +255,7 @@ def _refuse_unwritable(output: Path | None, file: Path) -> None:
         raise UsageError(f"--output {output} is a folder.", "Name a file in it.")
 
 
-@claims_app.command("check")
+@claims_app.command("check", cls=Command)
 @arguments.without_claim_options
 def check_list(
     context: Context,

@@ -135,6 +135,20 @@ def _add_shared_options(command: Any) -> None:
     command.params += [each for each in more if not taken & {*each.opts}]
 
 
+class Command(TyperCommand):
+    """A command whose help lists its options under their headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        listed: dict[str, list[Any]] = {}
+        for each in self.get_params(ctx):
+            own = "Arguments" if each.param_type_name == "argument" else "Options"
+            if record := each.get_help_record(ctx):
+                listed.setdefault(vars(each).get("heading", own), []).append(record)
+        for heading, records in listed.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
 class Program(TyperGroup):
     """The tree of commands. Imports a command's module only when the user calls it."""
 
@@ -152,7 +166,7 @@ class Program(TyperGroup):
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name, no_args_is_help=True, help=self.commands[name].help)
         else:
-            app.command(name)(found)
+            app.command(name, cls=Command)(found)
         command = get_group(app).commands[name]
         _add_shared_options(command)
         return command
