@@ -60,13 +60,16 @@ _LIMITS = word_set(
     " until since up down out against except than once first last without"
 )
 """Modals, quantifiers and prepositions that must agree between a claim and a sentence."""
+_TIMES = word_set("before after since until")
+"""Limits of a date, which must agree also before the figure of a day ("before 25 April")."""
 _CONDITIONS = word_set("if unless or")
 _OPENS_DETAIL = word_set(
-    "in on at near from with of to since during for after before until by as where when who which"
+    "in on at near from with of to since during for after before until by where when who which"
     " whose"
 )
 """Prepositions and relative pronouns that open a detail after a statement: ", near Rotterdam"."""
-_COPULAS = word_set("is are was were")
+_OPENS_DATE = _OPENS_DETAIL | {"as"}
+_PRESENT, _PAST = word_set("is are"), word_set("was were")
 _ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
 _ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
 
@@ -136,9 +139,10 @@ def terms_of(text: str) -> Terms:
         while upcoming < len(quantities) and quantities[upcoming].end <= word.start:
             upcoming, follows_figure = upcoming + 1, True
         if upcoming < len(quantities) and quantities[upcoming].start <= word.start:
-            if quantities[upcoming].bound != "exact":
-                limits.subtract(before_figure)
-                is_bounded = is_bounded or bool(before_figure)
+            is_exact = quantities[upcoming].bound == "exact"
+            own = [each for each in before_figure if not (is_exact and each in _TIMES)]
+            limits.subtract(own)
+            is_bounded = is_bounded or bool(own)
             before_figure = []
             continue
         is_unit, follows_figure = follows_figure and stem(word.norm) in UNIT_STEMS, False
@@ -170,16 +174,17 @@ class Remark:
     def is_plain(self) -> bool:
         """Whether it leaves the meaning of the clause unchanged.
 
-        True for text in brackets, a statement after "and", a detail after the clause, a date before
-        it, and a longer part that is neither a condition nor set off by a colon.
+        True for text in brackets, a statement after "and", a date, a detail after the clause, and a
+        longer part that is neither a condition nor set off by a colon.
         """
         words = tokenise(self.text)
         if self.joint in {"(", "["}:
             return True
         if not words or self.joint == ":" or words[0].norm in _CONDITIONS:
             return not words
-        is_detail = words[0].norm in _OPENS_DETAIL and (self.follows or find_quantities(self.text))
-        return len(words) > _REMARK_WORDS or words[0].norm == "and" or bool(is_detail)
+        is_date = words[0].norm in _OPENS_DATE and find_quantities(self.text)
+        is_detail = self.follows and words[0].norm in _OPENS_DETAIL
+        return len(words) > _REMARK_WORDS or words[0].norm == "and" or is_detail or bool(is_date)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +321,7 @@ def names_another(claim: Terms, sentence: str) -> bool:
     before = terms_of(sentence[: terms.words[first][1]])
     if leads[0] != leads[1] or before.negations or before.limits != claim.limits:
         return False
-    is_definite = claim.text[:4].lower() == "the " and leads[0][0] in _COPULAS
+    is_definite = claim.text[:4].lower() == "the " and leads[0][0] in _PRESENT | _PAST
     return leads[0][0] == "by" or is_definite
 
 
@@ -464,7 +469,7 @@ def _decision(
 def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
     """Return the side of a clause that has all words of a claim, None if it takes none."""
     clause = found.clause
-    if found.is_negated_after and found.rating is None:
+    if found.rating is None and (found.is_negated_after or _is_past(claim.text, clause.text)):
         return None
     same_polarity = claim.negations % 2 == clause.negations % 2
     side: Stance = "supports" if same_polarity else "refutes"
@@ -489,6 +494,12 @@ def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
     if is_same and agreement == "conflicts" and same_polarity:
         return "refutes", "number"
     return (side, stated) if is_same and agreement == "agrees" else None
+
+
+def _is_past(claim: str, clause: str) -> bool:
+    """Whether the claim says "is" and the clause says "was": "In 1960 it was the largest lake"."""
+    now, then = ({word.norm for word in tokenise(text)} for text in (claim, clause))
+    return bool(now & _PRESENT and then & _PAST) and not (now & _PAST or then & _PRESENT)
 
 
 def _rated_nearby(

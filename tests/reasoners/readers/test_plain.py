@@ -109,6 +109,7 @@ async def test_the_title_and_the_first_sentence_supply_words_of_the_subject() ->
         ("Cannon died before May 19, 2018.", "Cannon died on May 19, 2018."),
         ("Edison built the lamp.", "Edison built the lamp with no help."),
         (BATS, "In the film, bats are blind."),
+        ("Orin is the largest lake.", "In 1960 Orin was the largest lake and had a ferry."),
         (
             "The council raised the bus fare from two euros to three.",
             "The council raised the bus fare from 2 euros to 2.50. A proposal for 3 was rejected.",
