@@ -319,6 +319,7 @@ class Archive:
             (count,) = connection.execute(_SQL["count_removed"]).fetchone()
             for step in () if dry_run else ("remove_hits", "remove_documents", "forget_words"):
                 connection.execute(_SQL[step])
+            connection.execute(_SQL["unmark"])
         if count and not dry_run:
             with self._explained():
                 self._file.compact()

@@ -121,6 +121,9 @@ DELETE FROM recorded_hits WHERE document_id IN (SELECT id FROM removed)
 -- name: remove_documents
 DELETE FROM documents WHERE id IN (SELECT id FROM removed)
 
+-- name: unmark
+DROP TABLE removed
+
 -- name: forget_words
 -- The index of words keeps those of removed documents until its parts are merged.
 INSERT INTO documents_fts (documents_fts) VALUES ('optimize')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -24,10 +25,9 @@ class OtherFileError(sqlite3.DatabaseError):
 class SharedFile:
     """Tables in one SQLite file in WAL mode: several processes read while one writes.
 
-    WAL needs a local disk. A connection lives for one block, so nothing needs closing, and a file
-    that another process replaces is found. The first block creates the file with the tables of
-    `schema`, statements that may run twice. A statement waits `wait_seconds` for the lock of
-    another process.
+    WAL needs a local disk. Each thread has a connection of its own, which ends with the thread. The
+    first block creates the file with the tables of `schema`, statements that may run twice. A
+    statement waits `wait_seconds` for the lock of another process.
     """
 
     def __init__(self, path: Path, schema: str, version: int, *, wait_seconds: float) -> None:
@@ -35,6 +35,7 @@ class SharedFile:
         self._schema = schema
         self._version = version
         self._wait_seconds = wait_seconds
+        self._held = threading.local()
 
     @contextmanager
     def opened(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
@@ -42,7 +43,12 @@ class SharedFile:
 
         Raises OtherFileError, OSError, and sqlite3.Error: The file cannot be used.
         """
-        with closing(self._connect()) as connection, connection:
+        inode = self.path.stat().st_ino if self.path.exists() else None
+        if inode is None or inode != getattr(self._held, "inode", None):
+            # The file is new, or another process has replaced it.
+            self._held.connection = self._connect()
+            self._held.inode = self.path.stat().st_ino
+        with self._held.connection as connection:
             connection.execute(begin)
             yield connection
 
@@ -53,6 +59,7 @@ class SharedFile:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def delete(self) -> None:
+        self._held = threading.local()
         for end in ("", "-wal", "-shm"):
             Path(f"{self.path}{end}").unlink(missing_ok=True)
 
