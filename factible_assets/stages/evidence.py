@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -30,28 +30,22 @@ from resources.single_flight import SingleFlight
 MIXED_UP = "The model mixed up the pages of this call, so each was read again, alone."
 """The reason in the record of a call about several pages whose readings were not usable."""
 _MIN_SNIPPET_WORDS = 5
-_BLOCK_CHARACTERS = 1_000
-_TELLING_LENGTH = 4  # Shorter words stand in every block.
-_GAP = "\n[…]\n"
 _ANSWERED = (
     "A machine's answer, composed from the pages that it names: no page of its own, and no second "
     "opinion on them."
 )
-_WORD = re.compile(r"\w+")
 
 
 # --- Pages --------------------------------------------------------------------------------------
 
 
-def store_page(
-    hit: records.SearchHit, fetched: FetchedPage, *, limit: int, topics: Sequence[str]
-) -> tuple[records.Page, str]:
-    """Return the row of a fetched page and its text, cut to `limit` characters on the topics.
+def store_page(hit: records.SearchHit, fetched: FetchedPage) -> tuple[records.Page, str]:
+    """Return the row of a fetched page and its text, at most PAGE_CHARACTERS of it.
 
     A page that breaks the promise of its search hit counts as an outage.
     """
     fetched = held_to(promise_of(hit), fetched)
-    text = keep_relevant(storable(fetched.text), limit, topics) if fetched.outcome == "ok" else ""
+    text = storable(fetched.text[:PAGE_CHARACTERS]) if fetched.outcome == "ok" else ""
     readable = bool(text.strip())
     is_absent = fetched.outcome == "absent"
     unread = "The page has no text." if fetched.outcome == "ok" else "The page could not be had."
@@ -94,52 +88,25 @@ def is_later(published_on: date | None, video: records.Video) -> bool:
     return published_on is not None and said_on is not None and published_on > said_on
 
 
-def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
-    """Cut a text to `limit` characters: the blocks with the most distinct words of the topics.
-
-    Blocks have about a thousand characters and keep their order; "[…]" marks each gap.
-    """
-    if len(text) <= limit:
-        return text
-    words = (word for topic in topics for word in _WORD.findall(topic.casefold()))
-    wanted = {word for word in words if len(word) >= _TELLING_LENGTH}
-    size = min(_BLOCK_CHARACTERS, limit - len(_GAP))
-    # A block ends at the last line or sentence that fits; without one, anywhere.
-    block = rf".{{1,{size}}}(?:(?<=\n)|(?<=\.)(?= )|\Z)|.{{1,{size}}}"
-    blocks = re.findall(block, text, re.DOTALL)
-    scores = [len(wanted & set(_WORD.findall(block.casefold()))) for block in blocks]
-    kept: set[int] = set()
-    for index in sorted(range(len(blocks)), key=lambda index: (-scores[index], index)):
-        cost = len(blocks[index]) + len(_GAP)
-        if cost <= limit:
-            kept.add(index)
-            limit -= cost
-    gaps = {index for index in kept if index - 1 not in kept} - {min(kept, default=0)}
-    return "".join(_GAP * (index in gaps) + blocks[index] for index in sorted(kept))
-
-
 PAGES_AT_ONCE = 64
 """Most pages wait for their server; each costs some 5 MB meanwhile."""
 
-PAGE_CHARACTERS = 200_000
-"""A book of 30,000 words; readers score passages, so longer texts cost time and settle no more."""
+PAGE_CHARACTERS = 1_000_000
+"""Five books of 30,000 words; PDFs are read to the same length."""
 
 
 @dataclass(kw_only=True)
 class PageLibrary:
     """The pages of one run. It fetches each URL once, at most `concurrency` at the same time.
 
-    `texts` receives the texts by content hash, cut to `limit` characters on the `topics`, for which
-    a longer text waits. The
-    answer of an answer engine came with the search and needs no fetch. If a site gives one text at
-    two addresses for which the search promised different pages, only the first keeps it.
+    `texts` receives the texts by content hash. The answer of an answer engine came with the search
+    and needs no fetch. If a site gives one text at two addresses for which the search promised
+    different pages, only the first keeps it.
     """
 
     fetcher: Fetcher
     texts: dict[str, str]
-    topics: Callable[[], Awaitable[Sequence[str]]]
     concurrency: int = PAGES_AT_ONCE
-    limit: int = PAGE_CHARACTERS
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
@@ -164,10 +131,7 @@ class PageLibrary:
             async with self._slots:
                 fetched = await self.fetcher.fetch(hit.url, promise=promise_of(hit))
             fetched = await asyncio.to_thread(self._unless_repeated, hit, fetched)
-        topics = await self.topics() if len(fetched.text) > self.limit else ()
-        page, text = await asyncio.to_thread(
-            store_page, hit, fetched, limit=self.limit, topics=topics
-        )
+        page, text = await asyncio.to_thread(store_page, hit, fetched)
         if page.content_hash is not None:
             self.texts[page.content_hash] = text
         self._pages[hit.canonical_url] = page

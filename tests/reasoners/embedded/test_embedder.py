@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from factible_assets.reasoners.embedded import embedder
-from factible_assets.reasoners.embedded.embedder import (
-    Embedder,
-    ModelFiles,
-    OnnxEmbedder,
-    TfidfEmbedder,
-)
+from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, TfidfEmbedder
 from resources.errors import SetupError
 from resources.storage.answers import DiskCache
 
@@ -76,31 +71,10 @@ def test_minilm_keeps_the_order_of_texts_whatever_their_lengths() -> None:
 def test_what_another_process_has_embedded_is_read_and_the_model_not_even_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache = DiskCache(tmp_path)
-    first = OnnxEmbedder().keeping(cache).embed(TEXTS)
-    monkeypatch.setattr(embedder, "_open_model", lambda _: pytest.fail("it is loaded"))
-    cache = DiskCache(tmp_path)
-    again = OnnxEmbedder().keeping(cache)
+    first = OnnxEmbedder().keeping(DiskCache(tmp_path)).embed(TEXTS)
+    monkeypatch.setattr(embedder, "_open_model", lambda: pytest.fail("it is loaded"))
+    again = OnnxEmbedder().keeping(DiskCache(tmp_path))
     assert (again.embed(TEXTS[::-1])[::-1] == first).all()
-    other = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
-    other.weights.write_bytes(b"other weights")
-    other.tokenizer.write_text("{}")
-    with pytest.raises(pytest.fail.Exception, match="it is loaded"):
-        OnnxEmbedder(other).keeping(cache).embed(TEXTS)
-
-
-def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
-    files = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
-    with pytest.raises(SetupError, match=r"model\.onnx does not exist"):
-        OnnxEmbedder(files).embed(TEXTS)
-
-
-def test_a_file_that_is_no_model_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    files = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
-    files.weights.write_bytes(b"not a model")
-    files.tokenizer.write_text("{}")
-    with pytest.raises(SetupError, match="cannot be read"):
-        OnnxEmbedder(files).embed(TEXTS)
 
 
 def test_an_installation_without_the_weights_names_their_package(
