@@ -170,12 +170,6 @@ def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Select
 
 # --- Summaries (section 3.4) --------------------------------------------------------------------
 
-_NOT_RELEVANT = re.compile(
-    r"\b(?:document|page|source|text|passage|article)s?\b[^.]{0,40}"
-    r"\b(?:is|are|was) (?:not|ir)\s*relevant"
-    r"|^\W*(?:not relevant|irrelevant)\b",
-    re.IGNORECASE,
-)
 _JUDGEMENT = re.compile(
     r"\b(?:claim|statement|assertion)\b[^.]{0,30}\b(?:is|are|was|were|seems|appears)\b[^.]{0,30}"
     r"\b(?:true|false|correct|incorrect|accurate|inaccurate|wrong|right|misleading|refuted|supported"
@@ -230,9 +224,9 @@ def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
     """Return a summary without sentences that judge the claim or invent something.
 
     A sentence on "the claim" judges it, unless the document itself speaks of a claim. The second
-    value lists the inventions. None: the passage is not relevant.
+    value lists the inventions. None: the summary is empty.
     """
-    if not summary.strip() or _NOT_RELEVANT.search(summary):
+    if not summary.strip():
         return None
     # German capitalises every noun, and another language may have other names for a place.
     names = is_english(summary) is True and is_english(passage) is not False

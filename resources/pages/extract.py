@@ -73,11 +73,6 @@ _WIDE = ("utf-16", "utf-32")
 # Codecs for host names, with quadratic time.
 _HOST_CODECS = frozenset({"idna", "punycode"})
 _WIDE_ZEROS = 50
-_FOREIGN = re.compile("([^\0-\x7f]+)")
-_AS_BYTES = [
-    {ord(bytes([it]).decode(name, "ignore") or chr(it)): it for it in range(128, 256)}
-    for name in ("cp1252", "cp1251")
-]
 _DAMAGE_ALLOWED = 0.05
 """Share of a text's non-ASCII characters that may be unreadable in its declared charset."""
 _SAMPLE, _LOST_SHARE = 20_000, 0.02
@@ -157,24 +152,6 @@ def _decode_as(body: bytes, label: str) -> str | None:
     damaged = text.count("\ufffd")
     foreign = sum(not letter.isascii() for letter in text) if damaged else 0
     return None if damaged > _DAMAGE_ALLOWED * foreign else text
-
-
-def repaired(text: str) -> str:
-    """Repair a text whose UTF-8 was read as windows-1252 or -1251, such as "dÃ©jÃ ".
-
-    Some sites store text like that. Most of its runs of non-ASCII characters are valid UTF-8 as
-    bytes; hardly any other text's are.
-    """
-    runs = _FOREIGN.findall(text)
-    for as_bytes in _AS_BYTES:
-        read: dict[str, str] = {}
-        for run in set(runs):
-            with suppress(UnicodeError):
-                read[run] = run.translate(as_bytes).encode("latin-1").decode("utf-8")
-        if sum(run in read for run in runs) > len(runs) / 2:
-            # Some sites do it twice.
-            return repaired("".join(read.get(each, each) for each in _FOREIGN.split(text)))
-    return text
 
 
 def extract_html(html: str, url: str) -> Extract:

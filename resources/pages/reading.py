@@ -123,7 +123,7 @@ def _read(response: http.Response) -> extract.Extract:
     is_wide = (charset or "").startswith(("utf-16", "utf-32")) or body.startswith(_WIDE_MARKS)
     if b"\0" in body[:1024] and not is_wide:
         raise http.UnavailableError("unsupported content type: binary data, undeclared")
-    text = extract.repaired(extract.decode(body, charset))
+    text = extract.decode(body, charset)
     is_markup = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     if kind in _DECLARED_MARKUP or is_markup:
         return extract.extract_html(text, response.url)

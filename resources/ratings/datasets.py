@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias, TypeVar, get_args
 
 import yaml
 from pydantic import (
@@ -291,8 +291,6 @@ class TableLayout(_About, frozen=True, extra="forbid"):
     ) = None
     scale: Annotated[dict[str, _ListedRating], AfterValidator(_folded)] | None = None
     classes: Annotated[dict[str, SourceClass], AfterValidator(_folded)] | None = None
-    most: ClassVar[float] = math.inf
-    """The largest valid number; a finite one also rules out numbers below 0."""
 
     @field_validator("delimiter", "thresholds", "scale", "classes")
     @classmethod
@@ -312,8 +310,6 @@ class TableLayout(_About, frozen=True, extra="forbid"):
                 number = math.nan
             if not math.isfinite(number):
                 raise ValueError("not a number")
-            if self.most < math.inf and not 0 <= number <= self.most:
-                raise ValueError(f"not from 0 to {self.most:g}")
             reached = (rating for rating, least in self.thresholds.items() if number >= least)
             return next(reached, "very_low")
         word = " ".join(text.split()).casefold()
@@ -327,15 +323,11 @@ class TableLayout(_About, frozen=True, extra="forbid"):
         return name
 
 
-class _Shares(TableLayout, frozen=True):
-    most: ClassVar[float] = 1.0
-
-
 # Domain quality is the first principal component of six expert ratings (Lin et al. 2023, PNAS Nexus
 # 2(9), doi:10.1093/pnasnexus/pgad286). The thresholds separate the outlets that Media Bias/Fact
 # Check rates: 70 % of its high outlets lie above 0.65, 80 % of its medium ones above 0.50, 80 % of
 # its low ones above 0.26, half of its very low ones below 0.25.
-DOMAIN_QUALITY = _Shares(
+DOMAIN_QUALITY = TableLayout(
     dataset="domain-quality",
     columns={"domain": "domain", "rating": "pc1"},
     thresholds={"high": 0.65, "medium": 0.5, "low": 0.25},

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.pages.extract import (
-    decode,
-    extract_html,
-    extract_plain,
-    parse_html,
-    plain_text,
-    repaired,
-)
+from resources.pages.extract import decode, extract_html, extract_plain, parse_html, plain_text
 from resources.pages.hidden import drop_hidden
 
 URL = "http://site.example/page"
@@ -141,31 +134,6 @@ def test_a_declared_charset_with_a_quadratic_decoder_is_ignored() -> None:
 def test_an_undeclared_charset_is_detected(sentence: str, charset: str) -> None:
     html = f"<html><body><p>{sentence * 6}</p></body></html>"
     assert decode(html.encode(charset)) == html
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "L'été, l'eau bout à une température plus basse à la montagne : « déjà vu ».",
-        "Вода кипит при более низкой температуре на горе.",  # noqa: RUF001
-        "It's a mountain\u2019s air \u2013 \u201cthin\u201d \u2026",
-        "在山上，水的沸点较低，因为那里的气压较小。",  # noqa: RUF001
-    ],
-)
-def test_text_stored_in_the_wrong_charset_is_repaired(text: str) -> None:
-    raw = text.encode()
-    misread = "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in raw)
-    assert repaired(misread) == repaired(raw.decode("latin-1")) == text
-    assert repaired(misread.encode().decode("latin-1")) == text
-    other = "".join(bytes([byte]).decode("cp1251", "ignore") or chr(byte) for byte in raw)
-    assert repaired(other) == text
-    assert repaired(f"{misread} A café, {misread}.") == f"{text} A café, {text}."
-    assert repaired(text) == text
-
-
-def test_letters_that_happen_to_look_misread_stay() -> None:
-    text = "«\u00a0CAFÉ\u00a0»: «É» est écrit à côté, à l'entrée."
-    assert repaired(text) == text
 
 
 @given(st.binary(max_size=400), st.sampled_from([None, "utf-8", "latin-1", "hex", "utf-7", "☃"]))

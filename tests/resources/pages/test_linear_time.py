@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from resources.pages.extract import clean, decode, extract_html, extract_plain, repaired, storable
+from resources.pages.extract import clean, decode, extract_html, extract_plain, storable
 from resources.pages.scraper import without_marks
 
 PIECES = ["A. ", "\n ", "[", "![a](", "**a", "<a ", "</", "&#", "\u202e", "Ã©", "location=", "糖。"]
 READERS: list[Callable[[str], object]] = [
     storable,
     clean,
-    repaired,
     without_marks,
     extract_plain,
     lambda text: decode(text.encode("utf-8"), "utf-8"),
