@@ -39,8 +39,8 @@ similarity to the centre of the talk, in standard deviations within the talk."""
 
 CHOSEN = {"certainty": 1.0, "needs context": -1.0}
 """Log-odds for readability, which annotators do not grade: the certainty that the claim is one
-whole sentence, 0 to 1, and whether it needs its context: it opens with a pronoun, contains "this",
-"these", "those", "such" or "here", or is a subordinate clause without a main clause."""
+whole sentence, 0 to 1, and whether it needs its context: it opens with a pronoun, or contains
+"this", "these", "those", "such" or "here"."""
 
 CONSTANT = -2.7
 """Log-odds of a sentence without any of these features."""

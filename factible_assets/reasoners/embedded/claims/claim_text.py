@@ -35,6 +35,11 @@ _LOOK = 200
 _PRESUPPOSES = re.compile(r"\bdid you know(?: that)?\s+\Z", re.IGNORECASE)
 """A question that states its answer."""
 
+_TAG = re.compile(
+    r",\ +(?:right|ok(?:ay)?|you[ ]know|huh|by[ ]the[ ]way|of[ ]course"
+    r"|(?:he|she)[ ](?:(?:would|used[ ]to)[ ])?(?:says?|said))[\s.?!,]*\Z",
+    re.VERBOSE | re.IGNORECASE,
+)
 _HESITATION = word_set("um umm uh uhm erm")
 _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"
 _CLOSING_MARKS = "\"'\u201d\u2019)]"
@@ -63,7 +68,7 @@ def write_claim(raw: str, span: Sentence) -> str:
     """Write a span as a claim: with a capital and a full stop, without hesitation."""
     words = reading_text(raw[span.start : span.end]).split(" ")
     text = " ".join(word for word in words if fold(word).strip(".,") not in _HESITATION)
-    text = text.rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
+    text = _TAG.sub("", text.rstrip(_TRAILING_MARKS)).rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
     if text.count("\u201c") != text.count("\u201d") or text.count('"') % 2:
         text = text.translate(_QUOTES)
     if text.endswith("?") and _PRESUPPOSES.search(raw, max(0, span.start - _LOOK), span.start):

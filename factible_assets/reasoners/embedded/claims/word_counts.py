@@ -10,10 +10,6 @@ _MOST_NUMBERS, _MOST_POINTING = 2, 3
 _FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll")
 _POINTING = word_set("it its he she his her him they their them this that these those such")
 _DEMONSTRATIVES = word_set("this these those such here here's")
-_SUBORDINATE = word_set(
-    "although though because since while whereas despite unless until if when which who that for"
-)
-"""Words that open a subordinate clause; its main clause follows a comma."""
 _QUESTION_OPENERS = word_set("who what when where why how which whose what's who's how's where's")
 _AUXILIARIES = word_set("is are was were do does did can could will would should have has had")
 
@@ -40,9 +36,7 @@ def count_words(text: str) -> WordCounts:
         numbers=min(_MOST_NUMBERS, len(find_numbers(text))),
         first_person=not _FIRST_PERSON.isdisjoint(norms),
         pointing=min(_MOST_POINTING, sum(pointing)),
-        needs_context=any(pointing[:1])
-        or not _DEMONSTRATIVES.isdisjoint(norms)
-        or ("," not in text and not _SUBORDINATE.isdisjoint(norms[:1])),
+        needs_context=any(pointing[:1]) or not _DEMONSTRATIVES.isdisjoint(norms),
         is_question=text.rstrip("\"'\u201d\u2019) ").endswith("?")
         # Without punctuation: "why is …", "do you …", but not "what we see is …".
         or (

@@ -258,6 +258,11 @@ def test_words_of_the_statement_stay(raw: str) -> None:
 @pytest.mark.parametrize(
     ("raw", "written"),
     [
+        ("Number two: exercise improves attention, OK?", "Exercise improves attention."),
+        (
+            "Cracking knuckles causes arthritis, she would say.",
+            "Cracking knuckles causes arthritis.",
+        ),
         ("And did you know that all bananas emit rays?", "All bananas emit rays."),
         ("Uh the river um carries more water.", "The river carries more water."),
         ("the price rose to $3.99", "The price rose to $3.99."),
