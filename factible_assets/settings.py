@@ -398,12 +398,14 @@ def load_settings(home: Path | None = None) -> Settings:
         return Settings() if home is None else Settings(home=home)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = variable(str(first["loc"][0]))
+        field, *inside = map(str, first["loc"])
         words = _WORDS.get(first["type"]) or reason_of(first)
+        names = getattr(Settings.model_fields[field].annotation, "model_fields", ())
         if first["type"] == "extra_forbidden":
-            inner: Any = Settings.model_fields[str(first["loc"][0])].annotation
-            words = f"its names are {', '.join(inner.model_fields)}"
+            words = f"its names are {', '.join(names)}"
+        elif names and inside:
+            words = f"{inside[0]}: {words}"
         raise SettingsError(
-            f"The setting {field} cannot be used: {words}. Correct it in the environment or in "
-            f".env. {EXAMPLE} describes every variable."
+            f"The setting {variable(field)} cannot be used: {words}. Correct it in the environment "
+            f"or in .env. {EXAMPLE} describes every variable."
         ) from error

@@ -125,7 +125,7 @@ def test_lists_and_pairs_are_written_in_a_line(monkeypatch: pytest.MonkeyPatch) 
         ("FACTIBLE_WEB", "moon", "web is one of auto"),
         ("FACTIBLE_HOSTS", "a.example=nowhere", "write the address as HOST:PORT"),
         ("FACTIBLE_ENDPOINTS", "serper=nowhere", "write an address such as https://"),
-        ("FACTIBLE_RECHECK_LIMITS", f"videos={'9' * 30}", "it should be less than"),
+        ("FACTIBLE_RECHECK_LIMITS", f"videos={'9' * 30}", "videos: it should be less"),
         ("FACTIBLE_RECHECK_LIMITS", "cost=1", "its names are videos, cost_usd, min_age_days"),
         ("FACTIBLE_STAGE_MODELS", "verdict=gpt-5", "its names are claims, queries"),
         ("FACTIBLE_REASONERS", "evidence=labels", "its names are claims_by, queries_by"),
