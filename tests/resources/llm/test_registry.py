@@ -97,6 +97,10 @@ def test_an_unknown_model_or_provider_is_refused_with_the_nearest_name(
             "'prize' is not a key here. Did you mean 'price'",
         ),
         ("providers: {x: {protocol: openai, base_url: 'file:///etc/passwd'}}", "base_url"),
+        (
+            "models:\n  x: {provider: openai}\n  x: {provider: ollama}",
+            r"models\.yaml:3: The key 'x'",
+        ),
         ("- a list", "This is no mapping of keys"),
     ],
 )

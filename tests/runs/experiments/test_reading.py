@@ -117,6 +117,7 @@ def test_filters_are_combined(settings: Settings) -> None:
             "2: The variant base names a model and wants the reasoner embedded",
         ),
         ("experiment: e\nvideos: talk-one\n", "2: videos is 'talk-one', and no list."),
+        ("experiment: e\nexperiment: f\n", "2: The key 'experiment' is written twice here."),
         (TOO_MANY, "1: These lists make up to 216 variants, and 200 are the most."),
     ],
 )
