@@ -88,23 +88,3 @@ def test_an_unlisted_video_is_checked_without_repeated_questions(tmp_path: Path)
     assert (model[0], model[3]) == ("model", True)
     paid = store.query("SELECT sum(cost_usd) FROM llm_calls").item()
     assert model[2] == pytest.approx(paid)
-
-
-def test_a_second_video_with_the_same_claims_is_neither_searched_nor_read(tmp_path: Path) -> None:
-    with loopback_world(tmp_path) as world:
-        world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
-        for name, opening in (("first", "Welcome."), ("second", "Hello, friends.")):
-            (world.work / f"{name}.txt").write_text(f"{opening} {' '.join(CLAIMS)}", "utf-8")
-        code, _, err = world.factible("check", "first.txt", "--json")
-        assert code == 0, err
-        asked_before = len(world.server.asked)
-        code, out, err = world.factible("check", "second.txt", "--reuse-days", "30", "--json")
-        assert code == 0, err
-        second = world.server.asked[asked_before:]
-
-    assert "The sources were read in the check of" in err
-    assert [claim["verdict"]["stance"] for claim in json.loads(out)["claims"]] == ["refutes"] * 2
-    # Only the claims of its transcript are asked for.
-    assert [asked.path for asked in second] == [CHAT]
-    shape = second[0].json["response_format"]["json_schema"]["name"]  # type: ignore[index]
-    assert shape == "ClaimsAnswer"

@@ -766,7 +766,7 @@ async def test_a_lost_answer_costs_its_reservation_but_a_rejection_nothing(
 ) -> None:
     server.on(CHAT["openai"], fail(503), hang(), say("openai"))
     budget = Budget("this run", Ceiling(0.01))
-    async with bound(server, policy=replace(PATIENT, answer_seconds=0.5)) as model:
+    async with bound(server, policy=replace(PATIENT, answer_seconds=2.0)) as model:
         answer = await model.complete(ask(), budget=budget)
     rejected, unheard, _ = answer.calls
     assert (rejected.input_tokens, rejected.cost_usd) == (0, 0)
