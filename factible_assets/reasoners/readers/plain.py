@@ -60,8 +60,8 @@ _LIMITS = word_set(
     " until since up down out against except than once first last without"
 )
 """Modals, quantifiers and prepositions that must agree between a claim and a sentence."""
-_TIMES = word_set("before after since until")
-"""Limits of a date, which must agree also before the figure of a day ("before 25 April")."""
+_TOTAL = word_set("only all both")
+"""Limits that leave the figure after them as it is: "only three seconds"."""
 _CONDITIONS = word_set("if unless or")
 _OPENS_DETAIL = word_set(
     "in on at near from with of to since during for after before until by where when who which"
@@ -129,7 +129,8 @@ def _is_negator(word: Word) -> bool:
 def terms_of(text: str) -> Terms:
     """Split a text into content words, negators, limiting words and figures, in linear time.
 
-    Limiting words right before a figure ("more than 300") belong to the bound of the figure.
+    Limiting words right before a figure belong to it if they bound it ("more than 300") or leave it
+    as it is ("only three").
     """
     quantities = find_quantities(text)
     words: list[tuple[str, int, int]] = []
@@ -140,7 +141,7 @@ def terms_of(text: str) -> Terms:
             upcoming, follows_figure = upcoming + 1, True
         if upcoming < len(quantities) and quantities[upcoming].start <= word.start:
             is_exact = quantities[upcoming].bound == "exact"
-            own = [each for each in before_figure if not (is_exact and each in _TIMES)]
+            own = [each for each in before_figure if not is_exact or each in _TOTAL]
             limits.subtract(own)
             is_bounded = is_bounded or bool(own)
             before_figure = []
