@@ -218,7 +218,8 @@ class FileConnector:
                     holder=found["holder"] if found else None,
                 ) from failure
 
-        return patiently(attempt, errors.WarehouseBusyError, started + self.lock_timeout_seconds)
+        left = started + self.lock_timeout_seconds - time.monotonic()
+        return patiently(attempt, errors.WarehouseBusyError, left)
 
     def _connect_to(self, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         # In small files, further threads find nothing to do and keep looking for work: a published
@@ -263,12 +264,16 @@ class FileConnector:
         return errors.WarehouseNotWritableError(self.path, _first_line(message))
 
 
-def patiently(attempt: Callable[[], Found], busy: type[Exception], deadline: float) -> Found:
-    """Repeat an attempt that fails because others are `busy`, until a time of time.monotonic.
+def patiently(
+    attempt: Callable[[], Found],
+    busy: type[Exception],
+    seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS,
+) -> Found:
+    """Repeat an attempt for some seconds, as long as others are `busy`.
 
     The pauses double; a random part keeps processes apart.
     """
-    longest = _FIRST_PAUSE_SECONDS
+    deadline, longest = time.monotonic() + seconds, _FIRST_PAUSE_SECONDS
     while True:
         try:
             return attempt()

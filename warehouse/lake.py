@@ -234,7 +234,7 @@ class Lake:
                 raise self._explain(failure) or failure from failure
 
         # The server may be restarting.
-        return patiently(attempt, LakeBusyError, time.monotonic() + self.lock_timeout_seconds)
+        return patiently(attempt, LakeBusyError, self.lock_timeout_seconds)
 
     def _instance(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         """Return this process's open instance of the lake; open one if there is none."""

@@ -23,13 +23,7 @@ from factible_assets.records import tables as records
 from factible_assets.records.rows import Materialization, VideoRows
 from resources.statements import statements
 from warehouse import errors
-from warehouse.connection import (
-    DEFAULT_LOCK_TIMEOUT_SECONDS,
-    Connector,
-    FileConnector,
-    file_path,
-    patiently,
-)
+from warehouse.connection import Connector, FileConnector, file_path, patiently
 from warehouse.publication import publish_copy
 from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_utc
 from warehouse.sets import (
@@ -180,7 +174,7 @@ class Warehouse:
                     before()
                 return self._in_transaction(change)
 
-        return _patiently(attempt)
+        return patiently(attempt, errors.LakeBusyError)
 
     def _in_transaction(self, change: Callable[[duckdb.DuckDBPyConnection], Changed]) -> Changed:
         with self.connection() as connection:
@@ -283,7 +277,7 @@ class Warehouse:
                 names = [column[0] for column in connection.description or ()]
                 return [dict(zip(names, map(aware, row), strict=True)) for row in found]
 
-        return _patiently(attempt)
+        return patiently(attempt, errors.LakeBusyError)
 
     def records(
         self, sql: str, record: type[AnyRecord], params: Mapping[str, Any]
@@ -307,7 +301,7 @@ class Warehouse:
                 answer = cast("duckdb.DuckDBPyRelation | None", connection.sql(sql, params=params))
                 return pl.DataFrame() if answer is None else answer.pl()
 
-        return _patiently(attempt)
+        return patiently(attempt, errors.LakeBusyError)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -411,12 +405,6 @@ class Snapshot(Warehouse):
         if not read_only:
             raise errors.WarehouseError(f"A snapshot of {self.path} cannot be written.")
         yield self._connection
-
-
-def _patiently(attempt: Callable[[], Changed]) -> Changed:
-    """Repeat an attempt while a lake is busy, for a minute; then raise LakeBusyError."""
-    deadline = time.monotonic() + DEFAULT_LOCK_TIMEOUT_SECONDS
-    return patiently(attempt, errors.LakeBusyError, deadline)
 
 
 def _rows(
