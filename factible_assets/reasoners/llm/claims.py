@@ -225,13 +225,12 @@ def _candidates(
     for claim in answer.claims:
         source = plain(claim.source)
         worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or ""
+        if not worded and len(source.split()) <= CLAIM_WORDS:
+            # A claim that is too long becomes its source.
+            worded = source[:1].upper() + source[1:]
         place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
         first, last = place or (0, 0)
         around = shown[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
-        if not worded or announces(worded, source, around):
-            # A claim that is too long, or announces its source, becomes its source.
-            is_short = len(source.split()) <= CLAIM_WORDS
-            worded = source[:1].upper() + source[1:] if is_short else ""
         if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
             continue
         is_said = place is not None and rests_on(worded, around, f"{shown} {title}")
@@ -266,15 +265,6 @@ def _distinct(found: Sequence[ClaimCandidate]) -> list[ClaimCandidate]:
     for each in sorted(found, key=lambda each: (-each.draft.importance, -each.draft.confidence)):
         kept.setdefault(tuple(_WORD.findall(each.draft.text.casefold())), each)
     return list(kept.values())
-
-
-def announces(claim: str, source: str, passage: str) -> bool:
-    """Whether a claim is its source after words that nobody said: "The video explains how …"."""
-    own, said = _WORD.findall(claim), _WORD.findall(source)
-    before = own[: len(own) - len(said)]
-    added = set(content_stems(" ".join(before)))
-    ends_with_it = " ".join(own[len(before) :]).casefold() == " ".join(said).casefold()
-    return bool(said and added) and ends_with_it and added.isdisjoint(content_stems(passage))
 
 
 def rests_on(claim: str, passage: str, known: str) -> bool:

@@ -95,22 +95,6 @@ async def test_statements_that_cannot_be_checked_are_dropped(kind: str) -> None:
     assert found.claims == ()
 
 
-@pytest.mark.parametrize(
-    "announced",
-    [
-        "The video discusses how sugar makes children hyperactive.",
-        "Der Sprecher erklärt: Sugar makes children hyperactive.",
-    ],
-)
-async def test_a_claim_that_announces_its_source_becomes_what_was_said(announced: str) -> None:
-    assert (await only(stated(announced))).text == "Sugar makes children hyperactive"
-
-
-async def test_a_claim_that_adds_what_was_said_nearby_keeps_it() -> None:
-    resolved = "In 2019 sugar makes children hyperactive."
-    assert (await only(stated(resolved))).text == resolved
-
-
 async def test_the_embedded_engine_replaces_a_model_that_only_describes_the_video() -> None:
     about = stated("The video presents the journey of sugar.", "It is about sugar and its journey.")
     found = await drafts(answer(about, thesis="Sugar travels."))
