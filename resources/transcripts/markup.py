@@ -15,7 +15,7 @@ import lxml.html
 
 from resources.lines import PlacedError
 from resources.transcripts import base
-from resources.transcripts.records import is_start, read_records
+from resources.transcripts.records import read_records, role_of
 from resources.transcripts.segments import NothingSaidError
 from resources.transcripts.times import seconds_of
 
@@ -72,7 +72,7 @@ def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: 
     # Times inside a container count from its start, although some tools write absolute ones.
     is_absolute = any(inside) and min(each for each in inside if each is not None) >= (begins or 0)
     shift += 0.0 if is_absolute else begins or 0.0
-    is_timed = any(map(is_start, found))
+    is_timed = "start" in map(role_of, found)
     has_timed = not is_timed and any(one.attrib for each in children for one in each.iter("*"))
     words = [element.text or ""]
     for child in children:
