@@ -1,71 +1,42 @@
-"""Reads caption files: WebVTT, SRT and SBV here, SubStation, MicroDVD, MPL2 and SAMI by pysubs2.
+"""Reads caption files: the frame of WebVTT, and SubStation, MicroDVD, MPL2 and SAMI by pysubs2.
 
-Unlike pysubs2, this reader names the line of an error and loses no words of a damaged file. Its
-sources: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1 for blocks,
-4.2.2 for cue text, 4.3 for settings), HLS as in RFC 8216 (section 3.5 for the map of times), SRT as
-SubRip writes it, SBV as YouTube writes it.
+Unlike pysubs2, `timed_lines` names the line of an error and loses no words of a damaged file.
+Sources: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1 for blocks), HLS
+as in RFC 8216 (section 3.5 for the map of times).
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import pairwise, zip_longest
 from typing import Final
 
 from resources.lines import PlacedError
 from resources.transcripts import base
-from resources.transcripts.segments import Caption, captions_of, transcript_of
+from resources.transcripts.segments import captions_of, transcript_of
 from resources.transcripts.times import seconds_of
+from resources.transcripts.timed_lines import BORDER, REMEDY, read_timed_lines
 
-ARROW: Final = "-->"
-_FULL = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
-_TIMING = re.compile(rf"^[ \t]*({_FULL})[ \t]*-->[ \t]*({_FULL})(?=\s|$)")
-_TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
-_CLOCK = r"-?(?:\d{1,4} ?: ?)?\d{1,3} ?: ?\d{1,3}(?:[:.,] ?\d{1,9})"
-_TWO_TIMES = re.compile(
-    rf"^[ \t]*({_CLOCK})(?:[ \t]*-+ ?(?:>|&gt;)[ \t]*|,|[ \t]+)({_CLOCK})(?=\s|\Z)", re.MULTILINE
-)
-"""The times of SBV, or of SRT with a damaged arrow or spaces in its times."""
-REMEDY: Final = "Write them as 00:01:02.500 --> 00:01:05.000."
 NO_TIMES: Final = (
-    "The file should hold captions, but no line has times. "
-    "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt."
+    f"The file should hold captions, but no line has times. {REMEDY[:-1]}, or rename a file without "
+    "times to .txt."
 )
 _HEADER = re.compile(r"^\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*", re.MULTILINE)
-_FIRST_NUMBER = re.compile(r"^[ \t]*1[ \t]*\n(?=[^\n]*-->)", re.MULTILINE)
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
 _TIME_MAP = re.compile(r"(?=.*LOCAL[:=]([\d:.]+)).*MPEGTS[:=](\d{1,19})")
-_TICKS, _TICK_CYCLE = 90_000, 2**33
+_TICKS = 90_000
 _METADATA = re.compile(
     r"(?<=\n)([^\S\n]*\n)"
     r"((?:NOTE|STYLE|REGION)(?!\S)(?!.*-->).*(?:\n[^\S\n]*\S.*)*)(?=\n|\Z)"
 )
 """A comment, style or region after a blank line."""
-_SETTINGS = re.compile(r"(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*\s*")
-_MAX_TIMING_LINE = 400
 _LONGEST_LINE = 10_000
 _FRAME_RATE = 25.0
 """The rate of European television, for MicroDVD files without their own."""
 
 
-def with_arrows(text: str) -> str:
-    """Write timing lines as SRT does."""
-    return _TWO_TIMES.sub(
-        lambda times: f" {ARROW} ".join(each.replace(" ", "") for each in times.groups()), text
-    )
-
-
-def has_arrows(text: str) -> bool:
-    return any(_TIMING.match(line[:_MAX_TIMING_LINE]) for line in text.split("\n"))
-
-
 def read_webvtt(text: str) -> base.TimedText:
     """Read WebVTT, including joined HLS segments. PlacedError if it has words but no times."""
-    text = with_arrows(text)
-    captions = read_arrows(text, _HEADER)
-    if not captions and _METADATA.sub("", _HEADER.sub("", f"{text}\n")).strip():
-        raise PlacedError(None, NO_TIMES)
     header = _HEADER.match(text)
     first, *rest = header[0].split("\n") if header else [""]
     named = _HEADER_TITLE.search(first)
@@ -74,6 +45,11 @@ def read_webvtt(text: str) -> base.TimedText:
         key, colon, value = line.partition(":")
         if colon and value.strip():
             known[key.strip().lower()] = value.strip()
+    cues = _HEADER.sub(_border, f"{text}\n")  # line numbers stay the same
+    cues = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), cues)
+    captions, _ = read_timed_lines(cues, is_webvtt=True) or ([], None)
+    if not captions and cues.replace(BORDER, "").strip():
+        raise PlacedError(None, NO_TIMES)
     return replace(
         transcript_of(captions),
         language=known.get("language"),
@@ -83,81 +59,11 @@ def read_webvtt(text: str) -> base.TimedText:
     )
 
 
-def read_arrows(text: str, border: re.Pattern[str] = _FIRST_NUMBER) -> list[Caption]:
-    """Collect captions from the lines between timing lines.
-
-    The file consists of several if a border (a header of WebVTT, or the number 1 of SRT) is inside
-    it and the times begin anew. They continue then, by the map of times in the header if any.
-    """
-    borders = sorted({0, *(found.start() for found in border.finditer(text)), len(text)})
-    captions, before = list[Caption](), list[Caption]()
-    line, shift, ends, zero = 0, 0.0, 0.0, None
-    for start, stop in pairwise(borders):
-        part = text[start:stop]
-        cues = _cues(part, line, is_webvtt=border is _HEADER)
-        line += part.count("\n")
-        mapped = _mapped(part)
-        zero = mapped if zero is None else zero
-        if not cues:
-            continue
-        if before and (cues[0].start or 0.0) < (before[-1].start or 0.0) and cues[0] not in before:
-            by_map = 0.0
-            if mapped is not None and zero is not None:
-                by_map = (mapped - zero) % (_TICK_CYCLE / _TICKS)
-            shift = by_map if by_map > shift else ends
-        before = cues
-        captions += (
-            replace(cue, start=round((cue.start or 0.0) + shift, 3), end=round(cue.end + shift, 3))
-            for cue in cues
-        )
-        ends = max(ends, *(cue.end + shift for cue in cues))
-    return captions
-
-
-def _cues(part: str, first_line: int, *, is_webvtt: bool) -> list[Caption]:
-    """Read one file. The line before a timing line may be a number, or in WebVTT an identifier."""
-    if is_webvtt:  # line numbers stay the same
-        part = _HEADER.sub(lambda header: "\n" * header[0].count("\n"), part)
-        part = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{part}\n")
-    lines = part.split("\n")
-    timings = [
-        (at, times)
-        for at, line in enumerate(lines)
-        if (times := _times_of(line, first_line + at + 1)) is not None
-    ]
-    captions: list[Caption] = []
-    for (at, (start, end)), following in zip_longest(timings, [each for each, _ in timings[1:]]):
-        stop = len(lines) if following is None else following
-        if following is not None and stop - 1 > at:
-            before = lines[stop - 1].strip()
-            is_apart = stop - 2 > at and before != "" and lines[stop - 2] == ""
-            stop -= is_apart if is_webvtt else before.isdigit()
-        same_line = _SETTINGS.sub("", lines[at].partition(ARROW)[2].strip().partition(" ")[2], 1)
-        raw = "\n".join([same_line, *lines[at + 1 : stop]])
-        captions += captions_of(raw, start, max(start, end))
-    return captions
-
-
-def _times_of(line: str, number: int) -> tuple[float, float] | None:
-    """Return the times of a timing line; PlacedError if it looks like one and has none."""
-    start = line[:_MAX_TIMING_LINE]
-    if ARROW not in line or not (_TIMING_LIKE.match(start) or _TIMING.match(start)):
-        return None
-    before, _, after = line.partition(ARROW)
-    begins, ends = seconds_of(before), seconds_of((after.split() or [""])[0])
-    if begins is None or ends is None:
-        problem = f"The times in {line.strip()[:80]!r} cannot be read."
-        raise PlacedError(number, f"{problem} {REMEDY}")
-    return begins, ends
-
-
-def _mapped(part: str) -> float | None:
-    """Return the time in the stream, in seconds, of an HLS segment's local time zero."""
-    header = _HEADER.match(part)
-    found = (
-        next(filter(None, map(_TIME_MAP.match, header[0].split("\n"))), None) if header else None
-    )
-    return int(found[2]) / _TICKS - (seconds_of(found[1]) or 0.0) if found else None
+def _border(header: re.Match[str]) -> str:
+    """Return a border in place of a header, with the second of an HLS segment's time zero."""
+    mapped = next(filter(None, map(_TIME_MAP.match, header[0].split("\n"))), None)
+    zero = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
+    return BORDER + ("" if zero is None else f"{zero:.6f}") + "\n" * header[0].count("\n")
 
 
 # --- Formats that pysubs2 reads -----------------------------------------------------------------

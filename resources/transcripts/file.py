@@ -110,9 +110,7 @@ def _read_markup(text: str) -> base.TimedText:
 
 
 def _read_lines(text: str, extension: str) -> base.TimedText:
-    text = captions.with_arrows(_FRONT_MATTER.sub("", text))
-    if captions.has_arrows(text):
-        return transcript_of(captions.read_arrows(text))
+    text = _FRONT_MATTER.sub("", text)
     if (table := markup.read_table(text)) is not None:
         return table
     plain = _MARKDOWN.sub("", text)

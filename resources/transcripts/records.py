@@ -300,11 +300,7 @@ def _name_by_lists(entries: Sequence[_Entry], groups: Iterable[Sequence[_Record]
                 continue
             for name in sorted(rows[0], key=lambda name: "name" not in name):
                 values = [row.get(name, "") for row in rows]
-                if (
-                    name != key
-                    and all(map(_is_name, values))
-                    and (len(ids) > 1 or "name" in name)
-                ):
+                if name != key and all(map(_is_name, values)) and (len(ids) > 1 or "name" in name):
                     names = names or dict(zip(ids, values, strict=True))
     for each in entries:
         label = names.get(each.speaker or "") or each.speaker

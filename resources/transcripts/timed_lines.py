@@ -1,8 +1,13 @@
-"""Reads texts with times at the edges of lines: LRC, TMP, copied transcript panels, and so on.
+"""Reads lines with times: WebVTT, SRT, SBV, LRC, and texts with times at the edges of their lines.
+
+A line with a time begins a record, to which the following lines belong. The records are rows of a
+table: the line before the time, the words beside it and the lines after it are its columns. A
+column of numbers counts, one of names tells the speaker, and one that repeats the time ("1 minute,
+18 seconds", in any language) says nothing new. The other columns are words.
 
 Prose may contain times too. In such a text there are several, they do not decrease, and they stand
-at the edges of lines. A line next to a time that repeats it in words ("1 minute, 18 seconds", in
-any language) has exactly its numbers.
+at the edges of lines. Sources: WebVTT as in the W3C candidate recommendation of 4 April 2019 (4.2.2
+and 4.3), SRT as SubRip writes it, SBV as YouTube writes it.
 """
 
 from __future__ import annotations
@@ -10,73 +15,157 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
+from resources.lines import PlacedError
 from resources.transcripts.segments import Caption, captions_of, label_of, speakers_of
 from resources.transcripts.times import AMOUNT, CLOCK, seconds_of
 
-_DATE = r"(?:\d{4}-\d\d-\d\d[T\s])?"
-_MOMENT = rf"{_DATE}(?:{CLOCK}(?:\s?[AaPp]\.?[Mm]\b\.?)?|{AMOUNT}|\d{{1,5}}\.\d{{1,3}}(?![\d%.]))"
+REMEDY: Final = "Write them as 00:01:02.500 --> 00:01:05.000."
+BORDER: Final = "\x02"
+"""Begins a line between two joined files; the second that is its time zero may follow."""
+_BORDER_LINE = re.compile(r"\x02(-?\d+\.\d+)?")
+
+_FULL = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
+_TIMING = re.compile(rf"[ \t]*(?P<at>{_FULL})[ \t]*-->[ \t]*(?P<end>{_FULL})(?=\s|$)")
+_TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
+_CLOCK = r"-?(?:\d{1,4} ?: ?)?\d{1,3} ?: ?\d{1,3}(?:[:.,] ?\d{1,9})"
+_TWO_TIMES = re.compile(
+    rf"^[ \t]*(?:\d{{1,6}}[ \t]+)?({_CLOCK})(?:[ \t]*-+ ?(?:>|&gt;)[ \t]*|,|[ \t]+)({_CLOCK})(?=\s|\Z)",
+    re.MULTILINE,
+)
+"""The times of SBV, or of SRT with a damaged arrow or spaces in its times."""
+_SETTINGS = re.compile(r"(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*\s*")
+_MAX_TIMING_LINE = 400
+
+_MOMENT = rf"(?:{CLOCK}|{AMOUNT}|\d{{1,5}}\.\d{{1,3}}(?![\d%.]))"
 _RANGE = rf"(?P<at>{_MOMENT})(?:\s*(?:-+>?|[–—→,;|]|to)\s*(?P<end>{_MOMENT}))?"
 _OPEN, _CLOSE = r"[\[({<【]?", r"(?P<close>[\])}>】]?)"
 _EDGE = r"[\s*_`#>|~@•·-]*(?:\d{1,6}[.)]?\s+(?=\S?\d))?"
 _BEGINS = re.compile(rf"{_EDGE}{_OPEN}{_RANGE}{_CLOSE}[\s*_`#>|~@•·:–—,;-]*")
 _ENDS = re.compile(rf"[\s|@,–—-]*[*_`]*{_OPEN}{_RANGE}{_CLOSE}[\s*_`:]*$")
-_INSIDE = re.compile(
+_NAMED = re.compile(
     r"(?P<name>[^\W\d][^\n\[\]():|]{0,39}?)(?:\s*:|\s+[-–—|,])?\s*"
-    rf"(?P<open>[\[(])?{_RANGE}(?(open)[\])]:?\s+|\s*[-–—|:]\s+)(?=\S)"
+    rf"(?P<open>[\[(])?{_RANGE}(?(open)[\])]:?\s+|(?:\s*[-–—|:]\s+|\t))(?=\S)"
 )
+_INNER = re.compile(r"(?<=\S)[ \t]+(?=[\[(](?:\d\d?:)?\d\d?:\d\d[\])]:?[ \t]+\S)")
 _TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]$")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
-_SPOKEN = re.compile(r"\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{1,3}\s)+\d+\s?[^\W\d_]+\.?){0,2}")
-_SPOKEN_END = re.compile(rf"(?<!\d){_SPOKEN.pattern}$")
+_SPOKEN = rf"{CLOCK}|\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{{1,3}}\s)+\d+\s?[^\W\d_]+\.?){{0,2}}"
+_REPEATED = re.compile(rf"[(\[]?(?:{_SPOKEN})[)\]]?")
+_REPEATED_END = re.compile(rf"(?<!\d){_REPEATED.pattern}$")
 _TERMINAL: Final = (".", "!", "?", "…", "。", ",", ";")
 _BARE_SHARE, _STRONG_SHARE, _SORTED_SHARE, _LABEL_SHARE = 1 / 3, 1 / 25, 0.95, 0.8
-_FEW_TIMES, _MANY_TIMES, _NAME_WORDS, _NAME_LENGTH, _LONGEST_LINE_END = 2, 5, 5, 40, 80
+_RECURRING, _CYCLE = 0.6, 2**33 / 90_000
+_FEW, _MANY, _MOST_COLUMNS, _NAME_WORDS, _NAME_LENGTH, _LONGEST_LINE_END = 2, 5, 3, 5, 40, 80
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Line:
-    """A line, and its time if it has one at an edge. `strong`: a form that prose does not have."""
+    """A line, and its time if it has one at an edge.
+
+    `is_strong`: the time has a form that prose does not have. `border`: a file begins anew here;
+    its text is the second of time zero, if known.
+    """
 
     words: str
     at: float | None = None
     end: float | None = None
-    strong: bool = False
+    is_strong: bool = False
     at_end: bool = False
-    after_blank: bool = False
+    speaker: str | None = None
     raw: str = ""
+    after_blank: bool = False
+    border: str | None = None
 
 
-def read_timed_lines(text: str) -> tuple[list[Caption], str | None] | None:
+@dataclass(slots=True)
+class _Row:
+    """A line with a time, the lines with its words, and its speaker."""
+
+    stamp: _Line
+    lines: list[_Line]
+    speaker: str | None = None
+
+
+def read_timed_lines(
+    text: str, *, is_webvtt: bool = False
+) -> tuple[list[Caption], str | None] | None:
     """Return the captions and the title of a text with times at the edges of its lines.
 
-    None for prose and anything else.
+    None for prose and anything else. PlacedError for a timing line with an unreadable time.
     """
-    text = re.sub(r"(?<=\d)\uff1a(?=\d)", ":", text)
-    lines, title = list[_Line](), None
-    after_blank = False
-    for raw in map(str.strip, text.split("\n")):
-        tag = _TAG_LINE.match(raw)
-        if tag is None and raw:
-            lines += (replace(each, after_blank=after_blank, raw=raw) for each in _lines_of(raw))
-        elif tag is not None and tag["key"] == "ti":
-            title = tag["value"].strip()
+    text = _TWO_TIMES.sub(
+        lambda times: " --> ".join(each.replace(" ", "") for each in times.groups()),
+        re.sub(r"(?<=\d)\uff1a(?=\d)", ":", text),
+    )
+    has_arrows = is_webvtt or any(
+        _TIMING.match(line[:_MAX_TIMING_LINE]) for line in text.split("\n")
+    )
+    lines, tags = _lines(text, has_arrows=has_arrows)
+    before = list[_Line]()
+    if has_arrows:
+        _, rows = _rows(lines)
+        _drop_numbers(rows, is_webvtt=is_webvtt)
+        _read_columns(rows)
+    else:
+        lines = _without_early_times(_of_one_layout(lines))
+        if not _is_timed(lines):
+            return None
+        title = _HEADING.match(lines[0].words) if lines[0].at is None else None
+        tags = {"ti": title[1].strip() if title else ""} | tags
+        spoken = [each for each in lines if each.at is not None or not _HEADING.match(each.words)]
+        before, rows = _rows(spoken)
+        _take_heads(before, rows)
+        _drop_frame(before, rows, is_panel=_read_columns(rows))
+    _run_on(rows, float(tags["zero"]) if "zero" in tags else None)
+    offset = tags.get("offset", "").lstrip("+")
+    early = int(offset) / 1000 if re.fullmatch(r"-?\d{1,7}", offset) else 0.0
+    return list(_captions(before, rows, early)), tags.get("ti") or None
+
+
+# --- Lines and their times ----------------------------------------------------------------------
+
+
+def _lines(text: str, *, has_arrows: bool) -> tuple[list[_Line], dict[str, str]]:
+    """Return the lines with words or times, and the tags of lyrics."""
+    lines, tags, after_blank, border = list[_Line](), dict[str, str](), False, None
+    for number, raw in enumerate(map(str.strip, text.split("\n")), 1):
+        if edge := _BORDER_LINE.fullmatch(raw):
+            border = edge[1] or ""
+            tags |= {"zero": border} if border and "zero" not in tags else {}
+        elif not has_arrows and (tag := _TAG_LINE.match(raw)):
+            tags[tag["key"]] = tag["value"].strip()
+        elif raw:
+            for each in _cue_of(raw, number) if has_arrows else _edges_of(raw):
+                each.raw, each.after_blank = raw, after_blank
+                if each.at is not None:
+                    each.border, border = border, None
+                lines.append(each)
         after_blank = not raw
-    lines = _without_early_times(_of_one_layout(lines))
-    timed = [line for line in lines if line.at is not None]
-    if not _is_timed(lines, timed):
-        return None
-    named = _with_names(_without_spoken_times(lines))
-    return list(_captions(_without_frame(named))), title or _title(lines)
+    return lines, tags
 
 
-def _lines_of(raw: str) -> Iterator[_Line]:
-    """Yield one line for each time before the words; LRC may have several."""
+def _cue_of(raw: str, number: int) -> Iterator[_Line]:
+    """Yield a line with its two times; PlacedError if it looks like one and has none."""
+    start = raw[:_MAX_TIMING_LINE]
+    if "-->" not in raw or not (_TIMING_LIKE.match(start) or _TIMING.match(start)):
+        yield _Line(raw)
+        return
+    before, _, after = raw.partition("-->")
+    until, _, rest = after.strip().partition(" ")
+    begins, ends = seconds_of(before), seconds_of(until)
+    if begins is None or ends is None:
+        raise PlacedError(number, f"The times in {raw[:80]!r} cannot be read. {REMEDY}")
+    yield _Line(_SETTINGS.sub("", rest, 1), begins, max(begins, ends), is_strong=True)
+
+
+def _edges_of(raw: str) -> Iterator[_Line]:
+    """Yield a line for each time at an edge, or in brackets inside; LRC may have several."""
     times, rest = list[tuple[float, float | None, bool]](), raw
     while (match := _BEGINS.match(rest)) and (not times or match["close"]):
-        at, end = _seconds(match["at"]), match["end"] and _seconds(match["end"])
+        at, end = seconds_of(match["at"]), match["end"] and seconds_of(match["end"])
         if at is None or (match["end"] and end is None):
             break
         strong = bool(match["close"]) or match["at"].count(":") > 1 or not rest[match.end() :]
@@ -86,26 +175,29 @@ def _lines_of(raw: str) -> Iterator[_Line]:
         times.append((at, end or None, strong))
         rest = rest[match.end() :]
     if times:
-        for at, end, strong in times:
-            yield _Line(rest, at, end, strong)
+        first, *inner = _INNER.split(rest)
+        yield from (_Line(first, at, end, strong) for at, end, strong in times)
+        for each in inner:
+            yield from _edges_of(each)
         return
-    inside = _INSIDE.match(raw)
-    if inside and _is_name(inside["name"]) and (at := _seconds(inside["at"])) is not None:
-        end = _seconds(inside["end"]) if inside["end"] else None
-        yield _Line(f"{inside['name'].strip()}: {raw[inside.end() :]}", at, end, True)
+    named = _NAMED.match(raw)
+    if named and _is_name(named["name"]) and (at := seconds_of(named["at"])) is not None:
+        end = seconds_of(named["end"]) if named["end"] else None
+        yield _Line(raw[named.end() :], at, end, is_strong=True, speaker=_name(named["name"]))
         return
-    start = max(0, len(raw) - _LONGEST_LINE_END)
-    match = _ENDS.search(raw, start)
-    at = _seconds(match["at"]) if match else None
+    first, *inner = _INNER.split(raw)
+    if inner:
+        yield _Line(first)
+        for each in inner:
+            yield from _edges_of(each)
+        return
+    match = _ENDS.search(raw, max(0, len(raw) - _LONGEST_LINE_END))
+    at = seconds_of(match["at"]) if match else None
     if match is None or at is None or not raw[: match.start()].strip():
         yield _Line(raw)
         return
     words = raw[: match.start()].rstrip(" *_`")
     yield _Line(words, at, None, bool(match["close"]) or _is_name(words), at_end=True)
-
-
-def _seconds(moment: str) -> float | None:
-    return seconds_of(re.sub(rf"^{_DATE}|\s?[AaPp]\.?[Mm]\.?$", "", moment))
 
 
 def _name(words: str) -> str:
@@ -126,8 +218,8 @@ def _is_name(words: str) -> bool:
 def _without_early_times(lines: list[_Line]) -> list[_Line]:
     """Remove the lines up to a time among the first that is later than the next, such as a date."""
     timed = [(at, line.at or 0.0) for at, line in enumerate(lines) if line.at is not None]
-    falls = [at for (at, time), (_, after) in pairwise(timed[: _FEW_TIMES + 1]) if time > after]
-    return lines[falls[-1] + 1 :] if falls and len(timed) >= _MANY_TIMES else lines
+    falls = [at for (at, time), (_, after) in pairwise(timed[: _FEW + 1]) if time > after]
+    return lines[falls[-1] + 1 :] if falls and len(timed) >= _MANY else lines
 
 
 def _of_one_layout(lines: list[_Line]) -> list[_Line]:
@@ -140,11 +232,12 @@ def _of_one_layout(lines: list[_Line]) -> list[_Line]:
     ]
 
 
-def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
+def _is_timed(lines: Sequence[_Line]) -> bool:
+    timed = [line for line in lines if line.at is not None]
     starts = [line.at or 0.0 for line in timed]
     rising = sum(after >= before for before, after in pairwise(starts))
     repeated = len(timed) - len({id(line.words) for line in timed})
-    strong = sum(line.strong for line in timed)
+    strong = sum(line.is_strong for line in timed)
     if strong and strong >= len(timed) / 2:
         return (
             len(timed) >= _STRONG_SHARE * len(lines)
@@ -153,169 +246,179 @@ def _is_timed(lines: Sequence[_Line], timed: Sequence[_Line]) -> bool:
         )
     return (
         len(timed) > 1
-        and (lines[0].at is not None or len(timed) >= _MANY_TIMES)
+        and (lines[0].at is not None or len(timed) >= _MANY)
         and rising == len(timed) - 1
         and len(timed) >= _BARE_SHARE * len(lines)
     )
 
 
-def _without_spoken_times(lines: Sequence[_Line]) -> list[_Line]:
-    """Remove times repeated in words, if nearly every time of the text has such a repetition."""
-    found: dict[int, str] = {}
-    last, heading, has_words, named = -1.0, "", False, False
-    for index, line in enumerate(lines):
+# --- Rows and their columns ---------------------------------------------------------------------
+
+
+def _rows(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Row]]:
+    """Return the lines before the first time, and a row for each time."""
+    before, rows = list[_Line](), list[_Row]()
+    for line in lines:
         if line.at is not None:
-            last, has_words = line.at, False
-            heading = lines[index - 1].words if index else ""
-        rest = None if has_words else _without_time(line.words, last)
-        if rest is not None:
-            named = named or (bool(rest) and rest == heading)
-            found[index] = rest = "" if rest == heading else rest
-        has_words = bool(line.words if rest is None else rest)
-    times = sum(line.at is not None for line in lines)
-    if len(found) < _LABEL_SHARE * times:
-        return list(lines)
-    # A panel has one line of words for each time; a further line is a heading.
-    plain, has_words = list[_Line](), False
-    for at, each in enumerate(lines):
-        words = found.get(at, each.words)
-        if each.at is not None:
-            plain.append(replace(each, words=words, at_end=each.at_end and words == each.words))
-            has_words = bool(words) and at in found
-        elif words and (named or not has_words):
-            plain.append(replace(each, words=words))
-            has_words = True
-    return plain
+            rows.append(_Row(line, [line] if line.words else [], line.speaker))
+        else:
+            (rows[-1].lines if rows else before).append(line)
+    return before, rows
+
+
+def _drop_numbers(rows: Sequence[_Row], *, is_webvtt: bool) -> None:
+    """Remove the number before a cue, or in WebVTT its identifier after a blank line."""
+    for row, following in pairwise(rows):
+        last = row.lines[-1] if row.lines else row.stamp
+        if last is not row.stamp and not following.stamp.after_blank:
+            if last.after_blank if is_webvtt else last.words.isdigit():
+                row.lines.pop()
+                if last.words == "1" and not is_webvtt:
+                    following.stamp.border = ""
+
+
+def _take_heads(before: list[_Line], rows: Sequence[_Row]) -> None:
+    """Move the lines before the times into a column of their own, if they number or name the rows.
+
+    If the times end the words, the lines before a time belong to it.
+    """
+    lists = [before, *(row.lines for row in rows)]
+    heads = [lines[-1].words for lines in lists[: len(rows)] if lines]
+    with_words = sum(len(row.lines) > 1 for row in rows[:-1]) + bool(rows[-1].lines)
+    are_names = len(heads) >= _LABEL_SHARE * len(rows) <= with_words and _are_names(heads)
+    if all(map(str.isdigit, heads)) or are_names:
+        for lines, row in zip(lists, rows, strict=False):
+            head = lines.pop().words if lines else ""
+            row.speaker = row.speaker or (_name(head) if are_names else None)
+    elif rows[0].stamp.at_end and not _headed(rows):
+        carried = [*before]
+        before.clear()
+        for row in rows:
+            carried, row.lines = row.lines[1:], [*carried, *row.lines[:1]]
+        rows[-1].lines += carried
+
+
+def _are_names(values: Sequence[str]) -> bool:
+    """Tell whether nearly all values are names, and recur or end with a colon."""
+    names = [_name(each) for each in values if _is_name(each)]
+    recur = len({*names}) < len(names) and len({*names}) <= max(_FEW, _RECURRING * len(names))
+    is_sure = recur or all(each.endswith(":") for each in values)
+    return bool(names) and len(names) >= _LABEL_SHARE * len(values) and is_sure
+
+
+def _headed(rows: Sequence[_Row]) -> list[_Row]:
+    """Return the rows under a name, if nearly all are: beside the time, or in a recurring line."""
+    firsts = [row for row in rows if row.lines]
+    headed = [
+        row
+        for row in firsts
+        if _is_name(words := row.lines[0].words)
+        and (words.endswith(":") or (len(row.lines) > 1 and not row.lines[1].words[0].islower()))
+    ]
+    are_beside = all(row.lines[0] is row.stamp and "-->" not in row.stamp.raw for row in headed)
+    is_sure = are_beside or _are_names([row.lines[0].words for row in headed])
+    return headed if len(headed) >= _LABEL_SHARE * len(firsts) and is_sure else []
+
+
+def _read_columns(rows: Sequence[_Row]) -> bool:
+    """Take names and repeated times from the first lines; tell whether times were repeated."""
+    is_panel = False
+    for _ in range(_MOST_COLUMNS):
+        rests = [
+            row.lines and _without_time(row.lines[0].words, row.stamp.at or 0.0) for row in rows
+        ]
+        if sum(isinstance(each, str) for each in rests) >= _LABEL_SHARE * len(rows) > 1:
+            is_panel = True
+            for row, rest in zip(rows, rests, strict=True):
+                if isinstance(rest, str):
+                    row.lines[0].words = rest
+                    row.lines = row.lines if rest else row.lines[1:]
+        elif headed := _headed(rows):
+            for row in headed:
+                name = _name(row.lines.pop(0).words)
+                row.speaker = row.speaker or name
+        else:
+            break
+    return is_panel
 
 
 def _without_time(words: str, at: float) -> str | None:
-    """Remove a time in words at either end of a line; None if it has not exactly this one."""
+    """Remove a time at either end of a line; None if it has not exactly this one."""
     start = max(0, len(words) - _LONGEST_LINE_END)
-    for match in (_SPOKEN.match(words), _SPOKEN_END.search(words, start)):
-        if match and _numbers(match[0]) == _parts_of(at):
+    minutes, seconds = divmod(int(at), 60)
+    parts = [part for part in (minutes // 60, minutes % 60, seconds) if part]
+    for match in (_REPEATED.match(words), _REPEATED_END.search(words, start)):
+        if match and [int(n) for n in re.findall(r"\d+", match[0]) if int(n)] == parts:
             return f"{words[: match.start()]}{words[match.end() :]}".strip()
     return None
 
 
-def _numbers(words: str) -> list[int]:
-    return [number for number in map(int, re.findall(r"\d+", words)) if number]
-
-
-def _parts_of(seconds: float) -> list[int]:
-    minutes, rest = divmod(int(seconds), 60)
-    return [part for part in (minutes // 60, minutes % 60, rest) if part]
-
-
-def _with_names(lines: Sequence[_Line]) -> list[tuple[str | None, _Line]]:
-    """Return each line with the name next to its time or on the line before."""
-    named: list[tuple[str | None, _Line]] = [(None, line) for line in lines]
-    headed = [
-        at
-        for at, line in enumerate(lines)
-        if (line.at is not None and _is_name(line.words))
-        and (
-            line.words.endswith(":")
-            or (at + 1 < len(lines) and lines[at + 1].at is None and lines[at + 1].words)
-        )
-    ]
-    with_words = sum(line.at is not None and bool(line.words) for line in lines)
-    if headed and len(headed) >= _LABEL_SHARE * with_words:
-        for at in headed:
-            line = lines[at]
-            named[at] = (_name(line.words), _Line("", line.at, line.end, True))
-        return named
-    alone = [at for at, line in enumerate(lines) if line.at is not None and not line.words]
-    before = [
-        at for at in alone if at and lines[at - 1].at is None and _is_name(lines[at - 1].words)
-    ]
-    after = [
-        at
-        for at in alone
-        if len(lines) > at + _FEW_TIMES
-        and lines[at + 1].at is None
-        and lines[at + _FEW_TIMES].at is None
-        and _is_name(lines[at + 1].words)
-    ]
-    for beside, step in ((before, -1), (after, 1)):
-        heads = [lines[at + step].words for at in beside]
-        recur = len(set(heads)) < len(heads) or all(head.endswith(":") for head in heads)
-        is_first = step > 0 or beside[:1] == [1]
-        if beside and recur and len(beside) >= _LABEL_SHARE * len(alone) and is_first:
-            for at in beside:
-                named[at] = (_name(lines[at + step].words), lines[at])
-                named[at + step] = (None, _Line(""))
-            break
-    return named
-
-
-def _without_frame(lines: Sequence[tuple[str | None, _Line]]) -> list[tuple[str | None, _Line]]:
+def _drop_frame(before: list[_Line], rows: Sequence[_Row], *, is_panel: bool) -> None:
     """Remove headings, and text around the cues.
 
-    Nobody speaks before the time 0:00. After the last cue, a further paragraph is no words of it if
-    no other cue has two, and a further line is none if every other cue has only one.
+    Nobody speaks before the time 0:00, and a line before the first time that does not end like a
+    sentence is a title. A panel that repeats its times has one line of words for each; a further
+    line is a heading. After the last cue, a further paragraph is no words of it if no other cue has
+    two, and a further line is none if every other cue has only one.
     """
-    kept = [
-        (name, line)
-        for name, line in lines
-        if line.at is not None or (line.words and not _HEADING.match(line.words))
+    before[:] = [
+        each
+        for each in before
+        if rows[0].stamp.at and (each.words != each.raw or each.words.endswith(_TERMINAL))
     ]
-    words = [line.words for _, line in kept]
-    speakers = speakers_of(words, timed=True)
-    timed = [
-        at
-        for at, (_, line) in enumerate(kept)
-        if line.at is not None or ((label := label_of(line.words)) and label["name"] in speakers)
-    ]
-    first, last = timed[0] if kept[timed[0]][1].at == 0 else 0, timed[-1]
-    starts = {*timed}
-    inside = [at for at in range(timed[0] + 1, len(kept)) if at not in starts and words[at - 1]]
-    paragraphs = [at for at in inside if kept[at][1].after_blank]
-    cuts = [
-        at
-        for few, found in ((_FEW_TIMES, paragraphs[:1]), (_MANY_TIMES, inside[:1]))
-        for at in found
-        if at > last + kept[last][1].at_end and len(timed) >= few
-    ]
-    return kept[first : min(cuts, default=len(kept))]
+    if is_panel and not any(row.speaker for row in rows):
+        for row in rows:
+            row.lines = row.lines[:1]
+    speakers = speakers_of([line.words for row in rows for line in row.lines], timed=True)
+
+    def further(row: _Row) -> list[_Line]:
+        labels = [(line, label_of(line.words)) for line in row.lines[1:]]
+        return [line for line, label in labels if not (label and label["name"] in speakers)]
+
+    last, inside = further(rows[-1]), [line for row in rows[:-1] for line in further(row)]
+    if len(rows) >= _MANY and not inside:
+        cut = last[:1]
+    elif len(rows) >= _FEW and not any(line.after_blank for line in inside):
+        cut = [line for line in last if line.after_blank][:1]
+    else:
+        cut = []
+    rows[-1].lines = [*takewhile(lambda line: line not in cut, rows[-1].lines)]
 
 
-def _title(lines: Sequence[_Line]) -> str | None:
-    heading = _HEADING.match(lines[0].words) if lines[0].at is None else None
-    return heading[1].strip() if heading else None
+# --- Captions -----------------------------------------------------------------------------------
 
 
-def _captions(lines: Sequence[tuple[str | None, _Line]]) -> Iterator[Caption]:
-    starts = sorted({line.at for _, line in lines if line.at is not None})
+def _run_on(rows: Sequence[_Row], zero: float | None) -> None:
+    """Shift the times of joined files that begin anew, by their time zero if that is known."""
+    parts: list[list[_Row]] = [[]]
+    for row in rows:
+        if row.stamp.border is not None:
+            parts.append([])
+        parts[-1].append(row)
+    shift, ends, before = 0.0, 0.0, list[tuple[float, str]]()
+    for part in filter(None, parts):
+        cues = [(row.stamp.at or 0.0, "".join(each.words for each in row.lines)) for row in part]
+        if before and cues[0][0] < before[-1][0] and cues[0] not in before:
+            mapped = part[0].stamp.border
+            by_map = (float(mapped) - zero) % _CYCLE if mapped and zero is not None else 0.0
+            shift = by_map if by_map > shift else ends
+        before = cues
+        for row, (at, _) in zip(part, cues, strict=True):
+            row.stamp.at = round(at + shift, 3)
+            row.stamp.end = round(row.stamp.end + shift, 3) if row.stamp.end else None
+            ends = max(ends, row.stamp.at, row.stamp.end or 0.0)
+
+
+def _captions(before: Sequence[_Line], rows: Sequence[_Row], early: float) -> Iterator[Caption]:
+    starts = sorted({row.stamp.at or 0.0 for row in rows})
     following = dict(pairwise(starts))
-    words: list[str] = []
-    at: float | None = None
-    end: float | None = None
+    if before:
+        yield from captions_of("\n".join(each.words for each in before), starts[0], starts[0])
     speaker: str | None = None
-
-    def finish() -> Iterator[Caption]:
-        start = at or 0.0
-        until = starts[0] if at is None else end or following.get(at, at)
-        # TMP and STL write a line break as a bar.
-        for caption in captions_of("\n".join(words).replace("|", "\n"), start, until, speaker):
-            if caption.lines:
-                yield caption
-
-    for name, line in lines:
-        if line.at is None:
-            # Before the first time, a line that does not end like a sentence is a title.
-            if at is not None or line.words.endswith(_TERMINAL):
-                words.append(line.words)
-            continue
-        if line.at_end and not name:
-            words.append(line.words)
-            at = line.at
-            yield from finish()
-            words.clear()
-            continue
-        yield from finish()
-        words.clear()
-        at, end = line.at, line.end
-        speaker = name or speaker
-        if line.words:
-            words.append(line.words)
-    yield from finish()
+    for row in rows:
+        at, speaker = row.stamp.at or 0.0, row.speaker or speaker
+        end = row.stamp.end or following.get(at, at)
+        words = "\n".join(each.words for each in row.lines)
+        if "-->" not in row.stamp.raw:
+            words = words.replace("|", "\n")  # as TMP and STL write a line break
+        yield from captions_of(words, max(0.0, at - early), max(0.0, end - early), speaker)
