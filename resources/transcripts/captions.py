@@ -14,8 +14,8 @@ from typing import Final
 from resources.lines import PlacedError
 from resources.transcripts import base
 from resources.transcripts.segments import captions_of, transcript_of
-from resources.transcripts.times import seconds_of
 from resources.transcripts.timed_lines import BORDER, REMEDY, read_timed_lines
+from resources.transcripts.times import seconds_of
 
 NO_TIMES: Final = (
     f"The file should hold captions, but no line has times. {REMEDY[:-1]}, or rename a file without "
@@ -90,6 +90,8 @@ def read_by_library(text: str, form: str) -> base.TimedText:
     longest = max(map(len, text.split("\n")))
     if longest > _LONGEST_LINE:  # the library takes quadratic time
         raise PlacedError(None, f"A line has {longest:,} characters, so it is no caption.")
+    if form == "sami" and len({*re.findall(r"<p\s+class=[\"']?(\w+)", text.lower())}) > 1:
+        raise base.unknown_format("It holds several languages")
     options = {"fps": _FRAME_RATE} if form == "microdvd" and not _names_rate(text) else {}
     if form == "ass" and "[V4 Styles]" in text:
         form = "ssa"

@@ -19,7 +19,7 @@ from resources.transcripts.segments import (
     with_colons,
     with_speakers,
 )
-from resources.transcripts.speech import check_speech
+from resources.transcripts.speech import check_lost, check_speech
 from resources.transcripts.timed_lines import read_timed_lines
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -85,15 +85,17 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
 
 def _parse(text: str, extension: str) -> base.TimedText:
     start = text.lstrip()
-    if start.startswith("WEBVTT"):
-        return captions.read_webvtt(start if text.startswith(start) else text)
     if start[0] in "[{" and (document := records.load_json(text, extension)) is not None:
         return records.read_records(document)
-    if (form := captions.library_format(text)) is not None:
-        return captions.read_by_library(text, form)
-    if _MARKUP.match(text):
+    form = captions.library_format(text)
+    if form is None and _MARKUP.match(text):
         return _read_markup(text)
-    return _read_lines(text, extension)
+    if start.startswith("WEBVTT"):
+        read = captions.read_webvtt(start)
+    else:
+        read = captions.read_by_library(text, form) if form else _read_lines(text, extension)
+    check_lost(text.split("\n"), read)
+    return read
 
 
 def _read_markup(text: str) -> base.TimedText:
@@ -129,13 +131,13 @@ def _prose(text: str) -> base.TimedText:
         raise PlacedError(None, "The file has no words. Give one that has.")
     marked = "\n".join(with_colons(_named_paragraphs(words).split("\n")))
     parts = re.split(r"\n\s*\n|\n(?=.{0,60}[:\uff1a])", _MARKDOWN.sub("", marked))
-    check_speech("\n".join(parts).split("\n"))
     paragraphs = list(filter(None, (" ".join(part.split()) for part in parts)))
     # Before the first sentence stand titles and lists of persons.
     first = next((at for at, each in enumerate(paragraphs) if each.endswith(STOPS)), 0)
     spoken = with_speakers([Caption((each,), None) for each in paragraphs[first:]])
     if any(each.speaker for each in spoken):
         return transcript_of(spoken)
+    check_speech("\n".join(parts).split("\n"))
     return base.TimedText(plain_text=words)
 
 

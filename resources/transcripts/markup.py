@@ -60,7 +60,9 @@ def _local(name: Any) -> str:
 
 def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: int = 0) -> Any:
     """Return an element as JSON would write it: attributes, words, and lists of other elements."""
-    found: dict[str, Any] = {_local(key): value for key, value in element.attrib.items()}
+    found: dict[str, Any] = {
+        _local(key): value for key, value in element.attrib.items() if key != "class"
+    }
     begins = _expressed(found.get("begin"), rates)
     if begins is not None:
         found["begin"] = begins + shift
@@ -76,7 +78,7 @@ def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: 
     has_timed = not is_timed and any(one.attrib for each in children for one in each.iter("*"))
     words = [element.text or ""]
     for child in children:
-        name = _local(child.tag)
+        name = _name_of(child)
         if name in _INLINE and not has_timed:
             words += ["\n" if name == "br" else "", _inner(child), child.tail or ""]
         elif depth < _MAX_DEPTH:
@@ -89,6 +91,12 @@ def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: 
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
             found[name] = value[0]
     return {**found, "text": text} if text.strip() else found
+
+
+def _name_of(element: Any) -> str:
+    """Return the tag of an element, or a class that tells a speaker or a start."""
+    classes = str(element.get("class") or "").split()
+    return next((e for e in classes if role_of(e) in {"speaker", "start"}), _local(element.tag))
 
 
 def _inner(element: Any) -> str:

@@ -30,10 +30,10 @@ from resources.transcripts.segments import (
     STOPS,
     Caption,
     captions_of,
-    folded,
     one_line,
     transcript_of,
 )
+from resources.transcripts.speech import folded
 from resources.transcripts.times import moment_of, seconds_of
 
 _MAX_DEPTH, _MAX_TIME, _PAIR, _SAMPLE, _NAME_WORDS, _MANY_PEOPLE = 40, 1e19, 2, 500, 4, 100

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from resources.lines import PlacedError
 from resources.transcripts import base
-from resources.transcripts.speech import check_speech
+from resources.transcripts.speech import check_speech, folded
 
 MAX_CUES: Final = 200_000
 """Limit of a transcript. Twenty hours of live captions have 100,000."""
@@ -103,11 +103,6 @@ _CREDIT = re.compile(
 _CREDIT_WORDS, _SLOW = 14, 5
 
 
-def folded(word: str) -> str:
-    """Return the letters and digits of a word in lower case; the word if it has none."""
-    return "".join(filter(str.isalnum, word.casefold())) or word
-
-
 def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
     """Remove words that captions repeat from earlier ones, if the captions roll.
 
@@ -127,8 +122,9 @@ def undo_rolling(captions: Sequence[Caption]) -> list[Caption]:
         shown = [*shown[-_LONGEST_REPEAT:], *words[count:]]
         before = caption if words else before
     rolled = sum(_rolls(each, n) for each, n in zip(captions, repeats, strict=True))
-    if any(caption.timed_by_word for caption in captions) or (
-        rolled >= _MIN_ROLLED and rolled >= _MIN_ROLLED_SHARE * len(captions)
+    are_timed_by_word = any(caption.timed_by_word for caption in captions)
+    if rolled >= (1 if are_timed_by_word else _MIN_ROLLED) and (
+        rolled >= _MIN_ROLLED_SHARE * len(captions)
     ):
         return [_without(each, n) for each, n in zip(captions, repeats, strict=True)]
     return list(captions)
@@ -232,15 +228,17 @@ def label_of(line: str) -> re.Match[str] | None:
     return _LABEL.match(line[:_MAX_LABEL])
 
 
+_NAMES = rf"(?P<name>{_NAME}(?:\s{_NAME}){{0,3}})"
 _BRACKETED = re.compile(
-    rf"[-–\s]*(?:\*\*|__|[\[(<])(?P<name>{_NAME}(?:\s{_NAME}){{0,3}}):?(?:\*\*|__|[\])>]):?\s+(?=\S)"
+    rf"[-–\s]*(?P<mark>\*\*|__|[\[(<])?{_NAMES}(?(mark):?(?:\*\*|__|[\])>]):?|(?:\.|\s[-–—|]|\t))"
+    r"\s*(?=\S)"
 )
 
 
 def with_colons(texts: Sequence[str]) -> list[str]:
-    """Write names in brackets or bold as "Name: ", if half of the texts begin with one.
+    """Write names that brackets, bold, a dash or a full stop set apart as "Name: ".
 
-    Few of them may name everybody, while sounds in brackets are rarer.
+    Half of the texts begin with one, and few of them name everybody; sounds in brackets are rarer.
     """
     found = [_BRACKETED.match(text[:_MAX_LABEL]) for text in texts]
     names = [match["name"] for match in found if match]

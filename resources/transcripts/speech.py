@@ -1,12 +1,20 @@
-"""The check that every reading must pass: are these words speech, or the remains of a format?"""
+"""The promises of every transcript, checked after reading: words of people, at times they need.
+
+A reader that misunderstands a format breaks one of them: it leaves marks, numbers or the same word
+at the same place of many lines, gives words a pace that nobody speaks, or shows two texts at once.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
 from typing import Final
 
 from resources.transcripts import base
+from resources.transcripts.times import CLOCK, seconds_of
 
 _REMAINS: Final = {
     "arrows between times": re.compile(r"-->"),
@@ -19,47 +27,90 @@ _REMAINS: Final = {
     ),
     "marks of emphasis": re.compile(r"\*\*|__"),
     "times": re.compile(r"\d:\d\d:\d\d|^\W?\d{1,2}:\d\d\b|\b\d{1,2}:\d\d\W?$"),
+    "half a pair of brackets": re.compile(r"^[^\[\](){}]*[\])}]|[\[({][^\[\](){}]*$"),
     "identifiers": re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f-]{12,}\b|\w+://"),
 }
-_FEW, _SHARE, _MANY_LINES, _RHYTHM, _SAMPLE = 3, 0.1, 5, 0.6, 2_000
-_CODE_SIGNS, _CODE_ENDS = frozenset("=<>{}|\\/_#@$^&*~+`"), (";", "{", "}", "=", ",")
-_MIN_SPOKEN_SHARE, _USUAL_SHARE, _MANY_TOKENS = 0.3, 0.65, 40
-_SIGN_SHARE, _ENOUGH = 0.05, 80
-_LONGEST_WORD, _MANY_CUES, _FASTEST, _SLOWEST = 60, 10, 100.0, 0.3
+_FEW, _SHARE, _MANY_LINES, _RHYTHM, _SAME, _SAMPLE = 3, 0.1, 5, 0.6, 10, 2_000
+_NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
+_MOST_CODES, _USUAL_CODES, _MANY_TOKENS, _LONGEST_WORD = 0.7, 0.35, 12, 60
+_OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
+_CLOCK = re.compile(CLOCK)
+_FASTEST, _SLOWEST = 100.0, 1.5
 """Characters a second that nobody speaks."""
+_TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
+_MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.4
+
+
+def folded(word: str) -> str:
+    """Return the letters and digits of a word in lower case; the word if it has none."""
+    return "".join(filter(str.isalnum, word.casefold())) or word
 
 
 def check_speech(texts: Sequence[str], starts: Sequence[float | None] = ()) -> None:
     """Refuse texts (of cues or of lines) that are not speech, or whose times cannot be theirs."""
-    tokens = [token for text in texts for token in text.split()]
-    spoken = sum(any(map(str.isalpha, each)) and not any(map(str.isdigit, each)) for each in tokens)
-    longest = max(map(len, tokens), default=0)
-    share = _USUAL_SHARE if len(tokens) > _MANY_TOKENS else _MIN_SPOKEN_SHARE
-    if len(tokens) > _FEW and spoken < share * len(tokens):
-        raise base.unknown_format("This holds codes or numbers, not speech")
-    whole = "".join(tokens)
-    if longest > _LONGEST_WORD and whole.isascii() and len(tokens) < longest:
-        raise base.unknown_format("This holds codes, not speech")
     lines = [text.strip() for text in texts if text.strip()]
-    signs = sum(map(_CODE_SIGNS.__contains__, whole))
-    ends = sum(line.endswith(_CODE_ENDS) for line in lines)
-    if signs > _SIGN_SHARE * max(len(whole), _ENOUGH) or ends > max(_FEW, len(lines) / 2):
-        raise base.unknown_format("This has the signs of code or data, not of speech")
+    tokens = [token for text in lines for token in text.split()]
+    codes = sum(_NO_WORD.search(each[:_SAMPLE]) is not None for each in tokens)
+    longest, whole = max(map(len, tokens), default=0), "".join(tokens)
+    most = _USUAL_CODES if len(tokens) > _MANY_TOKENS else _MOST_CODES
+    if (len(tokens) > _FEW and codes > most * len(tokens)) or (
+        longest > _LONGEST_WORD and whole.isascii() and len(tokens) < longest
+    ):
+        raise base.unknown_format("This holds codes or numbers, not speech")
     for name, pattern in _REMAINS.items():
         found = [match[0] for text in texts for match in pattern.finditer(text[:_SAMPLE])]
         if len(found) >= max(_FEW, _SHARE * len(texts)):
             raise base.unknown_format(f"Its words would hold {name}, such as {found[0][:60]!r}")
-    said = [line.split() for line in lines]
     for name, edge in (("begin", 0), ("end", -1)):
-        digits = sum(any(map(str.isdigit, words[edge])) for words in said)
-        if (edge == 0 or not starts) and digits >= max(_MANY_LINES, _RHYTHM * len(said)):
+        words = [line.split()[edge] for line in lines]
+        numbers = sum(any(map(str.isdigit, each)) for each in words)
+        if (edge == 0 or not starts) and numbers >= max(_MANY_LINES, _RHYTHM * len(lines)):
             raise base.unknown_format(f"Its lines {name} with numbers in an unknown format")
-    _check_pace(texts, [start for start in starts if start is not None])
+        signs = (line[edge] for line in lines if edge == 0 and not line[0].isalnum())
+        same = Counter(words) + Counter(each for each in signs if each not in _OPENERS)
+        if same and max(same.values()) >= max(_SAME, _RHYTHM * len(lines)):
+            raise base.unknown_format(f"Its lines all {name} with {max(same, key=same.get)[:60]!r}")
+    timed = [(at, text) for at, text in zip(starts, texts, strict=False) if at is not None]
+    _check_times(timed)
 
 
-def _check_pace(texts: Sequence[str], starts: Sequence[float]) -> None:
-    if len(starts) < _MANY_LINES:
+def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
+    """Refuse a text of which many lines of prose did not become words of the transcript."""
+    said = read.plain_text or " ".join(f"{cue.speaker or ''} {cue.text}" for cue in read.cues)
+    known = {folded(token) for token in said.split()}
+    prose = list[tuple[str, bool]]()
+    for line in lines:
+        tokens = _TAG.sub(" ", line[:_SAMPLE]).split()
+        words = {folded(token) for token in tokens if not _NO_WORD.search(token)}
+        if len(words) >= _PROSE_WORDS:
+            prose.append((line.strip(), len(words & known) >= _KNOWN_SHARE * len(words)))
+    read_at = [at for at, (_, is_read) in enumerate(prose) if is_read]
+    inside = prose[read_at[0] : read_at[-1]] if read_at else prose
+    lost = [line for line, is_read in inside if not is_read]
+    if sum(map(len, lost)) > _MOST_LOST * len(said):
+        problem = f"{len(lost)} of its lines would be lost, such as {lost[0][:60]!r}"
+        raise base.unknown_format(problem)
+
+
+def _check_times(timed: Sequence[tuple[float, str]]) -> None:
+    if len(timed) < _FEW:
         return
-    pace = sum(map(len, texts[:-1])) / max(starts[-1] - starts[0], 1e-3)
-    if pace < _SLOWEST or (pace > _FASTEST and len(starts) >= _MANY_CUES):
+    own = [
+        clock[0]
+        for at, text in timed
+        for clock in _CLOCK.finditer(text[:_SAMPLE])
+        if int(seconds_of(clock[0]) or -1) == int(at)
+    ]
+    if len(own) >= max(_FEW, _SHARE * len(timed)):
+        raise base.unknown_format(f"Its words would hold their own times, such as {own[0]!r}")
+    together = defaultdict[float, set[str]](set)
+    for at, text in timed:
+        together[at] |= {text} if len(text.split()) >= _FEW else set()
+    if sum(len(each) for each in together.values() if len(each) > 1) > max(
+        _MANY_LINES, len(timed) / 2
+    ):
+        raise base.unknown_format("It holds two texts at each time, as of two languages")
+    paces = [len(text) / (after - at) for (at, text), (after, _) in pairwise(timed) if after > at]
+    pace = median(paces) if len(timed) >= _MANY_LINES and paces else _SLOWEST
+    if not _SLOWEST <= pace <= _FASTEST:
         raise base.unknown_format(f"Its times would mean {pace:,.2f} characters a second")

@@ -32,7 +32,8 @@ _TIMING = re.compile(rf"[ \t]*(?P<at>{_FULL})[ \t]*-->[ \t]*(?P<end>{_FULL})(?=\
 _TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
 _CLOCK = r"-?(?:\d{1,4} ?: ?)?\d{1,3} ?: ?\d{1,3}(?:[:.,] ?\d{1,9})"
 _TWO_TIMES = re.compile(
-    rf"^[ \t]*(?:\d{{1,6}}[ \t]+)?({_CLOCK})(?:[ \t]*-+ ?(?:>|&gt;)[ \t]*|,|[ \t]+)({_CLOCK})(?=\s|\Z)",
+    rf"^[ \t]*(?:\d{{1,6}}[ \t]+)?({_CLOCK})"
+    rf"(?:[ \t]*-+ ?(?:>|&gt;)[ \t]*|,|[ \t]+)({_CLOCK})(?=\s|\Z)",
     re.MULTILINE,
 )
 """The times of SBV, or of SRT with a damaged arrow or spaces in its times."""
@@ -122,7 +123,7 @@ def read_timed_lines(
     _run_on(rows, float(tags["zero"]) if "zero" in tags else None)
     offset = tags.get("offset", "").lstrip("+")
     early = int(offset) / 1000 if re.fullmatch(r"-?\d{1,7}", offset) else 0.0
-    return list(_captions(before, rows, early)), tags.get("ti") or None
+    return list(_captions(before, rows, early, has_arrows=has_arrows)), tags.get("ti") or None
 
 
 # --- Lines and their times ----------------------------------------------------------------------
@@ -164,7 +165,9 @@ def _cue_of(raw: str, number: int) -> Iterator[_Line]:
 def _edges_of(raw: str) -> Iterator[_Line]:
     """Yield a line for each time at an edge, or in brackets inside; LRC may have several."""
     times, rest = list[tuple[float, float | None, bool]](), raw
-    while (match := _BEGINS.match(rest)) and (not times or match["close"]):
+    while (match := _BEGINS.match(rest)) and (
+        not times or (match["close"] and not rest[0].isdigit())
+    ):
         at, end = seconds_of(match["at"]), match["end"] and seconds_of(match["end"])
         if at is None or (match["end"] and end is None):
             break
@@ -271,10 +274,10 @@ def _drop_numbers(rows: Sequence[_Row], *, is_webvtt: bool) -> None:
     for row, following in pairwise(rows):
         last = row.lines[-1] if row.lines else row.stamp
         if last is not row.stamp and not following.stamp.after_blank:
-            if last.after_blank if is_webvtt else last.words.isdigit():
-                row.lines.pop()
-                if last.words == "1" and not is_webvtt:
-                    following.stamp.border = ""
+            is_number = last.after_blank if is_webvtt else last.words.isdigit()
+            row.lines = row.lines[: len(row.lines) - is_number]
+            if is_number and last.words == "1" and not is_webvtt:
+                following.stamp.border = ""
 
 
 def _take_heads(before: list[_Line], rows: Sequence[_Row]) -> None:
@@ -315,7 +318,10 @@ def _headed(rows: Sequence[_Row]) -> list[_Row]:
         if _is_name(words := row.lines[0].words)
         and (words.endswith(":") or (len(row.lines) > 1 and not row.lines[1].words[0].islower()))
     ]
-    are_beside = all(row.lines[0] is row.stamp and "-->" not in row.stamp.raw for row in headed)
+    are_beside = all(
+        row.lines[0] is row.stamp and "-->" not in row.stamp.raw[:_MAX_TIMING_LINE]
+        for row in headed
+    )
     is_sure = are_beside or _are_names([row.lines[0].words for row in headed])
     return headed if len(headed) >= _LABEL_SHARE * len(firsts) and is_sure else []
 
@@ -409,7 +415,9 @@ def _run_on(rows: Sequence[_Row], zero: float | None) -> None:
             ends = max(ends, row.stamp.at, row.stamp.end or 0.0)
 
 
-def _captions(before: Sequence[_Line], rows: Sequence[_Row], early: float) -> Iterator[Caption]:
+def _captions(
+    before: Sequence[_Line], rows: Sequence[_Row], early: float, *, has_arrows: bool
+) -> Iterator[Caption]:
     starts = sorted({row.stamp.at or 0.0 for row in rows})
     following = dict(pairwise(starts))
     if before:
@@ -419,6 +427,6 @@ def _captions(before: Sequence[_Line], rows: Sequence[_Row], early: float) -> It
         at, speaker = row.stamp.at or 0.0, row.speaker or speaker
         end = row.stamp.end or following.get(at, at)
         words = "\n".join(each.words for each in row.lines)
-        if "-->" not in row.stamp.raw:
+        if not has_arrows:
             words = words.replace("|", "\n")  # as TMP and STL write a line break
         yield from captions_of(words, max(0.0, at - early), max(0.0, end - early), speaker)
