@@ -392,7 +392,9 @@ _CHARSETS: Final = [
 ]  # fmt: skip
 """Charsets of text files before UTF-8. If two give the same text, the first one counts."""
 _WIDE_CHARSETS = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949"})
+_LATIN_CHARSETS = frozenset({"cp1250", "iso8859_2", "cp1254", "cp1257"})
 _FEW_FOREIGN_BYTES = 24
+_SIGN_IN_WORD = re.compile(r"[^\W\d_](?![\x00-\x7f’–—…·])[\W\d][^\W\d_]")  # noqa: RUF001
 
 
 def likely_charset(data: bytes) -> str:
@@ -402,6 +404,8 @@ def likely_charset(data: bytes) -> str:
     # Times and numbers are the same in every charset, so only the other lines count.
     foreign = b"\n".join(line for line in data.splitlines() if not line.isascii())[:_SAMPLE_BYTES]
     matches = list(from_bytes(foreign, cp_isolation=_CHARSETS))
+    if _SIGN_IN_WORD.search(foreign.decode("cp1252", "replace")):
+        matches = [each for each in matches if each.encoding != "cp1252"]
     if not matches:
         raise NotTextError("its character set is unknown; save it as UTF-8")
     best = matches[0]
@@ -411,6 +415,10 @@ def likely_charset(data: bytes) -> str:
     names = [each.encoding for each in alike]
     if any("cp1252" in {each.encoding, *each.could_be_from_charset} for each in alike):
         return "cp1252"  # by far the most frequent
+    if best.encoding in _LATIN_CHARSETS and any(each.encoding == "cp1252" for each in matches):
+        raise NotTextError(
+            f"its character set could be cp1252 or {best.encoding}; save it as UTF-8"
+        )
     if len(alike) > 1 and sum(byte > 127 for byte in foreign) < _FEW_FOREIGN_BYTES:  # noqa: PLR2004
         words = f"its character set could be {', '.join(names[:-1])} or {names[-1]}"
         raise NotTextError(f"{words}; save it as UTF-8")

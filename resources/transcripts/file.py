@@ -129,7 +129,8 @@ def _prose(text: str) -> base.TimedText:
     words = INVISIBLE.sub("", text).strip()
     if not words:
         raise PlacedError(None, "The file has no words. Give one that has.")
-    marked = "\n".join(with_colons(_named_paragraphs(words).split("\n")))
+    headless = re.sub(r"^#{1,6}\s+", "", words, flags=re.MULTILINE)
+    marked = "\n".join(with_colons(_named_paragraphs(headless).split("\n")))
     parts = re.split(r"\n\s*\n|\n(?=.{0,60}[:\uff1a])", _MARKDOWN.sub("", marked))
     paragraphs = list(filter(None, (" ".join(part.split()) for part in parts)))
     # Before the first sentence stand titles and lists of persons.

@@ -82,6 +82,8 @@ def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: 
         if name in _INLINE and not has_timed:
             words += ["\n" if name == "br" else "", _inner(child), child.tail or ""]
         elif depth < _MAX_DEPTH:
+            if not len(child) and not child.text and "start" in map(role_of, child.attrib):
+                child.text, child.tail = child.tail, ""  # a milestone before its words
             found.setdefault(name, []).append(_mapping(child, rates, shift, depth + 1))
             words.append(child.tail or "")
     text = html.unescape("".join(words))  # YouTube escapes twice

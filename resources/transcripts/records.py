@@ -42,7 +42,7 @@ _LONGEST_LITERAL: Final = 2_000_000
 
 # The usual names of keys, reduced to small letters and digits.
 _UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|us|ns|s|secs?|seconds)?"
-_WHEN = rf"(?:time|offset|ts|at|code)?{_UNIT}"
+_WHEN = rf"(?:time(?:stamp)?|offset|ts|at|code)?{_UNIT}"
 _TIMES: Final = (
     re.compile(rf"(?:data|t)?(?:start|begin|from|offset|timestamp|timecode|time|ts){_WHEN}|t"),
     re.compile(rf"(?:data|t)?(?:end|to|stop|until){_WHEN}"),
@@ -223,8 +223,9 @@ def _rows(node: Mapping[str, Any]) -> list[dict[str, Any]]:
     columns = {
         key: list(value.values()) if isinstance(value, dict) else value
         for key, value in node.items()
-        if isinstance(value, (list, dict)) and len(value) > 1
+        if isinstance(value, list) or (isinstance(value, dict) and all(map(str.isdigit, value)))
     }
+    columns = {key: value for key, value in columns.items() if len(value) > 1}
     is_table = len(columns) >= _PAIR and all(map(_is_flat, columns.values()))
     if is_table and len({*map(len, columns.values())}) == 1:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -235,9 +236,10 @@ def _values(node: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterat
     """Yield the values of an object and of the objects in it, by the dotted path of their keys."""
     for key, value in node.items():
         name = f"{prefix}{_short(str(key))}"
-        if isinstance(value, dict):
+        inner = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if isinstance(inner, dict):
             if depth < _PAIR:
-                yield from _values(value, f"{name}.", depth + 1)
+                yield from _values(inner, f"{name}.", depth + 1)
         elif not isinstance(value, list):
             yield name, value
         elif len(value) == _PAIR and isinstance(value[0], (int, float)):
@@ -246,7 +248,8 @@ def _values(node: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterat
 
 @lru_cache(maxsize=4096)
 def _matches(pattern: re.Pattern[str], name: str) -> re.Match[str] | None:
-    return pattern.fullmatch(name.replace(".", "")) or pattern.fullmatch(name.rpartition(".")[2])
+    parts = name.replace(".", ""), name.rpartition(".")[2], name.partition(".")[0]
+    return next(filter(None, map(pattern.fullmatch, parts)), None)
 
 
 def role_of(key: str) -> str | None:
@@ -300,7 +303,8 @@ def _name_by_lists(entries: Sequence[_Entry], groups: Iterable[Sequence[_Record]
                 continue
             for name in sorted(rows[0], key=lambda name: "name" not in name):
                 values = [row.get(name, "") for row in rows]
-                if name != key and all(map(_is_name, values)) and (len(ids) > 1 or "name" in name):
+                is_told = len({*values}) == len(ids) > 1 or name.endswith(("name", "inside"))
+                if name != key and is_told and all(map(_is_name, values)):
                     names = names or dict(zip(ids, values, strict=True))
     for each in entries:
         label = names.get(each.speaker or "") or each.speaker
@@ -418,7 +422,10 @@ def _time_columns(
                 if _matches(role, name)
                 and any(isinstance(each.values.get(name), (int, float, str)) for each in sample)
             ),
-            key=lambda name: not (_unit_of(name) or _is_clock(sample, name)),
+            key=lambda name: (
+                not _rising(sample, name),
+                not (_unit_of(name) or _is_clock(sample, name)),
+            ),
             default=None,
         )
         for role in _TIMES
@@ -455,7 +462,7 @@ def _rising(records: Sequence[_Record], name: str) -> list[float]:
     with suppress(PlacedError):
         times = [_number(each.values.get(name), name, 0) for each in records]
         known = [each for each in times if each is not None]
-        steps = {round(after - before, 6) for before, after in itertools.pairwise(known)}
+        steps = {round(after - before, 6) for before, after in itertools.pairwise(known)} or {0.0}
         if len(known) == len(times) and min(steps) >= 0 and steps not in ({0.0}, {1.0}):
             return known
     return []
@@ -558,7 +565,7 @@ def _best(groups: Mapping[tuple[str, ...], list[_Entry]]) -> list[_Entry]:
     shortest. Single words are joined to cues.
     """
     most = max(map(_letters, groups.values()), default=0)
-    choices = list[tuple[tuple[bool, bool, bool, int], list[_Entry]]]()
+    choices = list[tuple[tuple[bool, bool, bool, int, int], list[_Entry]]]()
     for path, group in groups.items():
         if _letters(group) < _COVERS * most:
             continue
@@ -567,7 +574,7 @@ def _best(groups: Mapping[tuple[str, ...], list[_Entry]]) -> list[_Entry]:
         cues = [cue for run in _runs(group) for cue in (_joined(run) if is_single else run)]
         named = sum(each.speaker is not None for each in cues) > len(cues) / 2
         lasts = sum((each.end or 0.0) - (each.start or 0.0) for each in cues)
-        rank = named, lasts <= _LONG_SECONDS * len(cues), not is_single, len(cues)
+        rank = named, lasts <= _LONG_SECONDS * len(cues), not is_single, len(cues), len(path)
         choices.append((rank, cues))
     return max(choices, key=lambda choice: choice[0], default=((), []))[1]
 

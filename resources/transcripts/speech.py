@@ -30,7 +30,7 @@ _REMAINS: Final = {
     "half a pair of brackets": re.compile(r"^[^\[\](){}]*[\])}]|[\[({][^\[\](){}]*$"),
     "identifiers": re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f-]{12,}\b|\w+://"),
 }
-_FEW, _SHARE, _MANY_LINES, _RHYTHM, _SAME, _SAMPLE = 3, 0.1, 5, 0.6, 10, 2_000
+_FEW, _SHARE, _MANY_LINES, _BARE, _RHYTHM, _SAME, _SAMPLE = 3, 0.1, 5, 0.2, 0.6, 10, 2_000
 _NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
 _MOST_CODES, _USUAL_CODES, _MANY_TOKENS, _LONGEST_WORD = 0.7, 0.35, 12, 60
 _OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
@@ -57,6 +57,9 @@ def check_speech(texts: Sequence[str], starts: Sequence[float | None] = ()) -> N
         longest > _LONGEST_WORD and whole.isascii() and len(tokens) < longest
     ):
         raise base.unknown_format("This holds codes or numbers, not speech")
+    bare = sum(all(map(_NO_WORD.search, line[:_SAMPLE].split())) for line in lines)
+    if bare >= max(_MANY_LINES, _BARE * len(lines)):
+        raise base.unknown_format("Many of its lines hold numbers or codes, not words")
     for name, pattern in _REMAINS.items():
         found = [match[0] for text in texts for match in pattern.finditer(text[:_SAMPLE])]
         if len(found) >= max(_FEW, _SHARE * len(texts)):

@@ -53,7 +53,7 @@ _NAMED = re.compile(
 _INNER = re.compile(r"(?<=\S)[ \t]+(?=[\[(](?:\d\d?:)?\d\d?:\d\d[\])]:?[ \t]+\S)")
 _TAG_LINE = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]$")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
-_SPOKEN = rf"{CLOCK}|\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{{1,3}}\s)+\d+\s?[^\W\d_]+\.?){{0,2}}"
+_SPOKEN = rf"{CLOCK}|\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{{1,3}}\s)*\d+\s?[^\W\d_]+\.?){{0,2}}"
 _REPEATED = re.compile(rf"[(\[]?(?:{_SPOKEN})[)\]]?")
 _REPEATED_END = re.compile(rf"(?<!\d){_REPEATED.pattern}$")
 _TERMINAL: Final = (".", "!", "?", "…", "。", ",", ";")
@@ -204,7 +204,7 @@ def _edges_of(raw: str) -> Iterator[_Line]:
 
 
 def _name(words: str) -> str:
-    return re.sub(r"(?<=\S)\s*\([^()]*\)$", "", words.strip(" *_`:[]-–—|")).strip("() ")
+    return re.sub(r"(?<=\S)\s*\([^()]*\)$", "", words.strip(" *_`:[]-–—|•·")).strip("() ")
 
 
 def _is_name(words: str) -> bool:
@@ -271,10 +271,11 @@ def _rows(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Row]]:
 
 def _drop_numbers(rows: Sequence[_Row], *, is_webvtt: bool) -> None:
     """Remove the number before a cue, or in WebVTT its identifier after a blank line."""
-    for row, following in pairwise(rows):
-        last = row.lines[-1] if row.lines else row.stamp
-        if last is not row.stamp and not following.stamp.after_blank:
-            is_number = last.after_blank if is_webvtt else last.words.isdigit()
+    ends = [row.lines[-1] if row.lines else row.stamp for row in rows]
+    are_numbered = sum(each.words.isdigit() for each in ends) >= _LABEL_SHARE * (len(ends) - 1)
+    for row, following, last in zip(rows, rows[1:], ends, strict=False):
+        if last is not row.stamp and (are_numbered or not following.stamp.after_blank):
+            is_number = last.words.isdigit() or (is_webvtt and last.after_blank)
             row.lines = row.lines[: len(row.lines) - is_number]
             if is_number and last.words == "1" and not is_webvtt:
                 following.stamp.border = ""
@@ -362,16 +363,11 @@ def _without_time(words: str, at: float) -> str | None:
 def _drop_frame(before: list[_Line], rows: Sequence[_Row], *, is_panel: bool) -> None:
     """Remove headings, and text around the cues.
 
-    Nobody speaks before the time 0:00, and a line before the first time that does not end like a
-    sentence is a title. A panel that repeats its times has one line of words for each; a further
+    Nobody speaks before the time 0:00. A line before the first time is a title, unless it ends like
+    a sentence and other times have several lines too. A panel that repeats its times has one line of words for each; a further
     line is a heading. After the last cue, a further paragraph is no words of it if no other cue has
     two, and a further line is none if every other cue has only one.
     """
-    before[:] = [
-        each
-        for each in before
-        if rows[0].stamp.at and (each.words != each.raw or each.words.endswith(_TERMINAL))
-    ]
     if is_panel and not any(row.speaker for row in rows):
         for row in rows:
             row.lines = row.lines[:1]
@@ -382,6 +378,12 @@ def _drop_frame(before: list[_Line], rows: Sequence[_Row], *, is_panel: bool) ->
         return [line for line, label in labels if not (label and label["name"] in speakers)]
 
     last, inside = further(rows[-1]), [line for row in rows[:-1] for line in further(row)]
+    before[:] = [
+        each
+        for each in before
+        if each.words != each.raw
+        or (rows[0].stamp.at and 2 * len(inside) >= len(rows) and each.words.endswith(_TERMINAL))
+    ]
     if len(rows) >= _MANY and not inside:
         cut = last[:1]
     elif len(rows) >= _FEW and not any(line.after_blank for line in inside):
