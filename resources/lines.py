@@ -394,7 +394,7 @@ _CHARSETS: Final = [
 _WIDE_CHARSETS = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949"})
 _LATIN_CHARSETS = frozenset({"cp1250", "iso8859_2", "cp1254", "cp1257"})
 _FEW_FOREIGN_BYTES = 24
-_SIGN_IN_WORD = re.compile(r"[^\W\d_](?![\x00-\x7f’–—…·])[\W\d][^\W\d_]")  # noqa: RUF001
+_SIGN_IN_WORD = re.compile(r"[^\W\d_](?![\x00-\x7f’–—…·])[\W\d][^\W\d_]")
 
 
 def likely_charset(data: bytes) -> str:

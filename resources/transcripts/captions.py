@@ -18,8 +18,8 @@ from resources.transcripts.timed_lines import BORDER, REMEDY, read_timed_lines
 from resources.transcripts.times import seconds_of
 
 NO_TIMES: Final = (
-    f"The file should hold captions, but no line has times. {REMEDY[:-1]}, or rename a file without "
-    "times to .txt."
+    f"The file should hold captions, but no line has times. {REMEDY[:-1]}, "
+    "or rename a file without times to .txt."
 )
 _HEADER = re.compile(r"^\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*", re.MULTILINE)
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")

@@ -23,7 +23,7 @@ _MAX_DEPTH, _PAIR, _NEARLY = 40, 2, 0.9
 _INLINE: Final = frozenset(
     ["a", "b", "br", "c", "em", "font", "i", "rt", "ruby", "s", "span", "strong", "sub", "sup", "u"]
 )
-_BLOCKS: Final = ("br", "p", "div", "li", "cite", "time", "h1", "h2", "h3", "tr", "dt", "dd")
+_BLOCKS: Final = ("p", "div", "li", "cite", "time", "h1", "h2", "h3", "tr", "dt", "dd")
 _EXPRESSION = re.compile(r"(?:(\d+:\d\d:\d\d):)?(\d+(?:\.\d+)?)(h|ms|m|s|f|t)?")
 _EXPRESSED: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, None: 1.0}
 
@@ -34,11 +34,14 @@ def read_xml(text: str) -> base.TimedText:
     last = re.search(r"</([\w:.-]{1,60})>\Z", body[-100:])
     # A complete file may have small faults; a truncated one must not pass for complete.
     is_whole = last is not None and f"<{last[1]}" in body[:1_000]
-    parser = lxml.etree.XMLParser(resolve_entities=False, no_network=True, recover=is_whole)
+    parser = lxml.etree.XMLParser(
+        resolve_entities=False, no_network=True, recover=is_whole, remove_comments=True
+    )
     try:
         if "<!ENTITY" in body:
             raise PlacedError(None, "This XML declares entities. Write the words out.")
         root = lxml.etree.fromstring(body.encode(), parser)
+        _break_lines(root)
     except lxml.etree.XMLSyntaxError as error:
         raise PlacedError(error.lineno, f"This is no XML: {error.msg}. Export it again.") from error
     if not "".join(root.itertext()).strip():
@@ -60,15 +63,13 @@ def _local(name: Any) -> str:
 
 def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: int = 0) -> Any:
     """Return an element as JSON would write it: attributes, words, and lists of other elements."""
-    found: dict[str, Any] = {
-        _local(key): value for key, value in element.attrib.items() if key != "class"
-    }
-    begins = _expressed(found.get("begin"), rates)
+    begins = _expressed(element.get("begin"), rates)
+    found: dict[str, Any] = {_local(key): value for key, value in element.attrib.items()}
+    found.pop("class", None)
     if begins is not None:
-        found["begin"] = begins + shift
-        for key in ("end", "dur"):
-            if (lasts := _expressed(found.get(key), rates)) is not None:
-                found[key] = lasts + (shift if key == "end" else 0.0)
+        for key, moved in (("begin", shift), ("end", shift), ("dur", 0.0)):
+            if (time := _expressed(found.get(key), rates)) is not None:
+                found[key] = time + moved
     children = [each for each in element if isinstance(each.tag, str)]
     inside = [_expressed(child.get("begin"), rates) for child in children]
     # Times inside a container count from its start, although some tools write absolute ones.
@@ -80,7 +81,7 @@ def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: 
     for child in children:
         name = _name_of(child)
         if name in _INLINE and not has_timed:
-            words += ["\n" if name == "br" else "", _inner(child), child.tail or ""]
+            words += [*child.itertext(), child.tail or ""]
         elif depth < _MAX_DEPTH:
             if not len(child) and not child.text and "start" in map(role_of, child.attrib):
                 child.text, child.tail = child.tail, ""  # a milestone before its words
@@ -89,25 +90,18 @@ def _mapping(element: Any, rates: Mapping[str, str], shift: float = 0.0, depth: 
     text = html.unescape("".join(words))  # YouTube escapes twice
     if not found:
         return text
-    for name, value in found.items():
-        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-            found[name] = value[0]
-    return {**found, "text": text} if text.strip() else found
+    single = {
+        name: value[0]
+        for name, value in found.items()
+        if isinstance(value, list) and [*map(type, value)] == [str]
+    }
+    return {**found, **single, **({"text": text} if text.strip() else {})}
 
 
 def _name_of(element: Any) -> str:
     """Return the tag of an element, or a class that tells a speaker or a start."""
     classes = str(element.get("class") or "").split()
     return next((e for e in classes if role_of(e) in {"speaker", "start"}), _local(element.tag))
-
-
-def _inner(element: Any) -> str:
-    parts = [element.text or ""]
-    for child in element:
-        if isinstance(child.tag, str):
-            parts += ["\n" if _local(child.tag) == "br" else "", _inner(child)]
-        parts.append(child.tail or "")
-    return "".join(parts)
 
 
 def _expressed(value: str | None, rates: Mapping[str, str]) -> float | None:
@@ -124,11 +118,17 @@ def _expressed(value: str | None, rates: Mapping[str, str]) -> float | None:
 
 def parse_html(text: str) -> Any:
     """Return the body of a page without its scripts and styles."""
-    parser = lxml.html.HTMLParser(encoding="utf-8")
+    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True)
     root = lxml.html.document_fromstring(text.encode(), parser=parser)
     for element in root.xpath("//script|//style|//head|//nav|//footer"):
         element.drop_tree()
+    _break_lines(root)
     return root
+
+
+def _break_lines(root: Any) -> None:
+    for element in root.iter("{*}br"):
+        element.tail = f"\n{element.tail or ''}"
 
 
 def read_html(root: Any) -> base.TimedText | None:

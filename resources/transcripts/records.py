@@ -178,9 +178,9 @@ def read_records(document: Any) -> base.TimedText:
     timed = _best({path: each for path, each in groups.items() if each[0].start is not None})
     untimed = max(groups.values(), key=_letters, default=[])
     chosen = timed or untimed
-    for letters, error in unread:
+    for letters, problem in unread:
         if not timed or _letters(chosen) < _COVERS * letters:
-            raise error
+            raise problem
     if not chosen:
         raise base.unknown_format("The file holds no transcript: no segment in it has words")
     if _letters(chosen) < found.letters * _MIN_SHARE[len(chosen) > _PAIR]:
@@ -189,8 +189,8 @@ def read_records(document: Any) -> base.TimedText:
     if timed or any(each.speaker for each in untimed):
         read = transcript_of(_captions(chosen))
     else:
-        words = "\n".join(INVISIBLE.sub("", each.text).strip() for each in untimed)
-        read = base.TimedText(plain_text=words.strip())
+        plain = "\n".join(INVISIBLE.sub("", each.text).strip() for each in untimed)
+        read = base.TimedText(plain_text=plain.strip())
     kind: base.TranscriptKind = "generated" if found.recognised else "unknown"
     return replace(read, language=found.language, kind=kind)
 

@@ -230,7 +230,7 @@ def label_of(line: str) -> re.Match[str] | None:
 
 _NAMES = rf"(?P<name>{_NAME}(?:\s{_NAME}){{0,3}})"
 _BRACKETED = re.compile(
-    rf"[-–\s]*(?P<mark>\*\*|__|[\[(<])?{_NAMES}(?(mark):?(?:\*\*|__|[\])>]):?|(?:\.|\s[-–—|]|\t))"
+    rf"[-–\s]*(?P<mark>\*\*|__|[\[(<])?{_NAMES}(?(mark):?(?:\*\*|__|[\])>]):?\s|(?:\.\s|\s[-–—|]\s|\t))"
     r"\s*(?=\S)"
 )
 
@@ -242,7 +242,8 @@ def with_colons(texts: Sequence[str]) -> list[str]:
     """
     found = [_BRACKETED.match(text[:_MAX_LABEL]) for text in texts]
     names = [match["name"] for match in found if match]
-    recur = len({*names}) <= len(names) / 2 or len(names) == len(texts)
+    are_marked = len(names) == len(texts) and all(match and match["mark"] for match in found)
+    recur = len({*names}) <= len(names) / 2 or are_marked
     if len(names) < max(_FEW_LABELS, len(texts) / 2) or not recur:
         return list(texts)
     return [
@@ -402,5 +403,7 @@ def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
         speaker = caption.speaker
     if not cues:
         raise NothingSaidError("No caption of the file has words. Give one with speech.")
-    check_speech([cue.text for cue in cues], [cue.start_seconds for cue in cues])
+    have_ends = any(before.end != after.start for before, after in itertools.pairwise(spoken))
+    starts = [cue.start_seconds for cue in cues]
+    check_speech([cue.text for cue in cues], starts, have_ends=have_ends)
     return base.TimedText(cues=tuple(cues))

@@ -35,7 +35,7 @@ _NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
 _MOST_CODES, _USUAL_CODES, _MANY_TOKENS, _LONGEST_WORD = 0.7, 0.35, 12, 60
 _OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
 _CLOCK = re.compile(CLOCK)
-_FASTEST, _SLOWEST = 100.0, 1.5
+_FASTEST, _SLOWEST = 100.0, (1.5, 0.3)
 """Characters a second that nobody speaks."""
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 _MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.4
@@ -46,8 +46,13 @@ def folded(word: str) -> str:
     return "".join(filter(str.isalnum, word.casefold())) or word
 
 
-def check_speech(texts: Sequence[str], starts: Sequence[float | None] = ()) -> None:
-    """Refuse texts (of cues or of lines) that are not speech, or whose times cannot be theirs."""
+def check_speech(
+    texts: Sequence[str], starts: Sequence[float | None] = (), *, have_ends: bool = False
+) -> None:
+    """Refuse texts (of cues or of lines) that are not speech, or whose times cannot be theirs.
+
+    `have_ends`: the texts have ends of their own, so there may be long pauses between them.
+    """
     lines = [text.strip() for text in texts if text.strip()]
     tokens = [token for text in lines for token in text.split()]
     codes = sum(_NO_WORD.search(each[:_SAMPLE]) is not None for each in tokens)
@@ -71,10 +76,11 @@ def check_speech(texts: Sequence[str], starts: Sequence[float | None] = ()) -> N
             raise base.unknown_format(f"Its lines {name} with numbers in an unknown format")
         signs = (line[edge] for line in lines if edge == 0 and not line[0].isalnum())
         same = Counter(words) + Counter(each for each in signs if each not in _OPENERS)
-        if same and max(same.values()) >= max(_SAME, _RHYTHM * len(lines)):
-            raise base.unknown_format(f"Its lines all {name} with {max(same, key=same.get)[:60]!r}")
+        for word, count in same.most_common(1):
+            if count >= max(_SAME, _RHYTHM * len(lines)):
+                raise base.unknown_format(f"Its lines all {name} with {word[:60]!r}")
     timed = [(at, text) for at, text in zip(starts, texts, strict=False) if at is not None]
-    _check_times(timed)
+    _check_times(timed, _SLOWEST[have_ends])
 
 
 def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
@@ -95,7 +101,7 @@ def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
         raise base.unknown_format(problem)
 
 
-def _check_times(timed: Sequence[tuple[float, str]]) -> None:
+def _check_times(timed: Sequence[tuple[float, str]], slowest: float) -> None:
     if len(timed) < _FEW:
         return
     own = [
@@ -114,6 +120,6 @@ def _check_times(timed: Sequence[tuple[float, str]]) -> None:
     ):
         raise base.unknown_format("It holds two texts at each time, as of two languages")
     paces = [len(text) / (after - at) for (at, text), (after, _) in pairwise(timed) if after > at]
-    pace = median(paces) if len(timed) >= _MANY_LINES and paces else _SLOWEST
-    if not _SLOWEST <= pace <= _FASTEST:
+    pace = median(paces) if len(timed) >= _MANY_LINES and paces else slowest
+    if not slowest <= pace <= _FASTEST:
         raise base.unknown_format(f"Its times would mean {pace:,.2f} characters a second")

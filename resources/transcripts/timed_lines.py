@@ -363,10 +363,11 @@ def _without_time(words: str, at: float) -> str | None:
 def _drop_frame(before: list[_Line], rows: Sequence[_Row], *, is_panel: bool) -> None:
     """Remove headings, and text around the cues.
 
-    Nobody speaks before the time 0:00. A line before the first time is a title, unless it ends like
-    a sentence and other times have several lines too. A panel that repeats its times has one line of words for each; a further
-    line is a heading. After the last cue, a further paragraph is no words of it if no other cue has
-    two, and a further line is none if every other cue has only one.
+    Nobody speaks before the time 0:00. A line before the first time is a title, unless it ends
+    like a sentence and other times have several lines too. A panel that repeats its times has one
+    line of words for each; a further line is a heading. After the last cue, a further paragraph is
+    no words of it if no other cue has two, and a further line is none if every other cue has only
+    one.
     """
     if is_panel and not any(row.speaker for row in rows):
         for row in rows:

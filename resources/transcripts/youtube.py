@@ -17,12 +17,12 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import ParseError
 
@@ -50,6 +50,8 @@ _CHUNK = 65_536
 _HOST = "youtube.com"
 _BLOCK_PAGE = ("google.com", "/sorry/")
 _LED_AWAY = "led to another site, which was not followed"
+
+Value = TypeVar("Value")
 
 DEFAULT_LANGUAGES = ("en", "en-US")
 
@@ -99,12 +101,11 @@ class YouTubeSession(requests.Session):
         self.hooks["response"].append(keep)
 
     @property
-    def player(self) -> Mapping[str, object]:
-        """YouTube's answer for the player; empty if it is damaged or missing."""
+    def player(self) -> object:
+        """YouTube's answer for the player; None if it is damaged or missing."""
         with suppress(ValueError, RecursionError):
-            player = json.loads(self.answers.get(_PLAYER_PATH, "{}"))
-            return player if isinstance(player, dict) else {}
-        return {}
+            return json.loads(self.answers.get(_PLAYER_PATH, "null"))
+        return None
 
 
 class _BoundedAdapter(HTTPAdapter):
@@ -392,29 +393,29 @@ _PLAYER_PATH, _CAPTIONS_PATH = "/youtubei/v1/player", "/api/timedtext"
 _IN_PAGE = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
 
 
-def _is_later(player: Mapping[str, object]) -> bool:
+def _is_later(player: object) -> bool:
     """Tell whether a stream or a premiere is upcoming or live."""
-    is_offline = _part(player, "playabilityStatus").get("status") == "LIVE_STREAM_OFFLINE"
-    return is_offline or _part(player, "videoDetails").get("isLive") is True
+    is_offline = _at(player, ("playabilityStatus", "status")) == "LIVE_STREAM_OFFLINE"
+    return is_offline or _at(player, ("videoDetails", "isLive")) is True
 
 
-def details_of(player: Mapping[str, object], page: str) -> base.VideoDetails:
+def details_of(player: object, page: str) -> base.VideoDetails:
     """Read the details in the player's answer and in the watch page; None for missing ones."""
     in_page: object = {}
     with suppress(ValueError, RecursionError):
         if start := _IN_PAGE.search(page):
             in_page, _ = json.JSONDecoder().raw_decode(page, start.end())
-    player_part, page_part = (_part(each, "videoDetails") for each in (player, in_page))
-    micro, more = (
-        _part(_part(each, "microformat"), "playerMicroformatRenderer") for each in (player, in_page)
-    )
-    days = (each.get(name) for name in ("publishDate", "uploadDate") for each in (micro, more))
+
+    def first(convert: Callable[[object], Value | None], *paths: Sequence[str]) -> Value | None:
+        values = (convert(_at(answer, path)) for path in paths for answer in (player, in_page))
+        return next(filter(None, values), None)
+
+    more = "microformat", "playerMicroformatRenderer"
     details = base.VideoDetails(
-        title=_words(player_part.get("title")) or _words(page_part.get("title")),
-        channel=_words(player_part.get("author")) or _words(page_part.get("author")),
-        duration_seconds=_seconds(player_part.get("lengthSeconds"))
-        or _seconds(page_part.get("lengthSeconds")),
-        published_on=next(filter(None, map(_day, days)), None),
+        title=first(_words, ("videoDetails", "title")),
+        channel=first(_words, ("videoDetails", "author")),
+        duration_seconds=first(_seconds, ("videoDetails", "lengthSeconds")),
+        published_on=first(_day, (*more, "publishDate"), (*more, "uploadDate")),
     )
     if details.duration_seconds and details.published_on:
         return details
@@ -422,27 +423,24 @@ def details_of(player: Mapping[str, object], page: str) -> base.VideoDetails:
     return replace(details, problems=(problem,))
 
 
-def _part(whole: object, name: str) -> Mapping[str, object]:
-    part = whole.get(name) if isinstance(whole, Mapping) else None
-    return part if isinstance(part, dict) else {}
+def _at(whole: object, path: Sequence[str]) -> object:
+    for key in path:
+        whole = whole.get(key) if isinstance(whole, Mapping) else None
+    return whole
 
 
 def _words(value: object) -> str | None:
-    return (one_line(value) or None) if isinstance(value, str) else None
+    return one_line(value) if isinstance(value, str) else None
 
 
 def _seconds(value: object) -> float | None:
-    if not isinstance(value, (int, float, str)) or isinstance(value, bool):
-        return None
-    try:
-        seconds = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return seconds if math.isfinite(seconds) and seconds > 0 else None
+    with suppress(ValueError, OverflowError):
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            return float(value) if 0 < float(value) < math.inf else None
+    return None
 
 
 def _day(value: object) -> date | None:
-    try:
+    with suppress(ValueError):
         return date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else None
-    except ValueError:
-        return None
+    return None

@@ -468,7 +468,7 @@ def test_what_is_written_as_srt_is_read_back(cues: tuple[Cue, ...]) -> None:
     plain = tuple(
         Cue(text, cue.start_seconds, cue.duration_seconds)
         for cue in cues
-        if (text := cue.text.replace("<", "").replace("&", "").strip())
+        if (text := " ".join(cue.text.replace("<", "").replace("&", "").split()))
     )
     blocks = [
         f"{number}\n{timing(cue, ',')}\n{cue.text}" for number, cue in enumerate(plain, start=1)
