@@ -167,8 +167,12 @@ def read_records(document: Any) -> base.TimedText:
         try:
             entries = _entries(records)
         except PlacedError as error:
-            words = [_text(each, _words_columns(records)) for each in records]
-            unread.append((len("".join(words)), error))
+            words = _words_columns(records)[:1]
+            texts = [
+                str(each.values.get(*words) or "") if words else _said_inside(each)
+                for each in records
+            ]
+            unread.append((len("".join(texts)), error))
             continue
         if any(each.text.strip() for each in entries):
             groups[path] = entries
@@ -248,7 +252,9 @@ def _values(node: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterat
 
 @lru_cache(maxsize=4096)
 def _matches(pattern: re.Pattern[str], name: str) -> re.Match[str] | None:
-    parts = name.replace(".", ""), name.rpartition(".")[2], name.partition(".")[0]
+    first, last = name.partition(".")[0], name.rpartition(".")[2]
+    is_told = any(names.fullmatch(last) for names in _TIMES)
+    parts = (name.replace(".", ""), last, *([] if is_told else [first]))
     return next(filter(None, map(pattern.fullmatch, parts)), None)
 
 
@@ -354,7 +360,7 @@ def _entries(records: Sequence[_Record]) -> list[_Entry]:
 def _text(record: _Record, words: Sequence[str]) -> str:
     texts = (record.values.get(name) for name in words)
     said = next((text for text in texts if isinstance(text, str) and text), None)
-    return said or ("" if words else _said_inside(record))
+    return said or ("" if words and "." not in words[0] else _said_inside(record))
 
 
 def _glued(text: str, *, is_spaced: bool) -> str:

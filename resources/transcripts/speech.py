@@ -91,7 +91,7 @@ def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
     for line in lines:
         tokens = _TAG.sub(" ", line[:_SAMPLE]).split()
         words = {folded(token) for token in tokens if not _NO_WORD.search(token)}
-        if len(words) >= _PROSE_WORDS:
+        if len(words) >= max(_PROSE_WORDS, 2 * sum(map(bool, map(_NO_WORD.search, tokens)))):
             prose.append((line.strip(), len(words & known) >= _KNOWN_SHARE * len(words)))
     read_at = [at for at, (_, is_read) in enumerate(prose) if is_read]
     inside = prose[read_at[0] : read_at[-1]] if read_at else prose
