@@ -15,6 +15,7 @@ from resources.transcripts.segments import (
     INVISIBLE,
     STOPS,
     Caption,
+    label_of,
     transcript_of,
     with_colons,
     with_speakers,
@@ -33,7 +34,7 @@ _FRONT_MATTER = re.compile(r"\A---\n(?:(?!---\n).*\n){1,200}?---\n")
 _MARKDOWN = re.compile(r"(?<=\])\(https?://[^\s()]*\)|\*\*|__|\\(?=[\[\]()*_#.:-])")
 _EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
-_FEW, _PAIR = 3, 2
+_FEW, _PAIR, _NEARLY = 3, 2, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +132,24 @@ def _prose(text: str) -> base.TimedText:
         raise PlacedError(None, "The file has no words. Give one that has.")
     headless = re.sub(r"^#{1,6}\s+", "", words, flags=re.MULTILINE)
     marked = "\n".join(with_colons(_named_paragraphs(headless).split("\n")))
-    parts = re.split(r"\n\s*\n|\n(?=.{0,60}[:\uff1a])", _MARKDOWN.sub("", marked))
-    paragraphs = list(filter(None, (" ".join(part.split()) for part in parts)))
+    paragraphs = list(filter(None, map(str.strip, re.split(r"\n\s*\n", _MARKDOWN.sub("", marked)))))
+    labelled = [each for each in paragraphs if label_of(each)]
+    if sum(map(_is_ended, labelled)) > _NEARLY * len(labelled):
+        # Paragraphs without a label and an end are headings, and heads of pages.
+        paragraphs = [each for each in paragraphs if label_of(each) or _is_ended(each)]
+    parts = [p for each in paragraphs for p in re.split(r"\n(?=.{0,60}[:\uff1a])", each)]
+    lines = list(filter(None, (" ".join(part.split()) for part in parts)))
     # Before the first sentence stand titles and lists of persons.
-    first = next((at for at, each in enumerate(paragraphs) if each.endswith(STOPS)), 0)
-    spoken = with_speakers([Caption((each,), None) for each in paragraphs[first:]])
+    first = next((at for at, each in enumerate(lines) if each.endswith(STOPS)), 0)
+    spoken = with_speakers([Caption((each,), None) for each in lines[first:]])
     if any(each.speaker for each in spoken):
         return transcript_of(spoken)
     check_speech("\n".join(parts).split("\n"))
     return base.TimedText(plain_text=words)
+
+
+def _is_ended(text: str) -> bool:
+    return text.rstrip("\"'”’)]").endswith(STOPS)
 
 
 def _named_paragraphs(text: str) -> str:

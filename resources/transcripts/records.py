@@ -328,7 +328,7 @@ def _entries(records: Sequence[_Record]) -> list[_Entry]:
         return []
     speakers = None if any(each.speaker for each in records) else _speaker_column(records, words)
     texts = [_text(each, words) for each in records]
-    is_spaced = any(text != text.strip() for text in texts)
+    is_spaced = _are_spaced(texts)
     if is_spaced:
         texts = [f" {t}" if each.is_first else t for t, each in zip(texts, records, strict=True)]
     entries, unread = list[_Entry](), 0
@@ -361,6 +361,11 @@ def _text(record: _Record, words: Sequence[str]) -> str:
     texts = (record.values.get(name) for name in words)
     said = next((text for text in texts if isinstance(text, str) and text), None)
     return said or ("" if words and "." not in words[0] else _said_inside(record))
+
+
+def _are_spaced(texts: Sequence[str]) -> bool:
+    """Tell whether the texts have the spaces between them."""
+    return sum(text != text.strip() for text in texts) > len(texts) / 5
 
 
 def _glued(text: str, *, is_spaced: bool) -> str:
@@ -552,8 +557,8 @@ def _said_inside(record: _Record, depth: int = 0) -> str:
             own = [value for name, value in each.values.items() if _matches(_WORDS, name)]
             said = max((value for value in own if isinstance(value, str)), key=_written, default="")
             pieces.append(said or ("" if depth >= _PAIR else _said_inside(each, depth + 1)))
-        is_spaced = any(each != each.strip() for each in pieces)
-        texts.append("".join(_glued(each, is_spaced=is_spaced) for each in pieces))
+        is_spaced = _are_spaced(pieces)
+        texts.append("".join(_glued(each, is_spaced=is_spaced) for each in pieces).strip())
     return max(texts, key=len)
 
 
@@ -600,7 +605,7 @@ def _runs(entries: Sequence[_Entry]) -> Iterable[list[_Entry]]:
 
 def _joined(words: Sequence[_Entry]) -> list[_Entry]:
     """Join single words to cues. A sentence, a speaker, a pause or twelve words end a cue."""
-    is_spaced = any(each.text != each.text.strip() for each in words)
+    is_spaced = _are_spaced([each.text for each in words])
     cues: list[_Entry] = []
     for word in words:
         last = cues[-1] if cues else None

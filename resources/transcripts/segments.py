@@ -184,7 +184,7 @@ def _without_credits(captions: Sequence[Caption]) -> Sequence[Caption]:
     """
     texts = [" ".join(caption.lines) for caption in captions]
     is_credit = [len(t.split()) <= _CREDIT_WORDS and bool(_CREDIT.search(t)) for t in texts]
-    if not any(is_credit) or all(is_credit):
+    if not any(is_credit):
         return captions
     paces = [(c.end - (c.start or 0.0)) / len(t) for c, t in zip(captions, texts, strict=True)]
     usual = median(paces)

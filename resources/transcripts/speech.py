@@ -26,7 +26,7 @@ _REMAINS: Final = {
         re.IGNORECASE,
     ),
     "marks of emphasis": re.compile(r"\*\*|__"),
-    "times": re.compile(r"\d:\d\d:\d\d|^\W?\d{1,2}:\d\d\b|\b\d{1,2}:\d\d\W?$"),
+    "times": re.compile(r"\d:\d\d:\d\d|^\W?\d{1,2}:\d\d|\b\d{1,2}:\d\d\W?$"),
     "half a pair of brackets": re.compile(r"^[^\[\](){}]*[\])}]|[\[({][^\[\](){}]*$"),
     "identifiers": re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f-]{12,}\b|\w+://"),
 }
@@ -38,7 +38,7 @@ _CLOCK = re.compile(CLOCK)
 _FASTEST, _SLOWEST = 100.0, (1.5, 0.3)
 """Characters a second that nobody speaks."""
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
-_MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.4
+_MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.7
 
 
 def folded(word: str) -> str:

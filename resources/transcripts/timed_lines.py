@@ -276,7 +276,8 @@ def _drop_numbers(rows: Sequence[_Row], *, is_webvtt: bool) -> None:
     for row, following, last in zip(rows, rows[1:], ends, strict=False):
         if last is not row.stamp and (are_numbered or not following.stamp.after_blank):
             is_number = last.words.isdigit() or (is_webvtt and last.after_blank)
-            row.lines = row.lines[: len(row.lines) - is_number]
+            while is_number and row.lines and row.lines[-1].words == last.words:
+                row.lines.pop()  # some tools write it twice
             if is_number and last.words == "1" and not is_webvtt:
                 following.stamp.border = ""
 
@@ -295,7 +296,7 @@ def _take_heads(before: list[_Line], rows: Sequence[_Row]) -> None:
             head = lines.pop().words if lines else ""
             row.speaker = row.speaker or (_name(head) if are_names else None)
     elif rows[0].stamp.at_end and not _headed(rows):
-        carried = [*before]
+        carried = [] if rows[0].stamp.after_blank else [*before]
         before.clear()
         for row in rows:
             carried, row.lines = row.lines[1:], [*carried, *row.lines[:1]]
