@@ -240,7 +240,7 @@ def with_colons(texts: Sequence[str]) -> list[str]:
 
     Half of the texts begin with one, and few of them name everybody; sounds in brackets are rarer.
     """
-    found = [_BRACKETED.match(text[:_MAX_LABEL]) for text in texts]
+    found = [None if label_of(text) else _BRACKETED.match(text[:_MAX_LABEL]) for text in texts]
     names = [match["name"] for match in found if match]
     are_marked = len(names) == len(texts) and all(match and match["mark"] for match in found)
     recur = len({*names}) <= len(names) / 2 or are_marked
