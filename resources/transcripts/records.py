@@ -623,9 +623,10 @@ def _joined(words: Sequence[_Entry]) -> list[_Entry]:
                 )
             )
         ):
-            cues.append(replace(word))
+            cues.append(replace(word, end=word.end or word.start))
         else:
-            last.text, last.end = last.text + _glued(word.text, is_spaced=is_spaced), word.end
+            last.text += _glued(word.text, is_spaced=is_spaced)
+            last.end = word.end or word.start
     return cues
 
 

@@ -523,7 +523,8 @@ async def test_the_listed_language_comes_before_the_files_own(tmp_path: Path) ->
 
 def test_three_hours_of_captions_take_no_minutes() -> None:
     blocks = [
-        f"{timing(Cue('', second, 3.0), '.')}\n<v Ann>{'abc'[second % 3]} word <c>{second}</c> of a long &amp; slow {second}th"
+        f"{timing(Cue('', second, 3.0), '.')}\n<v Ann>{'abc'[second % 3]} word <c>{second}</c> "
+        f"of a long &amp; slow {second}th"
         for second in range(0, 10_800, 2)
     ]
     text = "\n\n".join(["WEBVTT", *blocks])

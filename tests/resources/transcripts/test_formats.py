@@ -216,6 +216,59 @@ def test_next_to_no_words_among_other_values_are_data() -> None:
         parse(settings)
 
 
+def test_labels_become_the_names_that_a_list_of_people_gives() -> None:
+    people = [{"spkid": "s1", "name": "Ann"}, {"spkid": "s2", "name": "Tom"}]
+    parts = [
+        {"speaker": "s1" if who == "Ann" else "s2", "start": at, "text": words}
+        for at, who, words in THREE
+    ]
+    assert speakers({"people": people, "parts": parts}) == THREE
+
+
+def test_pieces_of_words_are_joined_by_their_own_spaces() -> None:
+    pieces = [half for word in WALL.split() for half in (f" {word[:2]}", word[2:]) if half]
+    tokens = [{"text": each, "start_ms": 3000 + 100 * n} for n, each in enumerate(pieces)]
+    assert said({"tokens": tokens}) == [(3.0, WALL)]
+
+
+SIX = [(7.0 * n, f"{words} And so on to {n}.") for n, words in enumerate([WALL, BATS] * 3)]
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ([{"at": int(at * 16_000), "start": int(at * 16_000), "text": words} for at, words in SIX], "unknown unit"),
+        ([{"start": at, "en" if n % 2 else "line": words} for n, (at, words) in enumerate(SIX)], "another name"),
+        ([{"start": at, "text": f"{words} {end}"} for at, words in SIX for end in ("Ja.", "No.", "Si.")], "two texts"),
+        ("\n".join(f"[0:{at:04.1f}] {WALL} (0:{int(at):02}) {words}" for at, words in SIX), "two texts"),
+        ("09:00 Coffee\n09:30 Opening\n10:00 Oceans\n11:00 Break\n11:30 Panel\n12:30 Lunch", "characters a second"),
+        ("\n".join(f"#{n} 00;00;0{n};12\n{words}" for n, (_, words) in enumerate(SIX)), "numbers"),
+    ],
+)  # fmt: skip
+def test_a_broken_promise_refuses_the_file(document: object, problem: str) -> None:
+    with pytest.raises(PlacedError, match=problem):
+        parse(document)
+
+
+def test_lines_of_prose_that_no_reader_took_refuse_the_file() -> None:
+    cue = "00:00:0{0}.000 --> 00:00:0{0}.900\n{1}\n\n"
+    note = "NOTE\nAnother person speaks here for quite some time\n\n"
+    text = "".join(cue.format(n, words) + note for n, (_, words) in enumerate(SIX))
+    with pytest.raises(PlacedError, match="would be lost"):
+        parse(f"WEBVTT\n\n{text}")
+
+
+def test_headings_between_labelled_paragraphs_are_not_said() -> None:
+    text = f"TOWN OF FALLS\n\n  ANN:  {WALL}\n\n2. MINUTES\n\n  TOM:  {BATS}\n\n  ANN:  Yes.\n"
+    assert [words for _, _, words in speakers(text)] == [WALL, BATS, "Yes."]
+
+
+def test_the_offset_of_lyrics_and_doubled_numbers_are_no_words() -> None:
+    assert said(f"[offset:+1000]\n[00:04.00]{WALL}\n[00:10.00]{BATS}\n") == TWO
+    cues = [(1, "00:00:03,000 --> 00:00:08,000", WALL), (2, "00:00:09,000 --> 00:00:14,000", BATS)]
+    assert said("\n\n".join(f"{n}\n{n}\n{times}\n{words}" for n, times, words in cues)) == TWO
+
+
 def test_punctuation_without_a_time_stays_with_its_word() -> None:
     items: list[dict[str, object]] = []
     for at, sentence in TWO:
