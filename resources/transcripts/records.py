@@ -36,14 +36,7 @@ from resources.transcripts.segments import (
 from resources.transcripts.speech import folded
 from resources.transcripts.times import moment_of, seconds_of
 
-_MAX_DEPTH, _MAX_TIME, _PAIR, _SAMPLE, _NAME_WORDS, _MANY_PEOPLE = (
-    40,
-    1e19,
-    2,
-    500,
-    4,
-    100,
-)
+_MAX_DEPTH, _MAX_TIME, _PAIR, _SAMPLE, _NAME_WORDS, _MANY_PEOPLE = (40, 1e19, 2, 500, 4, 100)
 _MS_A_LINE, _MIN_SHARE, _MOST_UNREAD = 300.0, (0.2, 0.02), 0.05
 _LONGEST_LITERAL: Final = 2_000_000
 _GAP = re.compile(r"[\s,]*")
@@ -52,9 +45,7 @@ _GAP = re.compile(r"[\s,]*")
 _UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|us|ns|s|secs?|seconds)?"
 _WHEN = rf"(?:time(?:stamp)?|offset|ts|at|code)?{_UNIT}"
 _TIMES: Final = (
-    re.compile(
-        rf"(?:data|t)?(?:start|begin|from|offset|timestamp|timecode|time|ts){_WHEN}|t"
-    ),
+    re.compile(rf"(?:data|t)?(?:start|begin|from|offset|timestamp|timecode|time|ts){_WHEN}|t"),
     re.compile(rf"(?:data|t)?(?:end|to|stop|until){_WHEN}"),
     re.compile(rf"(?:data|d)?(?:duration|dur|length){_UNIT}|d"),
 )
@@ -104,24 +95,19 @@ class _Entry:
 class _Document:
     """All records of a document, by the path of their keys, and facts about the whole."""
 
-    groups: dict[tuple[str, ...], list[_Record]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    groups: dict[tuple[str, ...], list[_Record]] = field(default_factory=lambda: defaultdict(list))
     letters: int = 0
     """The length of all values."""
     language: str | None = None
     recognised: bool = False
 
-    def add(
-        self, node: Any, path: tuple[str, ...] = (), around: _Record | None = None
-    ) -> None:
+    def add(self, node: Any, path: tuple[str, ...] = (), around: _Record | None = None) -> None:
         """Make a record of every object at and below a node."""
         if isinstance(node, list):
+            self.letters += sum(len(each) for each in node if isinstance(each, str))
             for each in node:
                 row = (
-                    {f"column{at}": one for at, one in enumerate(each)}
-                    if _is_flat(each)
-                    else each
+                    {f"column{at}": one for at, one in enumerate(each)} if _is_flat(each) else each
                 )
                 self.add(row, path, around)
         if not isinstance(node, dict) or len(path) > _MAX_DEPTH:
@@ -141,21 +127,13 @@ class _Document:
             short = "#" if is_keyed else _short(str(key))
             self._note_facts(short, value)
             # The best choice comes first.
-            inner = (
-                value[:1]
-                if isinstance(value, list) and _CHOICES.fullmatch(short)
-                else value
-            )
+            inner = value[:1] if isinstance(value, list) and _CHOICES.fullmatch(short) else value
             self.add(inner, (*path, short), record)
 
     def _note_facts(self, key: str, value: Any) -> None:
         self.letters += len(value) if isinstance(value, str) else 0
         self.recognised = self.recognised or _RECOGNISED.fullmatch(key) is not None
-        if (
-            isinstance(value, str)
-            and _LANGUAGE.fullmatch(key)
-            and _LANGUAGE_TAG.fullmatch(value)
-        ):
+        if isinstance(value, str) and _LANGUAGE.fullmatch(key) and _LANGUAGE_TAG.fullmatch(value):
             self.language = self.language or value.replace("_", "-")
 
 
@@ -175,9 +153,7 @@ def load_json(text: str, extension: str) -> Any:
                 at = end if (gap := _GAP.match(text, end)) is None else gap.end()
             return values
         # Prose may begin with a bracket or a brace, but not with a brace and a key.
-        if extension not in {".json", ".json3", ".jsonl"} and not re.match(
-            r'\s*\{\s*"', text
-        ):
+        if extension not in {".json", ".json3", ".jsonl"} and not re.match(r'\s*\{\s*"', text):
             return None
         raise
 
@@ -202,22 +178,16 @@ def read_records(document: Any) -> base.TimedText:
         if any(each.text.strip() for each in entries):
             groups[path] = entries
         else:  # a diarisation has speakers without words
-            turns += (
-                each for each in entries if each.speaker and each.start is not None
-            )
+            turns += (each for each in entries if each.speaker and each.start is not None)
     _name_by_turns(groups.values(), sorted(turns, key=lambda turn: turn.start or 0.0))
-    timed = _best(
-        {path: each for path, each in groups.items() if each[0].start is not None}
-    )
+    timed = _best({path: each for path, each in groups.items() if each[0].start is not None})
     untimed = max(groups.values(), key=_letters, default=[])
     chosen = timed or untimed
     for letters, problem in unread:
         if not timed or _letters(chosen) < _COVERS * letters:
             raise problem
     if not chosen:
-        raise base.unknown_format(
-            "The file holds no transcript: no segment in it has words"
-        )
+        raise base.unknown_format("The file holds no transcript: no segment in it has words")
     if _letters(chosen) < found.letters * _MIN_SHARE[len(chosen) > _PAIR]:
         raise base.unknown_format("The file holds data: next to nothing of it is words")
     _name_by_lists(chosen, found.groups.values())
@@ -239,9 +209,7 @@ def _short(key: str) -> str:
 
 
 def _is_flat(node: Any) -> bool:
-    return isinstance(node, list) and not any(
-        isinstance(each, (list, dict)) for each in node
-    )
+    return isinstance(node, list) and not any(isinstance(each, (list, dict)) for each in node)
 
 
 def _shape(value: Any) -> frozenset[str] | None:
@@ -260,22 +228,16 @@ def _rows(node: Mapping[str, Any]) -> list[dict[str, Any]]:
     columns = {
         key: list(value.values()) if isinstance(value, dict) else value
         for key, value in node.items()
-        if isinstance(value, list)
-        or (isinstance(value, dict) and all(map(str.isdigit, value)))
+        if isinstance(value, list) or (isinstance(value, dict) and all(map(str.isdigit, value)))
     }
     columns = {key: value for key, value in columns.items() if len(value) > 1}
     is_table = len(columns) >= _PAIR and all(map(_is_flat, columns.values()))
     if is_table and len({*map(len, columns.values())}) == 1:
-        return [
-            dict(zip(columns, row, strict=True))
-            for row in zip(*columns.values(), strict=True)
-        ]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return []
 
 
-def _values(
-    node: Mapping[str, Any], prefix: str = "", depth: int = 0
-) -> Iterator[tuple[str, Any]]:
+def _values(node: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Yield the values of an object and of the objects in it, by the dotted path of their keys."""
     for key, value in node.items():
         name = f"{prefix}{_short(str(key))}"
@@ -300,20 +262,12 @@ def _matches(pattern: re.Pattern[str], name: str) -> re.Match[str] | None:
 def role_of(key: str) -> str | None:
     """Return what a usual name of a key stands for: "start", "words" or "speaker"."""
     roles = {"start": _TIMES[0], "words": _WORDS, "speaker": _SPEAKER}
-    return next(
-        (role for role, names in roles.items() if names.fullmatch(_short(key))), None
-    )
+    return next((role for role, names in roles.items() if names.fullmatch(_short(key))), None)
 
 
 def _speaker(values: Mapping[str, Any]) -> str | None:
-    named = [
-        one_line(str(value))
-        for name, value in values.items()
-        if _matches(_SPEAKER, name)
-    ]
-    known = [
-        value for value in named if value and value not in {"None", "True", "False"}
-    ]
+    named = [one_line(str(value)) for name, value in values.items() if _matches(_SPEAKER, name)]
+    known = [value for value in named if value and value not in {"None", "True", "False"}]
     return min(known, key=str.isdigit, default=None)
 
 
@@ -323,14 +277,10 @@ def _speaker(values: Mapping[str, Any]) -> str | None:
 def _name_by_turns(groups: Iterable[list[_Entry]], turns: Sequence[_Entry]) -> None:
     """Give words without a speaker the one whose turn began last."""
     for group in groups if turns else ():
-        are_of_it = (turns[-1].start or 0.0) <= 2 * (
-            group[-1].start or 0.0
-        )  # in the same unit
+        are_of_it = (turns[-1].start or 0.0) <= 2 * (group[-1].start or 0.0)  # in the same unit
         if are_of_it and not any(each.speaker for each in group):
             for each in group:
-                last = bisect_right(
-                    turns, each.start or 0.0, key=lambda turn: turn.start or 0.0
-                )
+                last = bisect_right(turns, each.start or 0.0, key=lambda turn: turn.start or 0.0)
                 each.speaker = turns[last - 1].speaker if last else None
 
 
@@ -338,9 +288,7 @@ def _is_name(value: str) -> bool:
     return any(map(str.isalpha, value)) and len(value.split()) <= _NAME_WORDS
 
 
-def _name_by_lists(
-    entries: Sequence[_Entry], groups: Iterable[Sequence[_Record]]
-) -> None:
+def _name_by_lists(entries: Sequence[_Entry], groups: Iterable[Sequence[_Record]]) -> None:
     """Replace labels by names, if a list or a mapping of people has all labels and their names."""
     labels = {each.speaker for each in entries if each.speaker}
     names = dict[str, str]()
@@ -349,9 +297,7 @@ def _name_by_lists(
             _matches(_TIMES[0], name) for name in people[0].values
         ):
             continue
-        rows = [
-            {key: str(value) for key, value in each.values.items()} for each in people
-        ]
+        rows = [{key: str(value) for key, value in each.values.items()} for each in people]
         rows = [
             row | {"name.inside": _said_inside(each)}
             for row, each in zip(rows, people, strict=True)
@@ -365,9 +311,7 @@ def _name_by_lists(
                 continue
             for name in sorted(rows[0], key=lambda name: "name" not in name):
                 values = [row.get(name, "") for row in rows]
-                is_told = len({*values}) == len(ids) > 1 or name.endswith(
-                    ("name", "inside")
-                )
+                is_told = len({*values}) == len(ids) > 1 or name.endswith(("name", "inside"))
                 if name != key and is_told and all(map(_is_name, values)):
                     names = names or dict(zip(ids, values, strict=True))
     for each in entries:
@@ -384,18 +328,11 @@ def _entries(records: Sequence[_Record]) -> list[_Entry]:
     times = _time_columns(records, words[:1])
     if times[0] is None and words and not _matches(_WORDS, words[0]):
         return []
-    speakers = (
-        None
-        if any(each.speaker for each in records)
-        else _speaker_column(records, words)
-    )
+    speakers = None if any(each.speaker for each in records) else _speaker_column(records, words)
     texts = [_text(each, words) for each in records]
     is_spaced = _are_spaced(texts)
     if is_spaced:
-        texts = [
-            f" {t}" if each.is_first else t
-            for t, each in zip(texts, records, strict=True)
-        ]
+        texts = [f" {t}" if each.is_first else t for t, each in zip(texts, records, strict=True)]
     entries, unread = list[_Entry](), 0
     for number, (record, text) in enumerate(zip(records, texts, strict=True), 1):
         start, end, length = (
@@ -412,14 +349,10 @@ def _entries(records: Sequence[_Record]) -> list[_Entry]:
             named = named or (inner.pop() or "" if len(inner) == 1 else "")
             entries.append(_Entry(text, start, end, named.rstrip(": ") or None))
         if words and not text.strip():
-            unread += any(
-                _is_prose(value, _PAIR + 1) for value in record.values.values()
-            )
+            unread += any(_is_prose(value, _PAIR + 1) for value in record.values.values())
     timed = [each for each in entries if each.start is not None]
     if timed and unread + len(entries) - len(timed) > _MOST_UNREAD * len(records):
-        raise base.unknown_format(
-            "Some entries of its list have no time, or words of another name"
-        )
+        raise base.unknown_format("Some entries of its list have no time, or words of another name")
     if not timed and any(times) and len(entries) > _PAIR:
         raise base.unknown_format("Its times have an unknown form")
     is_clock = times[0] is not None and _is_clock(records, times[0])
@@ -445,9 +378,7 @@ def _glued(text: str, *, is_spaced: bool) -> str:
 def _is_prose(value: object, least: int = 1) -> bool:
     tokens = value.split() if isinstance(value, str) else []
     spoken = sum(any(map(str.isalpha, each)) for each in tokens)
-    is_code = "://" in str(value) or (
-        len(tokens) == 1 and any(map(str.isdigit, tokens[0]))
-    )
+    is_code = "://" in str(value) or (len(tokens) == 1 and any(map(str.isdigit, tokens[0])))
     is_words = len(tokens) >= least and spoken >= len(tokens) / 2 and not is_code
     return is_words and seconds_of(str(value)) is None
 
@@ -464,17 +395,11 @@ def _words_columns(records: Sequence[_Record]) -> list[str]:
         is_claim = name == "text" and len(records) == 1  # one claim may be a figure
         prose[name] = "".join(value for value in values if is_claim or _is_prose(value))
     others = (_SPEAKER, *_TIMES)
-    told = {
-        n: t
-        for n, t in prose.items()
-        if t and not any(_matches(each, n) for each in others)
-    }
+    told = {n: t for n, t in prose.items() if t and not any(_matches(each, n) for each in others)}
     usual = {name: text for name, text in told.items() if _matches(_WORDS, name)}
     if usual:
         most = max(map(len, usual.values()))
-        return sorted(
-            usual, key=lambda n: (len(usual[n]) > most / 2, _written(usual[n]))
-        )[::-1]
+        return sorted(usual, key=lambda n: (len(usual[n]) > most / 2, _written(usual[n])))[::-1]
     is_alone = sum(map(bool, prose.values())) == 1
     sizes = {
         name: len(text)
@@ -501,19 +426,14 @@ def _time_columns(
     has fractions, grows as milliseconds do, or alternates with an end.
     """
     sample = records[:_SAMPLE]
-    names = dict.fromkeys(
-        name for each in sample for name in each.values if name not in words
-    )
+    names = dict.fromkeys(name for each in sample for name in each.values if name not in words)
     start, end, length = (
         min(
             (
                 name
                 for name in names
                 if _matches(role, name)
-                and any(
-                    isinstance(each.values.get(name), (int, float, str))
-                    for each in sample
-                )
+                and any(isinstance(each.values.get(name), (int, float, str)) for each in sample)
             ),
             key=lambda name: (
                 not _rising(sample, name),
@@ -529,11 +449,7 @@ def _time_columns(
             for name in names
             if not re.search("end|stop|dur", name) and (times := _rising(sample, name))
         }
-        both = [
-            each
-            for row in zip(*[*rising.values()][:_PAIR], strict=True)
-            for each in row
-        ]
+        both = [each for row in zip(*[*rising.values()][:_PAIR], strict=True) for each in row]
         if (len(rising) > 1 and both == sorted(both)) or any(
             _is_clock(sample, name)
             or any(each % 1 for each in times)
@@ -546,12 +462,8 @@ def _time_columns(
 
 def _is_clock(records: Sequence[_Record], name: str) -> bool:
     values = (each.values.get(name) for each in records[:_SAMPLE])
-    texts = [
-        value for value in values if isinstance(value, str) and not _is_number(value)
-    ]
-    return any(
-        seconds_of(text) is not None or moment_of(text) is not None for text in texts
-    )
+    texts = [value for value in values if isinstance(value, str) and not _is_number(value)]
+    return any(seconds_of(text) is not None or moment_of(text) is not None for text in texts)
 
 
 def _is_number(value: str) -> bool:
@@ -563,9 +475,7 @@ def _rising(records: Sequence[_Record], name: str) -> list[float]:
     with suppress(PlacedError):
         times = [_number(each.values.get(name), name, 0) for each in records]
         known = [each for each in times if each is not None]
-        steps = {
-            round(after - before, 6) for before, after in itertools.pairwise(known)
-        } or {0.0}
+        steps = {round(after - before, 6) for before, after in itertools.pairwise(known)} or {0.0}
         if len(known) == len(times) and min(steps) >= 0 and steps not in ({0.0}, {1.0}):
             return known
     return []
@@ -574,17 +484,12 @@ def _rising(records: Sequence[_Record], name: str) -> list[float]:
 def _speaker_column(records: Sequence[_Record], words: Sequence[str]) -> str | None:
     """Return a column of names that recur; None without one."""
     for name in records[0].values:
-        values = [
-            one_line(str(each.values.get(name) or "")).rstrip(": ") for each in records
-        ]
+        values = [one_line(str(each.values.get(name) or "")).rstrip(": ") for each in records]
         distinct = {*values} - {""}
         if (
             name not in words
             and 1 < len(distinct) <= len(values) / 2
-            and all(
-                each[0].isupper() and len(each.split()) <= _NAME_WORDS
-                for each in distinct
-            )
+            and all(each[0].isupper() and len(each.split()) <= _NAME_WORDS for each in distinct)
             and all(map(str.isalpha, (each[-1] for each in distinct)))
         ):
             return name
@@ -623,9 +528,7 @@ def _scaled(entries: list[_Entry], unit: float | None) -> list[_Entry]:
     first = starts[0] * unit if starts[0] * unit > _DAY else 0.0  # a date, not a time
     for each in entries:
         each.start = max(0.0, round((each.start or 0.0) * unit - first, 3))
-        each.end = (
-            None if each.end is None else max(0.0, round(each.end * unit - first, 3))
-        )
+        each.end = None if each.end is None else max(0.0, round(each.end * unit - first, 3))
     return entries
 
 
@@ -634,11 +537,7 @@ def _unit_by_pace(entries: Sequence[_Entry]) -> float:
     for each, following in itertools.zip_longest(entries, entries[1:]):
         start = each.start or 0.0
         later = following.start if following and following.start else start
-        lasts = (
-            (each.end or 0.0) - start
-            if each.end and each.end > start
-            else later - start
-        )
+        lasts = (each.end or 0.0) - start if each.end and each.end > start else later - start
         paces += [len(each.text) / lasts] if lasts > 0 and each.text.strip() else []
     pace = median(paces) if paces else math.nan
     least, most = _POSSIBLE_PACE if len(paces) >= _FEW else (_SLOWEST, math.inf)
@@ -647,9 +546,7 @@ def _unit_by_pace(entries: Sequence[_Entry]) -> float:
     least, most = _SPOKEN_PACE
     fitting = [unit for unit in _UNITS.values() if least <= pace / unit <= most]
     if not fitting:
-        raise base.unknown_format(
-            f"Its times, such as {entries[-1].start:g}, have an unknown unit"
-        )
+        raise base.unknown_format(f"Its times, such as {entries[-1].start:g}, have an unknown unit")
     return fitting[0]
 
 
@@ -659,21 +556,11 @@ def _said_inside(record: _Record, depth: int = 0) -> str:
     for inner in record.inside.values():
         pieces = list[str]()
         for each in inner:
-            own = [
-                value for name, value in each.values.items() if _matches(_WORDS, name)
-            ]
-            said = max(
-                (value for value in own if isinstance(value, str)),
-                key=_written,
-                default="",
-            )
-            pieces.append(
-                said or ("" if depth >= _PAIR else _said_inside(each, depth + 1))
-            )
+            own = [value for name, value in each.values.items() if _matches(_WORDS, name)]
+            said = max((value for value in own if isinstance(value, str)), key=_written, default="")
+            pieces.append(said or ("" if depth >= _PAIR else _said_inside(each, depth + 1)))
         is_spaced = _are_spaced(pieces)
-        texts.append(
-            "".join(_glued(each, is_spaced=is_spaced) for each in pieces).strip()
-        )
+        texts.append("".join(_glued(each, is_spaced=is_spaced) for each in pieces).strip())
     return max(texts, key=len)
 
 
@@ -695,24 +582,12 @@ def _best(groups: Mapping[tuple[str, ...], list[_Entry]]) -> list[_Entry]:
     for path, group in groups.items():
         if _letters(group) < _COVERS * most:
             continue
-        is_short = sum(len(each.text.split()) for each in group) < _FEW_WORDS * len(
-            group
-        )
-        is_single = is_short and (
-            len(group) > _MANY or bool(_OF_WORDS.match("".join(path[-1:])))
-        )
-        cues = [
-            cue for run in _runs(group) for cue in (_joined(run) if is_single else run)
-        ]
+        is_short = sum(len(each.text.split()) for each in group) < _FEW_WORDS * len(group)
+        is_single = is_short and (len(group) > _MANY or bool(_OF_WORDS.match("".join(path[-1:]))))
+        cues = [cue for run in _runs(group) for cue in (_joined(run) if is_single else run)]
         named = sum(each.speaker is not None for each in cues) > len(cues) / 2
         lasts = sum((each.end or 0.0) - (each.start or 0.0) for each in cues)
-        rank = (
-            named,
-            lasts <= _LONG_SECONDS * len(cues),
-            not is_single,
-            len(cues),
-            len(path),
-        )
+        rank = (named, lasts <= _LONG_SECONDS * len(cues), not is_single, len(cues), len(path))
         choices.append((rank, cues))
     return max(choices, key=lambda choice: choice[0], default=((), []))[1]
 
@@ -742,11 +617,7 @@ def _joined(words: Sequence[_Entry]) -> list[_Entry]:
                 last.speaker != word.speaker
                 or (word.start or 0.0) - (last.end or 0.0) > _PAUSE_SECONDS
                 or (
-                    (
-                        not is_spaced
-                        or word.text[:1].isspace()
-                        or last.text[-1:].isspace()
-                    )
+                    (not is_spaced or word.text[:1].isspace() or last.text[-1:].isspace())
                     and (
                         last.text.rstrip().endswith(STOPS)
                         or len(last.text.split()) >= _WORDS_IN_CUE
