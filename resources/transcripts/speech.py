@@ -35,7 +35,7 @@ _NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
 _MOST_CODES, _USUAL_CODES, _MANY_TOKENS, _LONGEST_WORD = 0.7, 0.35, 12, 60
 _OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
 _CLOCK = re.compile(CLOCK)
-_FASTEST, _SLOWEST = 100.0, (1.5, 0.3)
+_FASTEST, _SLOWEST = 100.0, (1.0, 0.3)
 """Characters a second that nobody speaks."""
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 _MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.4
