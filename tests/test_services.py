@@ -500,12 +500,11 @@ async def test_the_run_or_the_corpus_rates_the_pages_of_a_collection(
         assert [each.rating for each in services.ratings.lookup("nobody-knows.example")] == [rating]
 
 
-async def test_missing_keys_select_the_defaults_with_one_remark_per_run(
+async def test_missing_keys_select_the_defaults_with_a_remark(
     tmp_path: Path, run: RunContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for _ in range(2):
-        async with opened(tmp_path, run) as services:
-            assert services.reasoner.basis == "embedded"
+    async with opened(tmp_path, run) as services:
+        assert services.reasoner.basis == "embedded"
     assert len([line for line in caplog.messages if "No language model is set up" in line]) == 1
     assert len([line for line in caplog.messages if "No search provider is set up" in line]) == 1
     again = RunContext("another run", "v1", run.log)

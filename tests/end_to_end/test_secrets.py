@@ -263,5 +263,5 @@ def test_no_run_leaves_a_key_or_a_password_anywhere(tmp_path: Path) -> None:
     assert [leaks(text.encode()) for text in said] == [[]] * len(said)
     assert left_behind(world.home, world.work) == {}
     made = {file.name for file in world.home.rglob("*") if file.is_file()}
-    assert {"warehouse.duckdb", "published.duckdb", "archive.sqlite", "models.sqlite"} <= made
+    assert {"warehouse.duckdb", "published.duckdb", "archive.sqlite", "answers.sqlite"} <= made
     assert CLAIMS[0] in str(list(store.query("SELECT text FROM claims")["text"]))
