@@ -230,9 +230,17 @@ def label_of(line: str) -> re.Match[str] | None:
 
 _NAMES = rf"(?P<name>{_NAME}(?:\s{_NAME}){{0,3}})"
 _BRACKETED = re.compile(
-    rf"[-–\s]*(?P<mark>\*\*|__|[\[(<])?{_NAMES}(?(mark):?(?:\*\*|__|[\])>]):?\s|(?:\.\s|\s[-–—|]\s|\t))"
+    rf"[-–\s]*(?P<mark>\*\*|__|[\[(<])?{_NAMES}(?(mark):?(?:\*\*|__|[\])>]):?\s|(?:(?P<stop>\.\s)|\s[-–—|]\s|\t))"
     r"\s*(?=\S)"
 )
+
+
+def _set_apart(text: str) -> re.Match[str] | None:
+    """Match a name that a mark sets apart; before a full stop, it is in capitals ("Mr. BERG.")."""
+    match = None if label_of(text) else _BRACKETED.match(text[:_MAX_LABEL])
+    if match and match["stop"] and (text.isupper() or not match["name"].split()[-1].isupper()):
+        return None
+    return match
 
 
 def with_colons(texts: Sequence[str]) -> list[str]:
@@ -240,7 +248,7 @@ def with_colons(texts: Sequence[str]) -> list[str]:
 
     Half of the texts begin with one, and few of them name everybody; sounds in brackets are rarer.
     """
-    found = [None if label_of(text) else _BRACKETED.match(text[:_MAX_LABEL]) for text in texts]
+    found = [_set_apart(text) for text in texts]
     names = [match["name"] for match in found if match]
     are_marked = len(names) == len(texts) and all(match and match["mark"] for match in found)
     recur = len({*names}) <= len(names) / 2 or are_marked

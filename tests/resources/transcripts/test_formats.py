@@ -505,6 +505,7 @@ def test_a_label_holds_until_the_next() -> None:
         "Myth: Bats are blind.\nFact: All bats see.\n\nMyth: Sugar makes wild.\nFact: It does not.",
         "Here is the thing: bats are not blind.\n\nRemember this: the Moon is far.",
         "Note: this is a text. We note it.",
+        "Yes. I saw it.\n\nNo. It was Tom.\n\nYes. That is it.\n\nNo. I never did.",
         "Remember: three to one.\nStep 2: you wait.\nHere it is.\nSo: that is all.",
     ],
 )
