@@ -98,7 +98,7 @@ class HttpAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class WireRequest:
+class Question:
     """What a server is asked: the request, its mode, and the body to send.
 
     Two questions share an `id` only if the server bills them once.
@@ -183,18 +183,18 @@ class Backend(ABC):
         """
         return None
 
-    def wire_request(
+    def question(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
-    ) -> WireRequest:
+    ) -> Question:
         """Word a request for this server.
 
         Its `max_tokens` include thoughts, and the model supports its `effort`.
         """
         body = self.body(messages, request, mode)
-        return WireRequest(request, mode, body, self.identify(body))
+        return Question(request, mode, body, self.identify(body))
 
     def identify(self, body: Mapping[str, Any]) -> str:
-        """Return the id of a question; see `WireRequest`."""
+        """Return the id of a question; see `Question`."""
         return uuid4().hex
 
     @abstractmethod
@@ -208,10 +208,10 @@ class Backend(ABC):
         return path
 
     @abstractmethod
-    def learn(self, error: ErrorBody, question: WireRequest) -> BackendError | None:
+    def learn(self, error: ErrorBody, question: Question) -> BackendError | None:
         """Learn from an error how to ask this server; None if the error teaches nothing."""
 
-    async def ask(self, question: WireRequest) -> Reply:
+    async def ask(self, question: Question) -> Reply:
         """Send a question once. Raises BackendError if there is no reply."""
         request, growing = question.request, None
         if request.listen is not None and question.body.get("stream"):
@@ -219,7 +219,7 @@ class Backend(ABC):
         answer = await self.exchange("POST", self.path(self.chat), growing, json=question.body)
         return self.reply(answer, question)
 
-    def reply(self, answer: HttpAnswer, question: WireRequest) -> Reply:
+    def reply(self, answer: HttpAnswer, question: Question) -> Reply:
         """Read the answer to a question; raise the error that it is."""
         self.check(answer, question)
         try:
@@ -282,7 +282,7 @@ class Backend(ABC):
         except (ValueError, AttributeError, RecursionError):
             raise malformed("stream of answers") from None
 
-    def check(self, answer: HttpAnswer, question: WireRequest | None = None) -> None:
+    def check(self, answer: HttpAnswer, question: Question | None = None) -> None:
         """Raise the error that an answer is.
 
         An answer to a question may hold an error in spite of its status: gateways do so.

@@ -215,7 +215,7 @@ class _LocalBackend(OpenAIBackend):
         super().__init__(info, ProviderInfo(PROVIDER, "openai", "http://127.0.0.1"), None, policy)
         self.host = "this machine"
 
-    async def ask(self, question: backend.WireRequest) -> backend.Reply:
+    async def ask(self, question: backend.Question) -> backend.Reply:
         async with self._server.use() as address:
             if address != self._at:
                 self._at, self._key = address, address.key

@@ -28,8 +28,8 @@ from resources.llm.backend import (
     BackendError,
     HttpAnswer,
     Probe,
+    Question,
     Reply,
-    WireRequest,
 )
 from resources.llm.base import AnswerMode, Effort, ModelRequest, NextToken
 from resources.llm.prompt import Message
@@ -134,7 +134,7 @@ class OllamaBackend(Backend):
             body["format"] = self.schema(request)
         return {**body, "stream": formats and request.listen is not None}
 
-    def reply(self, answer: HttpAnswer, question: WireRequest) -> Reply:
+    def reply(self, answer: HttpAnswer, question: Question) -> Reply:
         reply = super().reply(answer, question)
         way = _Way("think" in question.body, "format" in question.body)
         is_ended = reply.finish == "length" or reply.is_silent
@@ -147,7 +147,7 @@ class OllamaBackend(Backend):
                 raise BackendError("adapted", reason, lost=True, usage=reply.usage)
         return reply
 
-    def learn(self, error: ErrorBody, question: WireRequest) -> BackendError | None:
+    def learn(self, error: ErrorBody, question: Question) -> BackendError | None:
         """Learn from a rejection not to mention thinking."""
         is_rejection = error.status == HTTPStatus.BAD_REQUEST and "think" in question.body
         if not is_rejection or not re.search(r"\bthink", error.message):

@@ -24,7 +24,7 @@ from resources.llm.backend import (
     Backend,
     BackendError,
     Probe,
-    WireRequest,
+    Question,
 )
 from resources.llm.base import AnswerMode, ModelRequest, NextToken
 from resources.llm.prompt import Message
@@ -129,7 +129,7 @@ class OpenAIBackend(Backend):
             if value is not None and name not in self._omitted
         }
 
-    def learn(self, error: ErrorBody, question: WireRequest) -> BackendError | None:
+    def learn(self, error: ErrorBody, question: Question) -> BackendError | None:
         is_refused = HTTPStatus.BAD_REQUEST <= error.status < HTTPStatus.INTERNAL_SERVER_ERROR
         other = _OTHER_INTERFACE.search(error.message)
         if is_refused and (other or error.code == _NO_CHAT):

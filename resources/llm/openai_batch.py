@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from resources.http import elapsed_since
-from resources.llm.backend import BackendError, HttpAnswer, Reply, WireRequest, malformed
+from resources.llm.backend import BackendError, HttpAnswer, Question, Reply, malformed
 from resources.llm.openai import OpenAIBackend
 
 PRICE = 0.5
@@ -104,7 +104,7 @@ class OpenAIBatches(OpenAIBackend):
         content = json.dumps([self.base_url, body], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
-    async def ask(self, question: WireRequest) -> Reply:
+    async def ask(self, question: Question) -> Reply:
         try:
             async with asyncio.timeout(self._batching.wait_seconds):
                 record, lines = await asyncio.shield(self._wait_for(question.id, question.body))

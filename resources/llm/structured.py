@@ -107,7 +107,7 @@ class _Prompt:
     """
 
     messages: tuple[Message, ...]
-    question: backend.WireRequest
+    question: backend.Question
     trimmed_characters: int
     size: int
     tokens: int
@@ -292,7 +292,7 @@ class _Exchange(Generic[base.Answer]):
         turns = [*head, {"role": "user", "content": text}, *self.corrections]
         messages = tuple(message for message in turns if message["content"])
         request = replace(self.request, max_tokens=limit)
-        asked, size = self.backend.wire_request(messages, request, mode), size_of(messages)
+        asked, size = self.backend.question(messages, request, mode), size_of(messages)
         size += schema_size
         return _Prompt(messages, asked, trimmed, size, self.scale.tokens(size, len(messages)))
 

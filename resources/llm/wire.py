@@ -30,7 +30,7 @@ EVENTS = "text/event-stream"
 STREAMS = (EVENTS, "application/x-ndjson")
 """Media types of streamed answers."""
 
-_Tokens: TypeAlias = Annotated[int | None, Field(ge=0)]
+Tokens: TypeAlias = Annotated[int | None, Field(ge=0)]
 
 
 class Usage(BaseModel):
@@ -42,16 +42,16 @@ class Usage(BaseModel):
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
-    input_tokens: Annotated[_Tokens, AfterValidator(lambda count: count or None)] = Field(
+    input_tokens: Annotated[Tokens, AfterValidator(lambda count: count or None)] = Field(
         None, validation_alias=AliasChoices("prompt_tokens", "prompt_eval_count")
     )
-    output_tokens: _Tokens = Field(
+    output_tokens: Tokens = Field(
         None, validation_alias=AliasChoices("completion_tokens", "eval_count")
     )
-    cached_tokens: _Tokens = Field(
+    cached_tokens: Tokens = Field(
         None, validation_alias=AliasPath("prompt_tokens_details", "cached_tokens")
     )
-    thought_tokens: _Tokens = Field(
+    thought_tokens: Tokens = Field(
         None, validation_alias=AliasPath("completion_tokens_details", "reasoning_tokens")
     )
     cost_usd: float | None = Field(None, ge=0, allow_inf_nan=False, validation_alias="cost")
@@ -65,7 +65,7 @@ class Usage(BaseModel):
             return cls()
 
 
-class _Message(BaseModel):
+class Message(BaseModel):
     content: str | None = None
     refusal: str | None = None
     thinking: str | None = None
@@ -96,7 +96,7 @@ class _Message(BaseModel):
 class Completion(BaseModel):
     """A whole answer, or a piece of a streamed one."""
 
-    message: _Message | None = Field(
+    message: Message | None = Field(
         None,
         validation_alias=AliasChoices(
             AliasPath("choices", 0, "message"), AliasPath("choices", 0, "delta"), "message"
@@ -128,7 +128,7 @@ async def joined(events: AsyncIterator[Any], growing: GrowingAnswer[Any]) -> dic
             finish = "error"
             break
         piece = Completion.model_validate(event)
-        message = piece.message or _Message()
+        message = piece.message or Message()
         growing.add(message.content or "")
         refusal += message.refusal or ""
         thinking += message.thinking or ""
