@@ -48,8 +48,8 @@ from factible_assets.settings import Endpoint, SearchProvider, Settings, variabl
 from factible_assets.stages.ports import Observer, ReasonerOutageError, Services
 from factible_assets.stages.reliability import rate
 from resources.errors import SetupError
-from resources.llm import openai_batch
-from resources.llm.openai_batch import Batching
+from resources.llm import backend
+from resources.llm.backend import Batching
 from resources.pages.base import FetchedPage
 from resources.search.base import SearchRequest
 from resources.storage.answers import DiskCache
@@ -431,7 +431,7 @@ async def test_only_a_recheck_uses_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
 ) -> None:
     hasty = partial(Batching, gather_seconds=0.01, poll_seconds=0.01)
-    monkeypatch.setattr(openai_batch, "Batching", hasty)
+    monkeypatch.setattr(backend, "Batching", hasty)
     lines = {"OPENAI_API_KEY": CANARY_KEY, "FACTIBLE_RECHECK_LIMITS": "batch_hours=1"}
     for name, value in (lines | {"FACTIBLE_MODEL": batches.MODEL}).items():
         monkeypatch.setenv(name, value)

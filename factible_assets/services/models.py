@@ -16,8 +16,8 @@ from resources.llm.limits import Budget, Ceiling
 from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
 
 if TYPE_CHECKING:
+    from resources.llm.backend import Batching
     from resources.llm.clients import ModelClients
-    from resources.llm.openai_batch import Batching
 
 DEFAULT_MODEL = "gpt-6-luna"
 """The default model: OpenAI's for much work at low cost."""

@@ -208,7 +208,7 @@ async def open_models(
     Raises SetupError: A key or an address is invalid.
     """
     from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
-    from resources.llm.openai_batch import Batching
+    from resources.llm.backend import Batching
     from resources.storage.caching import CachingModel
 
     hours = settings.recheck_limits.batch_hours if renew else 0

@@ -1,29 +1,32 @@
 """The base of all model backends: one request to one server, and what its failures mean.
 
-It also removes keys from error messages.
+It also removes keys from error messages. The patterns for context errors cover OpenAI, vLLM,
+llama.cpp and its Python binding, and Ollama.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from http import HTTPStatus
-from typing import Any, ClassVar, Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 import httpx
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from resources.errors import SetupError
 from resources.http import RetryPolicy, failed_handshake, retry_after_seconds
-from resources.llm.answers import GrowingAnswer, strict_schema
+from resources.llm.answers import strict_schema
 from resources.llm.base import AnswerMode, ModelRequest, NextToken, Token
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo, ProviderInfo
-from resources.llm.wire import STREAMS, Completion, ErrorBody, Usage, events_of, joined, parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +46,41 @@ class CallPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """A server's answer. `refusal` is its explanation if it declined.
+class Batching:
+    """How batches of requests work. Times in seconds.
 
-    `is_silent`: the model neither wrote nor thought anything.
+    `folder` records which batch each request is in. A batch starts `gather_seconds` after its last
+    request. A run polls it every `poll_seconds` and gives up after `wait_seconds`.
     """
+
+    folder: Path
+    wait_seconds: float
+    gather_seconds: float = 15.0
+    poll_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and cost as the server reported them; None for missing values.
+
+    Output tokens include thoughts. Input tokens include cached ones.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    thought_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A server's answer. `refusal` is its explanation if it declined."""
 
     text: str | None
     finish: Literal["stop", "length", "refused"] = "stop"
     refusal: str | None = None
-    usage: Usage = Usage()  # noqa: RUF009 - frozen
-    is_silent: bool = False
+    usage: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +111,7 @@ class BackendError(Exception):
     lost: bool = False
     window: int | None = None
     prompt_tokens: int | None = None
-    usage: Usage = Usage()  # noqa: RUF009 - frozen
-
-
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """A server's answer of any status. `value` is its JSON, or its text if that is none."""
-
-    status: int
-    headers: Mapping[str, str]
-    value: Any
-    content: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a server is asked: the request, its mode, and the body to send.
-
-    Two questions share an `id` only if the server bills them once.
-    """
-
-    request: ModelRequest[Any]
-    mode: AnswerMode
-    body: Mapping[str, Any]
-    id: str
+    usage: Usage | None = None
 
 
 class Backend(ABC):
@@ -118,29 +122,23 @@ class Backend(ABC):
     that a header cannot carry.
     """
 
-    chat: ClassVar[str]
-    """The path of the interface that answers questions."""
-    models: ClassVar[tuple[str, str, str]]
-    """The path of the list of models, the name of the list, and the name of a model's name."""
-    remedy: str
-    """The advice if the address or the model is unknown."""
-
     def __init__(
         self,
         info: ModelInfo,
         provider: ProviderInfo,
         api_key: SecretStr | None = None,
         policy: CallPolicy | None = None,
+        batching: Batching | None = None,
     ) -> None:
         self.info, self.policy, self._provider = info, policy or CallPolicy(), provider
         if provider.answer_seconds is not None:
             self.policy = replace(self.policy, answer_seconds=provider.answer_seconds)
-        timeout = httpx.Timeout(
-            connect=self.policy.connect_seconds,
-            read=self.policy.answer_seconds,
-            write=self.policy.write_seconds,
-            pool=None,  # the rate limiter already bounds the number of connections
-        )
+        self._timeouts: dict[str, float | None] = {
+            "connect": self.policy.connect_seconds,
+            "read": self.policy.answer_seconds,
+            "write": self.policy.write_seconds,
+            "pool": None,  # the rate limiter already bounds the number of connections
+        }
         url = httpx.URL(provider.base_url)
         self.host = url.netloc.decode("ascii")
         self.base_url = f"{url.scheme}://{self.host}{url.path}".rstrip("/")
@@ -150,27 +148,21 @@ class Backend(ABC):
                 f"The API key for {self.host} holds characters that no key has. Copy it again."
             )
         self._key = SecretStr(value) if value else None
-        self.prepare()
-        # A redirect would carry the prompt, and at Azure the key, to another host.
-        self._client = httpx.AsyncClient(
-            base_url=provider.base_url,
-            headers=self.key_header(self._key) if self._key else {},
-            timeout=timeout,
-            limits=httpx.Limits(max_connections=None),
-            follow_redirects=False,
-            verify=tls_context(),
-        )
+        self._secrets: tuple[SecretStr | None, ...] = (self._key,)
+        self._batching = batching
+        self._prepare()
+        self._client: Any = self._make_client()
 
     def schema(self, request: ModelRequest[Any]) -> Mapping[str, Any]:
         bounded = self._provider.bounds_lists
         return strict_schema(request.output_type, bounded=bounded, most=request.most)
 
     @abstractmethod
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         """Set up the state of this kind of backend, before its client exists."""
 
-    def key_header(self, key: SecretStr) -> dict[str, str]:
-        return {"Authorization": f"Bearer {key.get_secret_value()}"}
+    @abstractmethod
+    def _make_client(self) -> Any: ...
 
     @abstractmethod
     def mode(self, output_type: type[Any]) -> AnswerMode:
@@ -183,184 +175,95 @@ class Backend(ABC):
         """
         return None
 
-    def question(
+    def request_id(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
-    ) -> Question:
-        """Word a request for this server.
-
-        Its `max_tokens` include thoughts, and the model supports its `effort`.
-        """
-        body = self.body(messages, request, mode)
-        return Question(request, mode, body, self.identify(body))
-
-    def identify(self, body: Mapping[str, Any]) -> str:
-        """Return the id of a question; see `Question`."""
+    ) -> str:
+        """Return an id for a request. Two requests share it only if the server bills them once."""
         return uuid4().hex
 
     @abstractmethod
-    def body(
+    async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
-    ) -> dict[str, Any]:
-        """Return the body of a request. One with `stream` asks for a streamed answer."""
+    ) -> Reply:
+        """Send these messages once. Raises BackendError if there is no reply.
 
-    def path(self, path: str) -> str:
-        """Return the path of an interface."""
-        return path
+        The request's `max_tokens` include thoughts, and the model supports its `effort`.
+        """
 
     @abstractmethod
-    def learn(self, error: ErrorBody, question: Question) -> BackendError | None:
-        """Learn from an error how to ask this server; None if the error teaches nothing."""
-
-    async def ask(self, question: Question) -> Reply:
-        """Send a question once. Raises BackendError if there is no reply."""
-        request, growing = question.request, None
-        if request.listen is not None and question.body.get("stream"):
-            growing = GrowingAnswer(request.output_type, request.listen)
-        answer = await self.exchange("POST", self.path(self.chat), growing, json=question.body)
-        return self.reply(answer, question)
-
-    def reply(self, answer: HttpAnswer, question: Question) -> Reply:
-        """Read the answer to a question; raise the error that it is."""
-        self.check(answer, question)
-        try:
-            completion = Completion.model_validate(answer.value)
-        except ValidationError:
-            completion = Completion()
-        message, ended, usage = completion.message, completion.finish, Usage.of(answer.value)
-        if message is None:
-            raise malformed("chat completion", usage)
-        if ended == "error":
-            # OpenRouter's mark for an answer that its provider broke off.
-            raise BackendError("passing", "the answer broke off", lost=True, usage=usage)
-        refusal = message.refusal
-        if ended == "content_filter":
-            refusal = refusal or "the service's content filter stopped the answer"
-        if question.mode == "next_token" and not refusal:
-            return _next_token(completion.alternatives, usage)
-        return Reply(
-            message.content,
-            "length" if ended == "length" else "refused" if refusal else "stop",
-            refusal,
-            usage,
-            is_silent=not (message.content or message.thinking),
-        )
-
     async def probe(self) -> Probe:
         """Find out whether the server answers and knows the model; BackendError if not."""
-        path, listed, name = self.models
-        answer = await self.exchange("GET", self.path(path))
-        self.check(answer)
-        try:
-            return self.found({each[name] for each in answer.value[listed]})
-        except (TypeError, LookupError):
-            raise malformed("list of models") from None
-
-    @abstractmethod
-    def found(self, names: set[str]) -> Probe:
-        """Say whether the model is among the names of a server's models."""
 
     async def aclose(self) -> None:
-        await self._client.aclose()
-
-    async def exchange(
-        self, method: str, path: str, growing: GrowingAnswer[Any] | None = None, **sent: Any
-    ) -> HttpAnswer:
-        """Send one request and return its answer; a streamed one goes into `growing`.
-
-        Raises BackendError if the connection fails, or a stream breaks the protocol.
-        """
-        try:
-            async with self._client.stream(method, path, **sent) as response:
-                status, headers = response.status_code, response.headers
-                kind = headers.get("content-type", "")
-                if growing is not None and response.is_success and kind.startswith(STREAMS):
-                    return HttpAnswer(status, headers, await joined(events_of(response), growing))
-                content = await response.aread()
-                return HttpAnswer(status, headers, parsed(content), content)
-        except httpx.HTTPError as error:
-            raise self._broken(error) from None
-        except (ValueError, AttributeError, RecursionError):
-            raise malformed("stream of answers") from None
-
-    def check(self, answer: HttpAnswer, question: Question | None = None) -> None:
-        """Raise the error that an answer is.
-
-        An answer to a question may hold an error in spite of its status: gateways do so.
-        """
-        is_success = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
-        body: ErrorBody | None = None
-        if not is_success:
-            body = ErrorBody(answer.status, answer.value)
-        elif question is not None:
-            body = ErrorBody.in_success(answer.value)
-        if body is None:
-            return
-        error = None
-        if question is not None and not body.context_exceeded:
-            error = self.learn(body, question)
-        error = error or self._status_error(body, answer.headers)
-        if is_success:
-            error.usage = Usage.of(answer.value)
-            error.lost = body.status == HTTPStatus.OK or error.usage.input_tokens is not None
-        raise error
+        await self._client.close()
 
     def _clean(self, text: str) -> str:
-        """Return a server's message on one line, shortened and without the key."""
-        if self._key is not None:
-            text = text.replace(self._key.get_secret_value(), "…")
+        """Return a server's message on one line, shortened and without keys."""
+        for secret in filter(None, self._secrets):
+            text = text.replace(secret.get_secret_value(), "…")
         return one_line(text)
 
-    def _status_error(self, body: ErrorBody, headers: Mapping[str, str]) -> BackendError:
-        """Classify an error status."""
+    def _status_error(
+        self, body: ErrorBody, headers: Mapping[str, str], remedy: str
+    ) -> BackendError:
+        """Classify an error status. `remedy`: the advice if address or model are unknown."""
         status, message = body.status, self._clean(body.message)
         detail = f": {message.rstrip('.')}" if message else ""
         if body.context_exceeded:
-            reason = f"the prompt is too long (status {status}){detail}"
-            window, counted = body.window, body.prompt_tokens
-            return BackendError("context", reason, window=window, prompt_tokens=counted)
-        if body.is_filtered:
+            counts = (_count(each, body.message) for each in _PROMPT_TOKENS)
+            return BackendError(
+                "context",
+                f"the prompt is too long (status {status}){detail}",
+                window=body.n_ctx or _count(_WINDOW, body.message),
+                prompt_tokens=body.n_prompt_tokens or next(filter(None, counts), None),
+            )
+        if body.code in _FILTERED or body.flagged:
             return BackendError(
                 "refused", f"the service's content filter stopped the prompt: {message}"
             )
-        # The sentences of these leave out the server's words, which may repeat the key.
+        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+            return BackendError(
+                "lasting", f"it redirects elsewhere (status {status}); {remedy} in the settings"
+            )
+        # Without the server's own words, which may repeat the key.
+        broke = status == HTTPStatus.PAYMENT_REQUIRED or {body.code, body.type} & _NO_CREDIT
         known = {
             401: "it refused the API key (status 401); check the key",
             403: "the API key may not use this model or service (status 403)",
-            404: f"it knows no such model or address (status 404); {self.remedy}",
-        }
-        if body.is_broke:
-            reason = "the account has no credit left; top it up or use another key"
-        elif HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-            reason = f"it redirects elsewhere (status {status}); {self.remedy} in the settings"
-        elif status in known:
-            reason = known[status]
-        elif body.is_passing:
+            404: f"it knows no such model or address (status 404); {remedy}",
+        }.get(status)
+        if broke or known:
+            return BackendError("lasting", _BROKE if broke else known or "")
+        # Status 200: an error in a successful answer that names no status of its own.
+        if status in {*_PASSING, HTTPStatus.OK} or (
+            status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LASTING_5XX
+        ):
             many = status == HTTPStatus.TOO_MANY_REQUESTS
             failed = "too many requests" if many else "it failed"
             reason, pause = f"{failed} (status {status}){detail}", retry_after_seconds(headers)
             return BackendError("passing", reason, pause, crowded=many)
-        else:
-            reason = f"it rejected the request (status {status}){detail}"
-        return BackendError("lasting", reason)
+        return BackendError("lasting", f"it rejected the request (status {status}){detail}")
 
-    def _broken(self, error: httpx.HTTPError) -> BackendError:
-        """Classify a broken connection, without the library's words, which may contain keys."""
+    def _broken(self, error: BaseException, cause: BaseException | None = None) -> BackendError:
+        """Classify a broken connection, without the library's words, which may contain keys.
+
+        `cause` is the underlying error, if any. Only class names count, because they are the same
+        in both versions of the HTTP library.
+        """
         handshake = failed_handshake(error)
         if handshake is not None:
             return BackendError("lasting", f"the secure connection failed: {handshake}")
-        if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
+        names = {each.__name__ for each in type(cause or error).__mro__}
+        if names & {"ConnectTimeout", "PoolTimeout"}:
             seconds = self.policy.connect_seconds
             return BackendError("passing", f"it could not be reached within {seconds:g} seconds")
-        if isinstance(error, httpx.TimeoutException):
+        if "TimeoutException" in names:
             return BackendError("passing", "it fell silent", lost=True)
-        if isinstance(error, httpx.ConnectError):
+        if names & {"ConnectError", "ConnectionError"}:
             reason = "no connection could be made; the server may not be running"
             return BackendError("passing", reason)
         reason = "the connection broke off before the answer was complete"
         return BackendError("passing", reason, lost=True)
-
-
-_SHOWN = 200
 
 
 def one_line(text: str) -> str:
@@ -369,9 +272,17 @@ def one_line(text: str) -> str:
     return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
 
 
-def malformed(expected: str, usage: Usage = Usage()) -> BackendError:  # noqa: B008 - frozen
+def malformed(expected: str) -> BackendError:
     """Return the error for an answer that breaks the protocol. The server may bill it."""
-    return BackendError("passing", f"its answer is no {expected}", lost=True, usage=usage)
+    return BackendError("passing", f"its answer is no {expected}", lost=True)
+
+
+def next_token(alternatives: Sequence[tuple[str, float]], usage: Usage) -> Reply:
+    """Return tokens and their log-probabilities as JSON of `NextToken`; BackendError if none."""
+    if not alternatives:
+        raise BackendError("lasting", NO_PROBABILITIES, usage=usage)
+    tokens = [Token(text=text, probability=min(1.0, math.exp(log))) for text, log in alternatives]
+    return Reply(NextToken(tokens=tokens).model_dump_json(), usage=usage)
 
 
 ALTERNATIVES: Final = 20
@@ -382,18 +293,118 @@ NO_PROBABILITIES: Final = (
 )
 
 
-def _next_token(alternatives: Any, usage: Usage) -> Reply:
-    """Return tokens and their log-probabilities as JSON of `NextToken`; BackendError if none."""
-    try:
-        tokens = [
-            Token(text=each["token"], probability=min(1.0, math.exp(each["logprob"])))
-            for each in alternatives or ()
-        ]
-    except (TypeError, KeyError, ValueError):
-        tokens = []
-    if not tokens:
-        raise BackendError("lasting", NO_PROBABILITIES, usage=usage)
-    return Reply(NextToken(tokens=tokens).model_dump_json(), usage=usage)
+# --- Errors of servers --------------------------------------------------------------------------
+
+_SHOWN = 200
+_LEAST_WINDOW = 64
+_BROKE = "the account has no credit left; top it up or use another key"
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_FILTERED = frozenset({"content_filter", "content_policy_violation"})
+_PASSING = frozenset({408, 409, 425, 429})
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "overloaded_error": 529,
+}
+"""Documented error types and codes (OpenAI, Anthropic) that gateways pass on without a status."""
+_LASTING_5XX = frozenset({501, 505})
+_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_CONTEXT = re.compile(
+    r"maximum context length|context length is only|exceeds? the (available )?context|"
+    r"exceeds? (the |maximum )?context (length|window|size)|exceed(ed)? max context length|"
+    r"prompt (is )?too long|larger than the (max )?context size",
+    re.IGNORECASE,
+)
+_WINDOW = r"context (?:length|window|size)(?: is| of)?(?: only)?[ (]{1,2}(\d[\d,]*)"
+_PROMPT_TOKENS = (
+    r"\((\d+) in the messages",
+    r"messages resulted in (\d+) tokens",
+    r"passed (\d+) input tokens",
+    r"requested tokens \((\d+)\)",
+    r"request has (\d+) input tokens",
+)
+
+
+def _count(pattern: str, text: str) -> int | None:
+    found = re.search(pattern, text, re.IGNORECASE)
+    number = int(found[1].replace(",", "")) if found else 0
+    return number if number >= _LEAST_WINDOW else None
+
+
+_STATUS_NAMES = ("code", "status", "status_code", "type")
+_ERROR_STATUS = re.compile("[45][0-9]{2}")
+
+
+def _carried(content: Any) -> Any:
+    """Return the error of an answer or of its first choice; None without one."""
+    if not isinstance(content, dict):
+        return None
+    choices = content.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return content.get("error") or (first.get("error") if isinstance(first, dict) else None) or None
+
+
+class ErrorBody:
+    """An error answer: `{"error": {...}}`, `{"error": "..."}`, `{"message": …}`, or text.
+
+    Missing values are empty, None or false. `flagged`: moderation stopped the prompt before it
+    reached the model (OpenRouter).
+    """
+
+    def __init__(self, status: int, body: bytes) -> None:
+        text = body.decode("utf-8", "replace")
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError):
+            content = text
+        error = _carried(content) or content
+        words = error if isinstance(error, str) else text
+        fields = error if isinstance(error, dict) else {"message": words}
+        self.status = status
+        message, detail, self.code, self.type, self.param = (
+            str(value) if isinstance(value, str | int) else ""
+            for value in map(fields.get, ("message", "detail", "code", "type", "param"))
+        )
+        self.message = message or detail
+        self.n_ctx, self.n_prompt_tokens = (
+            value if isinstance(value, int) and value >= _LEAST_WINDOW else None
+            for value in map(fields.get, ("n_ctx", "n_prompt_tokens"))
+        )
+        metadata = fields.get("metadata")
+        self.flagged = isinstance(metadata, dict) and "flagged_input" in metadata
+
+    @classmethod
+    def in_success(cls, body: bytes) -> ErrorBody | None:
+        """Return the error inside an answer of status 200, or None.
+
+        The error names its status by a number or by its type; otherwise the status is 200.
+        """
+        try:
+            content = json.loads(body)
+        except (ValueError, RecursionError):
+            return None
+        error = _carried(content)
+        if error is None:
+            return None
+        places = [error, content] if isinstance(error, dict) else [content]
+        named = [str(each.get(name)) for each in places for name in _STATUS_NAMES]
+        numbers = [int(each) for each in named if _ERROR_STATUS.fullmatch(each)]
+        types = [_STATUS_OF_TYPE[each] for each in named if each in _STATUS_OF_TYPE]
+        return cls(next(iter(numbers + types), HTTPStatus.OK), body)
+
+    @property
+    def context_exceeded(self) -> bool:
+        return (
+            self.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            or bool({self.code, self.type} & _CONTEXT_CODES)
+            or bool(_CONTEXT.search(self.message))
+        )
 
 
 tls_context = cache(httpx.create_ssl_context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -13,9 +14,6 @@ from pydantic import SecretStr
 
 from resources.llm import backend
 from resources.llm.limits import RateLimiter
-from resources.llm.ollama import OllamaBackend
-from resources.llm.openai import OpenAIBackend
-from resources.llm.openai_batch import Batching, OpenAIBatches
 from resources.llm.prompt import PromptFolder
 from resources.llm.registry import ModelInfo, ModelRegistry, ProviderInfo
 from resources.llm.structured import StructuredModel
@@ -24,7 +22,8 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _LOCAL_CONCURRENT, _LOCAL_ANSWER_SECONDS = 8, 600.0
 """Limits for a server on this machine, if neither the registry nor the server states any."""
 _MAX_BATCH = 50_000
-_SLOTS_SECONDS = 5.0
+_SLOTS_SECONDS, _SLOTS_KEPT_SECONDS = 5.0, 600.0
+_KNOWN_SLOTS: dict[str, tuple[float, int | None]] = {}
 
 
 class ModelClients(AbstractAsyncContextManager["ModelClients"]):
@@ -42,7 +41,7 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
         base_urls: Mapping[str, str] | None = None,
         policy: backend.CallPolicy | None = None,
         kept: PromptFolder | None = None,
-        batches: Batching | None = None,
+        batches: backend.Batching | None = None,
     ) -> None:
         self._registry, self._keys, self._base_urls = registry, keys or {}, base_urls or {}
         self._policy, self._kept, self._batches = policy or backend.CallPolicy(), kept, batches
@@ -83,12 +82,23 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
         )
 
     def _open(self, info: ModelInfo, provider: ProviderInfo) -> StructuredModel:
+        # Late imports: the libraries take seconds to load, and most runs need only one.
         given = (info, provider, self._keys.get(provider.name), self._policy)
-        if self._batches and provider.protocol == "openai" and not provider.api_version:
+        server: backend.Backend
+        if provider.protocol == "ollama":
+            from resources.llm.ollama import OllamaBackend  # noqa: PLC0415
+
+            server = OllamaBackend(*given)
+        elif self._batches and not provider.api_version:
+            from resources.llm.openai_batch import OpenAIBatches  # noqa: PLC0415
+
+            server = OpenAIBatches(*given, self._batches)
             limiter = RateLimiter(max_concurrent=_MAX_BATCH)
-            batches = OpenAIBatches(self._batches, *given)
-            return StructuredModel(batches, limiter=limiter, kept=self._kept)
-        server = (OllamaBackend if provider.protocol == "ollama" else OpenAIBackend)(*given)
+            return StructuredModel(server, limiter=limiter, kept=self._kept)
+        else:
+            from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
+
+            server = OpenAIBackend(*given)
         may_have_slots = provider.protocol == "openai" and not provider.api_version
         limiter = self._limiters.setdefault(
             provider.name,
@@ -106,14 +116,22 @@ async def slots_of(base_url: str) -> int | None:
     """Return how many requests a llama.cpp server on this machine handles at once; None if unknown.
 
     Further requests would wait inside the server, and that would count as answering time. Other
-    machines are not asked. Every failure is None.
+    machines are not asked. The result is valid for ten minutes; every failure is None.
     """
     address = urlsplit(base_url)
     if address.hostname not in _LOOPBACK:
         return None
+    now, known = time.monotonic(), _KNOWN_SLOTS.get(address.netloc)
+    if known is None or now - known[0] > _SLOTS_KEPT_SECONDS:
+        slots = await _ask_slots(f"{address.scheme}://{address.netloc}")
+        known = _KNOWN_SLOTS[address.netloc] = now, slots
+    return known[1]
+
+
+async def _ask_slots(address: str) -> int | None:
     try:
         async with httpx.AsyncClient(timeout=_SLOTS_SECONDS, follow_redirects=False) as client:
-            answer = await client.get(f"{address.scheme}://{address.netloc}/props")
+            answer = await client.get(f"{address}/props")
             properties = answer.json() if answer.is_success else {}
     except (httpx.HTTPError, ValueError):
         return None

@@ -54,25 +54,25 @@ class RateLimiter:
         self._minute = minute_seconds
         self._permits: list[Permit] = []
         self._not_before = 0.0
-        self._most = self._allowed = max_concurrent
-        self._in_flight = self._answered = 0
+        self._most, self._free = max_concurrent, asyncio.Semaphore(max_concurrent)
+        # Slots now withheld, slots to withhold when they become free, and answers since then.
+        self._withheld = self._owed = self._answered = 0
         self._slowed_at = 0.0
-        self._slots, self._turn, self._freed = slots, asyncio.Lock(), asyncio.Event()
+        self._slots, self._learning = slots, asyncio.Lock()
 
-    async def _take_slot(self) -> None:
-        async with self._turn:  # first come, first served
-            if self._slots is not None:
-                find, self._slots = self._slots, None
-                self._most = self._allowed = min(self._most, await find() or self._most)
-            while self._in_flight >= self._allowed:
-                self._freed.clear()
-                await self._freed.wait()
-            self._in_flight += 1
+    async def _apply_slots(self) -> None:
+        async with self._learning:
+            find, self._slots = self._slots, None
+            most = await find() if find is not None else None
+            while most is not None and self._most > most:
+                await self._free.acquire()
+                self._most -= 1
 
     @asynccontextmanager
     async def permit(self, tokens: int) -> AsyncIterator[Permit]:
         """Wait for a permit for at most `tokens`, and hold a slot until the block ends."""
-        await self._take_slot()
+        await self._apply_slots()
+        await self._free.acquire()
         permit = self._book(tokens, time.monotonic())
         try:
             try:
@@ -84,14 +84,17 @@ class RateLimiter:
                 raise
             yield permit
             self._answered += not permit.refused
-            if self._answered >= self._allowed < self._most:
-                self._answered, self._allowed = 0, self._allowed + 1
+            if self._withheld and self._answered >= self._most - self._withheld:
+                self._answered, self._withheld = 0, self._withheld - 1
+                self._free.release()
         finally:
             if permit.refused and permit.moment >= self._slowed_at:
-                self._allowed -= self._allowed // 2
+                self._owed += (self._most - self._withheld - self._owed) // 2
                 self._slowed_at, self._answered = time.monotonic(), 0
-            self._in_flight -= 1
-            self._freed.set()
+            if self._owed:
+                self._owed, self._withheld = self._owed - 1, self._withheld + 1
+            else:
+                self._free.release()
 
     def pause(self, seconds: float) -> None:
         """Give no permit for so many seconds, at the provider's request."""

@@ -15,18 +15,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pydantic import SecretStr
 
 from resources.lines import install_command
-from resources.llm import backend, local_server
+from resources.llm import backend, base, local_server
 from resources.llm.limits import RateLimiter
 from resources.llm.openai import OpenAIBackend
+from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo, Price, ProviderInfo
 from resources.llm.structured import StructuredModel
 
@@ -215,13 +216,17 @@ class _LocalBackend(OpenAIBackend):
         super().__init__(info, ProviderInfo(PROVIDER, "openai", "http://127.0.0.1"), None, policy)
         self.host = "this machine"
 
-    async def ask(self, question: backend.Question) -> backend.Reply:
+    async def ask(
+        self, messages: Sequence[Message], request: base.ModelRequest[Any], mode: base.AnswerMode
+    ) -> backend.Reply:
         async with self._server.use() as address:
             if address != self._at:
-                self._at, self._key = address, address.key
-                self._client.base_url = f"{address.url}/v1"
-                self._client.headers.update(self.key_header(address.key))
-            return await super().ask(question)
+                old, self._at = self._client, address
+                self._client = old.with_options(
+                    base_url=f"{address.url}/v1", api_key=address.key.get_secret_value()
+                )
+                self._secrets = (address.key,)
+            return await super().ask(messages, request, mode)
 
     async def aclose(self) -> None:
         self._server.close()

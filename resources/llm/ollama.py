@@ -11,32 +11,28 @@ the schema in the prompt. It remembers this for the life of the process.
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
+import httpx
+import ollama
 from pydantic import SecretStr
 
-from resources.llm.answers import UnreadableAnswerError, read_answer
-from resources.llm.backend import (
-    ALTERNATIVES,
-    Backend,
-    BackendError,
-    HttpAnswer,
-    Probe,
-    Question,
-    Reply,
-)
+from resources.llm import backend
+from resources.llm.answers import GrowingAnswer, UnreadableAnswerError, read_answer
 from resources.llm.base import AnswerMode, Effort, ModelRequest, NextToken
 from resources.llm.prompt import Message
-from resources.llm.wire import ErrorBody
 
 DEFAULT_CONTEXT: Final = 16_384
 """Tokens. The full window of a long-context model would fill a small machine's memory."""
+_FAILED = 300
 _LEAST_WINDOW = 2_048
 _KEPT_TOKENS = 8
 """A cut prompt has up to this many tokens more than half of the window: Ollama keeps its first."""
@@ -48,6 +44,37 @@ _LEVELS: Final[dict[Effort, Literal["low", "medium", "high"]]] = {
     "xhigh": "high",
     "max": "high",
 }
+
+
+class _StatusError(Exception):
+    """An error status with its headers, which the library's own exception leaves out."""
+
+    def __init__(self, response: httpx.Response, body: backend.ErrorBody) -> None:
+        super().__init__(f"status {response.status_code}")
+        self.headers, self.body = response.headers, body
+
+
+_FAILURES = (
+    _StatusError,
+    httpx.HTTPError,
+    httpx.StreamError,
+    ConnectionError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ollama.ResponseError,
+)
+_STREAM: Final = "application/x-ndjson"
+
+
+async def _raise_for_status(response: httpx.Response) -> None:
+    if response.is_success and response.headers.get("content-type", "").startswith(_STREAM):
+        return
+    content = await response.aread()
+    if response.status_code >= _FAILED:
+        raise _StatusError(response, backend.ErrorBody(response.status_code, content))
+    if (carried := backend.ErrorBody.in_success(content)) is not None:
+        raise _StatusError(response, carried)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +95,20 @@ def _is_object(text: str | None, request: ModelRequest[Any]) -> bool:
     return False
 
 
-class OllamaBackend(Backend):
+class OllamaBackend(backend.Backend):
     """One model of an Ollama server, named as `ollama list` shows it.
 
     Every request sets the same context size, because another makes the server reload the model. A
-    key is for hosted servers; without one OLLAMA_API_KEY counts.
+    key is for hosted servers; the library falls back on OLLAMA_API_KEY.
     """
 
-    chat = "/api/chat"
-    models = "/api/tags", "models", "model"
+    _client: ollama.AsyncClient
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         context = min(DEFAULT_CONTEXT, self.info.context_window or DEFAULT_CONTEXT)
         self.info = replace(self.info, context_window=context)
-        self.remedy = f"fetch the model with `ollama pull {self.info.name}`, or check the address"
-        if self._key is None and (ambient := os.environ.get("OLLAMA_API_KEY")):
-            self._key = SecretStr(ambient)
+        ambient = os.environ.get("OLLAMA_API_KEY")
+        self._secrets = (self._key, SecretStr(ambient) if ambient else None)
         self._ways = [_Way(True, True), _Way(False, True), _Way(True, False)]
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
@@ -107,55 +132,81 @@ class OllamaBackend(Backend):
                 return window
         return None
 
-    def body(
+    async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
-    ) -> dict[str, Any]:
-        options: dict[str, Any] = {
-            "temperature": request.temperature,
-            "num_predict": request.max_tokens,
-            "num_ctx": self.info.context_window,
-        }
-        body: dict[str, Any] = {
-            "model": self.info.name,
-            "messages": [*messages],
-            "options": options,
-        }
-        if mode == "next_token":  # from Ollama 0.12.11 on
-            alone = {"think": False, "logprobs": True, "top_logprobs": ALTERNATIVES}
-            return {**body, **alone, "stream": False}
-        if request.seed is not None:
-            options["seed"] = request.seed
+    ) -> backend.Reply:
+        if mode == "next_token":
+            return await self._next_token(messages)
         formats = mode == "json_schema"
         # Another request may have learnt in the meantime that this way does not work.
-        way = next((each for each in self._ways if each.formats == formats), _Way(False, formats))
-        if way.thinks:
-            body["think"] = self._think(request.effort)
-        if formats:
-            body["format"] = self.schema(request)
-        return {**body, "stream": formats and request.listen is not None}
-
-    def reply(self, answer: HttpAnswer, question: Question) -> Reply:
-        reply = super().reply(answer, question)
-        way = _Way("think" in question.body, "format" in question.body)
-        is_ended = reply.finish == "length" or reply.is_silent
-        if way.formats and not is_ended and not _is_object(reply.text, question.request):
-            # Change to the next way of asking, unless another request already has.
-            if way == self._ways[0] and len(self._ways) > 1:
-                del self._ways[0]
-            if way != self._ways[0]:
+        known = (way for way in self._ways if way.formats == formats)
+        way = next(known, _Way(False, formats))
+        chat = partial(
+            self._client.chat,
+            model=self.info.name,
+            messages=messages,
+            think=self._think(request.effort) if way.thinks else None,
+            format=dict(self.schema(request)) if way.formats else None,
+            options={
+                "temperature": request.temperature,
+                "num_predict": request.max_tokens,
+                "num_ctx": self.info.context_window,
+                **({} if request.seed is None else {"seed": request.seed}),
+            },
+        )
+        try:
+            if request.listen and way.formats:
+                parts: Any = await chat(stream=True)
+                answer = await _streamed(parts, request)
+            else:
+                answer = await chat()
+        except _FAILURES as error:
+            failure = self._adapt(error, way) or self._failure(error, "chat answer")
+            raise failure from None
+        text, cut = answer.message.content, answer.done_reason == "length"
+        reply = backend.Reply(text, "length" if cut else "stop", usage=_usage(answer))
+        is_silent = not text and not answer.message.thinking
+        if way.formats and not (cut or is_silent or _is_object(text, request)):
+            self._leave(way)
+            if way is not self._ways[0]:
                 reason = "the model ignored the format; asked again otherwise"
-                raise BackendError("adapted", reason, lost=True, usage=reply.usage)
+                raise backend.BackendError("adapted", reason, lost=True, usage=reply.usage)
         return reply
 
-    def learn(self, error: ErrorBody, question: Question) -> BackendError | None:
+    async def _next_token(self, messages: Sequence[Message]) -> backend.Reply:
+        """Ask for one token with its alternatives, which Ollama gives from 0.12.11."""
+        try:
+            answer = await self._client.chat(
+                model=self.info.name,
+                messages=messages,
+                think=False,
+                logprobs=True,
+                top_logprobs=backend.ALTERNATIVES,
+                options={"temperature": 1.0, "num_predict": 1, "num_ctx": self.info.context_window},
+            )
+        except _FAILURES as error:
+            raise self._failure(error, "chat answer") from None
+        first = (answer.logprobs or [])[:1]
+        listed = [each for token in first for each in token.top_logprobs or []]
+        return backend.next_token([(each.token, each.logprob) for each in listed], _usage(answer))
+
+    def _leave(self, way: _Way) -> None:
+        """Change to the next way of asking, unless another request already has."""
+        if way is self._ways[0] and len(self._ways) > 1:
+            del self._ways[0]
+
+    def _adapt(self, error: Exception, way: _Way) -> backend.BackendError | None:
         """Learn from a rejection not to mention thinking."""
-        is_rejection = error.status == HTTPStatus.BAD_REQUEST and "think" in question.body
-        if not is_rejection or not re.search(r"\bthink", error.message):
+        if not isinstance(error, _StatusError) or error.body.status != HTTPStatus.BAD_REQUEST:
+            return None
+        if not way.thinks or not re.search(r"\bthink", error.body.message):
             return None
         self._ways = [
             _Way(False, formats) for formats in dict.fromkeys(w.formats for w in self._ways)
         ]
-        return BackendError("adapted", "the server does not take think; asked again without")
+        return backend.BackendError(
+            "adapted", "the server does not take think; asked again without"
+        )
 
     def _think(self, effort: Effort | None) -> bool | Literal["low", "medium", "high"]:
         """Return the value of `think`: a level if the model has several, else on or off.
@@ -167,9 +218,61 @@ class OllamaBackend(Backend):
         levels = [each for each in self.info.efforts or () if each != "none"]
         return _LEVELS[effort] if len(levels) > 1 else True
 
-    def found(self, names: set[str]) -> Probe:
+    def _failure(self, error: Exception, wanted: str) -> backend.BackendError:
+        if isinstance(error, _StatusError):
+            remedy = f"fetch the model with `ollama pull {self.info.name}`, or check the address"
+            return self._status_error(error.body, error.headers, remedy)
+        if isinstance(error, ollama.ResponseError):
+            carried = backend.ErrorBody(HTTPStatus.OK, json.dumps({"error": error.error}).encode())
+            failure = self._status_error(carried, {}, "")
+            failure.lost = True
+            return failure
+        if isinstance(error, ValueError | TypeError | AttributeError):
+            return backend.malformed(wanted)
+        return self._broken(error)
+
+    async def probe(self) -> backend.Probe:
+        try:
+            listed = await self._client.list()
+            names = {model.model for model in listed.models}
+        except _FAILURES as error:
+            raise self._failure(error, "list of models") from None
         name = self.info.name
         if not {name, f"{name}:latest"} & names:
             remedy = f"Fetch it with `ollama pull {name}`."
-            return Probe(False, f"{self.host} answers, but has no model {name}. {remedy}")
-        return Probe(True, f"{self.host} answers and has {name}.")
+            return backend.Probe(False, f"{self.host} answers, but has no model {name}. {remedy}")
+        return backend.Probe(True, f"{self.host} answers and has {name}.")
+
+    def _make_client(self) -> ollama.AsyncClient:
+        key = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
+        return ollama.AsyncClient(
+            host=self._provider.base_url,
+            headers=key,
+            follow_redirects=False,
+            verify=backend.tls_context(),
+            timeout=httpx.Timeout(**self._timeouts),
+            event_hooks={"response": [_raise_for_status]},
+        )
+
+
+async def _streamed(
+    parts: AsyncIterator[ollama.ChatResponse], request: ModelRequest[Any]
+) -> ollama.ChatResponse:
+    """Read a streamed answer; the last part has the counts.
+
+    Raises httpx.RemoteProtocolError if there is no last part.
+    """
+    growing = GrowingAnswer(request.output_type, request.listen or (lambda _: None))
+    thoughts = ""
+    async for part in parts:
+        growing.add(part.message.content or "")
+        thoughts += part.message.thinking or ""
+        if part.done:
+            part.message.content, part.message.thinking = growing.text, thoughts or None
+            return part
+    raise httpx.RemoteProtocolError("The stream ended before the answer.")
+
+
+def _usage(answer: ollama.ChatResponse) -> backend.Usage:
+    # Some versions leave fully cached prompts out of the count.
+    return backend.Usage(answer.prompt_eval_count or None, answer.eval_count)

@@ -10,25 +10,20 @@ accept no temperature; without it a seed would fix nothing, so the request leave
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from pydantic import SecretStr
+import httpx2
+import openai
+from pydantic import AliasPath, BaseModel, Field, ValidationError, model_validator
 
-from resources.llm.answers import strict_schema
-from resources.llm.backend import (
-    ALTERNATIVES,
-    NO_PROBABILITIES,
-    Backend,
-    BackendError,
-    Probe,
-    Question,
-)
+from resources.llm import backend
+from resources.llm.answers import GrowingAnswer, strict_schema
 from resources.llm.base import AnswerMode, ModelRequest, NextToken
 from resources.llm.prompt import Message
-from resources.llm.wire import ErrorBody
 
 _NEXT_MODE: Final[dict[AnswerMode, AnswerMode]] = {
     "json_schema": "json_object",
@@ -44,6 +39,7 @@ _OPTIONAL: Final = (
     *(_TEMPLATE, "temperature", "seed", "reasoning_effort", "maxItems", "maxLength"),
     *("stream_options", "stream"),
 )
+_EVENTS: Final = "text/event-stream"
 _NO_SUCH_MODEL: Final = frozenset({"model_not_found", "invalid_model", "model_not_available"})
 _SHAPE = re.compile(
     r"response_format|json_schema|structured output|grammar|\bschema\b", re.IGNORECASE
@@ -54,9 +50,71 @@ _NO_CHAT = "OperationNotSupported"
 _REJECTIONS = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 )
+_CACHED = AliasPath("prompt_tokens_details", "cached_tokens")
+_THOUGHTS = AliasPath("completion_tokens_details", "reasoning_tokens")
 
 
-class OpenAIBackend(Backend):
+class _Usage(BaseModel):
+    input_tokens: int | None = Field(None, ge=0, validation_alias="prompt_tokens")
+    output_tokens: int | None = Field(None, ge=0, validation_alias="completion_tokens")
+    cached_tokens: int | None = Field(None, ge=0, validation_alias=_CACHED)
+    thought_tokens: int | None = Field(None, ge=0, validation_alias=_THOUGHTS)
+    cost_usd: float | None = Field(None, ge=0, allow_inf_nan=False, validation_alias="cost")
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _join(cls, message: Any) -> Any:
+        """Join content in parts: texts, without thoughts, and refusals."""
+        if not isinstance(message, dict) or not isinstance(parts := message.get("content"), list):
+            return message
+        typed = [
+            {"type": "text", "text": part} if isinstance(part, str) else part
+            for part in parts
+            if isinstance(part, str | dict)
+        ]
+        joined = {
+            kind: "".join(
+                part[kind]
+                for part in typed
+                if str(part.get("type", kind)).endswith(kind) and isinstance(part.get(kind), str)
+            )
+            for kind in ("text", "refusal")
+        }
+        refusal = message.get("refusal") or joined["refusal"] or None
+        return {"content": joined["text"] or None, "refusal": refusal}
+
+
+class _Alternative(BaseModel):
+    token: str
+    logprob: float
+
+
+class _Alternatives(BaseModel):
+    listed: list[_Alternative] | None = Field(
+        None, validation_alias=AliasPath("choices", 0, "logprobs", "content", 0, "top_logprobs")
+    )
+
+
+class _Completion(BaseModel):
+    message: _Message | None = Field(None, validation_alias=AliasPath("choices", 0, "message"))
+    finish: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
+    usage: Any = None
+
+
+class _Chunk(BaseModel):
+    """A piece of a streamed answer; the last one has the usage and no choices."""
+
+    delta: _Message = Field(_Message(), validation_alias=AliasPath("choices", 0, "delta"))
+    finish: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
+    usage: Any = None
+
+
+class OpenAIBackend(backend.Backend):
     """One model of a server that speaks the OpenAI protocol.
 
     At Azure the model's name is the deployment's. The provider's `base_url` includes the version,
@@ -64,34 +122,69 @@ class OpenAIBackend(Backend):
     resource's address.
     """
 
-    chat = "/chat/completions"
-    models = "/models", "data", "id"
+    _client: openai.AsyncOpenAI
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         self._model = self.info.name
         self._modes: dict[type[Any], AnswerMode] = {}
         self._omitted = set(self.info.refuses)
         self._limit_name = _LIMITS[bool(self.info.efforts)]
         self._limits_tried = {self._limit_name}
-        self.remedy = f"check the base URL and the model's name {self._model!r}"
-
-    def key_header(self, key: SecretStr) -> dict[str, str]:
-        if self._provider.api_version:
-            return {"api-key": key.get_secret_value()}
-        return super().key_header(key)
-
-    def path(self, path: str) -> str:
-        """Return the path of an interface; Azure's older addresses name deployment and version."""
-        if version := self._provider.api_version:
-            place = f"/deployments/{self._model}" if path == self.chat else ""
-            return f"/openai{place}{path}?api-version={version}"
-        return path
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
         default: AnswerMode = "next_token" if output_type is NextToken else "json_schema"
         return self._modes.get(output_type, default)
 
-    def body(
+    async def ask(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> backend.Reply:
+        body, chat = self._body(messages, request, mode), self._client.chat.completions
+        headers: Mapping[str, str]
+        try:
+            if "stream" in body:
+                async with chat.with_streaming_response.create(**body) as raw:
+                    headers = raw.headers
+                    if headers.get("content-type", "").startswith(_EVENTS):
+                        content = await self._streamed(await raw.parse(), request)
+                    else:
+                        content = await raw.read()
+            else:
+                whole = await chat.with_raw_response.create(**body)
+                content, headers = whole.http_response.content, whole.http_response.headers
+        except openai.OpenAIError as error:
+            failure = self._failure(error, request, mode)
+        except (ValueError, AttributeError):
+            failure = backend.malformed("chat completion")
+        else:
+            return self._reply(content, headers, request, mode)
+        raise failure
+
+    async def _streamed(self, stream: Any, request: ModelRequest[Any]) -> bytes:
+        """Read a streamed answer, and return it as the body of one that came whole.
+
+        Raises openai.OpenAIError if the stream breaks off, ValueError if an event has no such form.
+        """
+        growing = GrowingAnswer(request.output_type, request.listen or (lambda _: None))
+        refusal, finish, usage = "", None, None
+        try:
+            async for event in stream:
+                chunk = _Chunk.model_validate(event.to_dict(warnings=False))
+                growing.add(chunk.delta.content or "")
+                refusal += chunk.delta.refusal or ""
+                finish, usage = chunk.finish or finish, chunk.usage or usage
+        except openai.APIError as error:
+            if isinstance(error, openai.APIStatusError | openai.APIConnectionError):
+                raise
+            if not growing.text:
+                return json.dumps({"error": error.body, "usage": usage}).encode()
+            finish = "error"
+        if finish is None:
+            raise openai.APIConnectionError(request=stream.response.request)
+        message = {"content": growing.text or None, "refusal": refusal or None}
+        choice = {"message": message, "finish_reason": finish}
+        return json.dumps({"choices": [choice], "usage": usage}).encode()
+
+    def _body(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> dict[str, Any]:
         samples = "temperature" not in self._omitted
@@ -119,30 +212,100 @@ class OpenAIBackend(Backend):
         if wanted["stream"]:
             wanted["stream_options"] = {"include_usage": True}
         if mode == "next_token":
-            wanted |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
+            wanted |= {"logprobs": True, "top_logprobs": backend.ALTERNATIVES}
             if _TEMPLATE not in self._omitted and self.host != "api.openai.com":
                 # llama.cpp and vLLM then keep a model from opening its answer with thoughts.
-                wanted[_TEMPLATE] = {"enable_thinking": False}
+                wanted["extra_body"] = {_TEMPLATE: {"enable_thinking": False}}
         return {
             name: value
             for name, value in wanted.items()
             if value is not None and name not in self._omitted
         }
 
-    def learn(self, error: ErrorBody, question: Question) -> BackendError | None:
-        is_refused = HTTPStatus.BAD_REQUEST <= error.status < HTTPStatus.INTERNAL_SERVER_ERROR
-        other = _OTHER_INTERFACE.search(error.message)
-        if is_refused and (other or error.code == _NO_CHAT):
+    def _reply(
+        self,
+        content: bytes,
+        headers: Mapping[str, str],
+        request: ModelRequest[Any],
+        mode: AnswerMode,
+    ) -> backend.Reply:
+        """Read an answer of status 200; raise the error that a gateway may have put into it."""
+        try:
+            completion = _Completion.model_validate_json(content)
+        except ValidationError:
+            completion = _Completion()
+        message, ended = completion.message, completion.finish
+        try:
+            usage = backend.Usage(**_Usage.model_validate(completion.usage).model_dump())
+        except ValidationError:
+            usage = backend.Usage()
+        reported = usage if usage.input_tokens is not None else None
+        carried = backend.ErrorBody.in_success(content)
+        if carried is not None:
+            error = self._rejected(carried, headers, request, mode)
+            error.usage, error.lost = (
+                reported,
+                carried.status == HTTPStatus.OK or reported is not None,
+            )
+            raise error
+        if message is None:
+            error = backend.malformed("chat completion")
+            error.usage = reported
+            raise error
+        if ended == "error":
+            # OpenRouter's mark for an answer that its provider broke off.
+            raise backend.BackendError("passing", "the answer broke off", lost=True, usage=reported)
+        refusal = message.refusal
+        if ended == "content_filter":
+            refusal = refusal or "the service's content filter stopped the answer"
+        if mode == "next_token" and not refusal:
+            return backend.next_token(_alternatives(content), usage)
+        finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
+        return backend.Reply(
+            message.content, "length" if ended == "length" else finish, refusal, usage
+        )
+
+    def _failure(
+        self,
+        error: openai.OpenAIError,
+        request: ModelRequest[Any] | None = None,
+        mode: AnswerMode = "text",
+    ) -> backend.BackendError:
+        if isinstance(error, openai.APIStatusError):
+            body = backend.ErrorBody(error.status_code, error.response.content)
+            return self._rejected(body, error.response.headers, request, mode)
+        if isinstance(error, openai.APIConnectionError):
+            return self._broken(error, error.__cause__)
+        return backend.BackendError("lasting", f"the client failed with {type(error).__name__}")
+
+    def _rejected(
+        self,
+        body: backend.ErrorBody,
+        headers: Mapping[str, str],
+        request: ModelRequest[Any] | None,
+        mode: AnswerMode,
+    ) -> backend.BackendError:
+        other = _OTHER_INTERFACE.search(body.message)
+        if HTTPStatus.BAD_REQUEST <= body.status < HTTPStatus.INTERNAL_SERVER_ERROR and (
+            other or body.code == _NO_CHAT
+        ):
             named = f" (the server names {other[0]})" if other else ""
-            return BackendError(
+            return backend.BackendError(
                 "lasting",
                 f"chat completions, the only interface that is used here, do not serve the model "
                 f"{self._model!r}{named}; choose another model",
             )
-        adapted = self._adapt(error, question.request, question.mode)
-        return BackendError("adapted", adapted) if adapted is not None else None
+        if request is not None and not body.context_exceeded:
+            adapted = self._adapt(body, request, mode)
+            if adapted is not None:
+                return backend.BackendError("adapted", adapted)
+        return self._status_error(
+            body, headers, f"check the base URL and the model's name {self._model!r}"
+        )
 
-    def _adapt(self, body: ErrorBody, request: ModelRequest[Any], mode: AnswerMode) -> str | None:
+    def _adapt(
+        self, body: backend.ErrorBody, request: ModelRequest[Any], mode: AnswerMode
+    ) -> str | None:
         """Learn from a rejection what the server does not accept; None if it teaches nothing."""
         vendor, slash, name = self._model.partition("/")
         unknown = body.status == HTTPStatus.NOT_FOUND and self._model in body.message
@@ -156,7 +319,7 @@ class OpenAIBackend(Backend):
         if mode == "next_token" and (
             self._rejects("logprobs", body) or self._rejects("top_logprobs", body)
         ):
-            raise BackendError("lasting", NO_PROBABILITIES)
+            raise backend.BackendError("lasting", backend.NO_PROBABILITIES)
         other = _LIMITS[self._limit_name == _LIMITS[0]]
         if other not in self._limits_tried and (
             f"Use '{other}'" in body.message or self._rejects(self._limit_name, body)
@@ -176,15 +339,56 @@ class OpenAIBackend(Backend):
         return f"the server does not take {mode}; asked again with {following}"
 
     @staticmethod
-    def _rejects(parameter: str, body: ErrorBody) -> bool:
+    def _rejects(parameter: str, body: backend.ErrorBody) -> bool:
         named = body.param == parameter or re.search(rf"\b{parameter}\b", body.message)
         sampled = parameter in {"temperature", "seed"} and body.param == parameter
         return bool(named and (sampled or _UNSUPPORTED.search(f"{body.code} {body.message}")))
 
-    def found(self, names: set[str]) -> Probe:
-        if self._model not in names:
+    async def probe(self) -> backend.Probe:
+        try:
+            raw = await self._client.models.with_raw_response.list()
+            listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
+        except openai.APIStatusError as error:
+            body = backend.ErrorBody(error.status_code, error.response.content)
+            raise self._status_error(body, error.response.headers, "check the base URL") from None
+        except openai.OpenAIError as error:
+            raise self._failure(error) from None
+        except (ValueError, TypeError, LookupError):
+            raise backend.malformed("list of models") from None
+        if self._model not in listed:
             # Gateways and Azure list other names than they serve, so this is no failure.
-            return Probe(
+            return backend.Probe(
                 True, f"{self.host} answers; {self._model} is not among its listed models."
             )
-        return Probe(True, f"{self.host} answers and lists {self._model}.")
+        return backend.Probe(True, f"{self.host} answers and lists {self._model}.")
+
+    def _make_client(self) -> openai.AsyncOpenAI:
+        timeout = httpx2.Timeout(**self._timeouts)
+        # A redirect would carry the prompt, and at Azure the key, to another host.
+        transport = openai.DefaultAsyncHttpxClient(
+            timeout=timeout, follow_redirects=False, verify=backend.tls_context()
+        )
+        given: dict[str, Any] = {
+            # Local servers need no key, but the library does.
+            "api_key": self._key.get_secret_value() if self._key else "none",
+            "max_retries": 0,
+            "timeout": timeout,
+            "http_client": transport,
+        }
+        address, version = self._provider.base_url, self._provider.api_version
+        client = (
+            openai.AsyncAzureOpenAI(azure_endpoint=address, api_version=version, **given)
+            if version
+            else openai.AsyncOpenAI(base_url=address, **given)
+        )
+        # The library loads its parts on first use: not during the first request.
+        _ = client.chat.completions.with_raw_response
+        return client
+
+
+def _alternatives(content: bytes) -> list[tuple[str, float]]:
+    try:
+        listed = _Alternatives.model_validate_json(content).listed or []
+    except ValidationError:
+        return []
+    return [(each.token, each.logprob) for each in listed]

@@ -14,40 +14,28 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import openai
+from openai.types import Batch
+
 from resources.http import elapsed_since
-from resources.llm.backend import BackendError, HttpAnswer, Question, Reply, malformed
+from resources.llm.backend import BackendError, Batching, ErrorBody, Reply, malformed
+from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.openai import OpenAIBackend
+from resources.llm.prompt import Message
 
 PRICE = 0.5
 """Share of the usual price."""
-_ENDPOINT: Final = f"/v1{OpenAIBackend.chat}"
+_ENDPOINT: Final = "/v1/chat/completions"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _KEPT_SECONDS = 30 * 24 * 3_600  # How long the service keeps answers.
 _LISTED = 100
 _NO_ROOM = frozenset({"token_limit_exceeded", "batch_limit_exceeded"})
-
-
-@dataclass(frozen=True, slots=True)
-class Batching:
-    """How batches of requests work. Times in seconds.
-
-    `folder` records which batch each request is in. A batch starts `gather_seconds` after its last
-    request. A run polls it every `poll_seconds` and gives up after `wait_seconds`.
-    """
-
-    folder: Path
-    wait_seconds: float
-    gather_seconds: float = 15.0
-    poll_seconds: float = 30.0
-
 
 Lines: TypeAlias = dict[str, Mapping[str, Any]]
 """The result of each request of a batch, by the request's digest."""
@@ -82,14 +70,11 @@ _Wait: TypeAlias = asyncio.Task[tuple[_Record, Lines]]
 class OpenAIBatches(OpenAIBackend):
     """One model of OpenAI. Its requests go into batches."""
 
+    _batching: Batching
     _gathering: _Wait | None
 
-    def __init__(self, batching: Batching, *given: Any) -> None:
-        self._batching = batching
-        super().__init__(*given)
-
-    def prepare(self) -> None:
-        super().prepare()
+    def _prepare(self) -> None:
+        super()._prepare()
         price = self.info.price and self.info.price.times(PRICE)
         self.info = replace(self.info, price=price, batched=True)
         # Each request waits for its whole batch.
@@ -100,25 +85,32 @@ class OpenAIBatches(OpenAIBackend):
         self._last, self._gathering = 0.0, None
         self._waits: dict[Path, _Wait] = {}
 
-    def identify(self, body: Mapping[str, Any]) -> str:
-        content = json.dumps([self.base_url, body], sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:32]
+    def request_id(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> str:
+        content = [self.base_url, self._body(messages, request, mode)]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
-    async def ask(self, question: Question) -> Reply:
+    async def ask(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> Reply:
+        name = self.request_id(messages, request, mode)
+        body = self._body(messages, request, mode)
         try:
             async with asyncio.timeout(self._batching.wait_seconds):
-                record, lines = await asyncio.shield(self._wait_for(question.id, question.body))
+                record, lines = await asyncio.shield(self._wait_for(name, body))
         except TimeoutError:
             hours = f"{self._batching.wait_seconds / 3_600:g} hours"
             reason = f"its batch was not done after {hours}; the next re-check goes on waiting"
             raise BackendError("passing", reason) from None
-        line = lines.get(question.id) or {"error": {"message": "the batch ended without an answer"}}
+        line = lines.get(name) or {"error": {"message": "the batch ended without an answer"}}
         response = line.get("response") or {}
-        status = response.get("status_code")
-        if status != HTTPStatus.OK:
-            record.forget(question.id)
+        status, content = response.get("status_code"), json.dumps(response.get("body")).encode()
+        if isinstance(status, int) and status < 300:  # noqa: PLR2004 - HTTP's successes
+            return self._reply(content, {}, request, mode)
+        record.forget(name)
         if isinstance(status, int):
-            return self.reply(HttpAnswer(status, {}, response.get("body")), question)
+            raise self._rejected(ErrorBody(status, content), {}, request, mode)
         reason = self._clean(str((line.get("error") or {}).get("message", "")))
         raise BackendError("passing", f"it was not answered in its batch: {reason}".rstrip("."))
 
@@ -158,72 +150,52 @@ class OpenAIBatches(OpenAIBackend):
             for name, body in sorted(bodies.items())
         )
         content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
-        upload: dict[str, Any] = {"files": {"file": ("requests.jsonl", content)}}
         try:
-            answer = await self._call("POST", "/files", data={"purpose": "batch"}, **upload)
-            file: str = answer.value["id"]
-        except (KeyError, TypeError):
-            raise malformed("file") from None
-        record = _Record(self._batching.folder / f"{file}.json", sorted(bodies), file)
+            file = await self._client.files.create(
+                file=("requests.jsonl", content), purpose="batch"
+            )
+        except openai.OpenAIError as error:
+            raise self._failure(error) from None
+        record = _Record(self._batching.folder / f"{file.id}.json", sorted(bodies), file.id)
         await asyncio.to_thread(record.write)
         wait = self._waits[record.path] = asyncio.create_task(self._finish(record))
         return await asyncio.shield(wait)
 
     async def _finish(self, record: _Record) -> tuple[_Record, Lines]:
         """Start a batch unless it has started, and return the results of its requests."""
-        call = partial(self._call, record=record)
+        client = self._client
         try:
             if record.batch is None:
                 # A run may have started it and been killed before it recorded that.
-                listed = (await call("GET", f"/batches?limit={_LISTED}")).value["data"]
-                started = [batch["id"] for batch in listed if batch["input_file_id"] == record.file]
-                if not started:
-                    wanted = {"endpoint": _ENDPOINT, "completion_window": "24h"}
-                    wanted["input_file_id"] = record.file
-                    started = [(await call("POST", "/batches", json=wanted)).value["id"]]
-                record.batch = started[0]
+                listed = (await client.batches.list(limit=_LISTED)).data
+                started = [batch for batch in listed if batch.input_file_id == record.file]
+                batches = started or [
+                    await client.batches.create(
+                        input_file_id=record.file, endpoint=_ENDPOINT, completion_window="24h"
+                    )
+                ]
+                record.batch = batches[0].id
                 await asyncio.to_thread(record.write)
-            batch = await self._ended(record)
-            if batch["status"] == "failed":
+            batch = await self._ended(record.batch)
+            if batch.status == "failed":
                 record.path.unlink(missing_ok=True)
-                problem = ((batch.get("errors") or {}).get("data") or [{}])[0]
-                reason = self._clean(problem.get("message") or "no reason was given")
+                problem = next(iter((batch.errors and batch.errors.data) or ()), None)
+                reason = self._clean((problem and problem.message) or "no reason was given")
+                full = problem is not None and problem.code in _NO_ROOM
                 raise BackendError(
-                    "passing" if problem.get("code") in _NO_ROOM else "lasting",
-                    f"it rejected the batch: {reason.rstrip('.')}",
+                    "passing" if full else "lasting", f"it rejected the batch: {reason.rstrip('.')}"
                 )
-            files = (batch.get("output_file_id"), batch.get("error_file_id"))
-            texts = [await call("GET", f"/files/{each}/content") for each in files if each]
-            lines = [
-                json.loads(line) for each in texts for line in each.content.split(b"\n") if line
-            ]
+            files = (batch.output_file_id, batch.error_file_id)
+            texts = [(await client.files.content(each)).text for each in files if each]
+            lines = [json.loads(line) for text in texts for line in text.splitlines() if line]
             return record, {line["custom_id"]: line for line in lines}
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise malformed("list of answers") from None
-
-    async def _ended(self, record: _Record) -> Mapping[str, Any]:
-        """Poll a batch until it has ended, in spite of passing failures."""
-        while True:
-            try:
-                answer = await self._call("GET", f"/batches/{record.batch}", record)
-            except BackendError as error:
-                if error.kind != "passing":
-                    raise
-            else:
-                batch: Mapping[str, Any] = answer.value
-                if batch["status"] in _ENDED:
-                    return batch
-            await asyncio.sleep(self._batching.poll_seconds)
-
-    async def _call(
-        self, method: str, path: str, record: _Record | None = None, **sent: Any
-    ) -> HttpAnswer:
-        """Call the service; forget the record of a batch that it does not know."""
-        answer = await self.exchange(method, path, **sent)
-        if record is not None and answer.status == HTTPStatus.NOT_FOUND:
+        except openai.NotFoundError as error:
             record.path.unlink(missing_ok=True)
-        self.check(answer)
-        return answer
+            raise self._failure(error) from None
+        except openai.OpenAIError as error:
+            raise self._failure(error) from None
+        except (ValueError, KeyError, TypeError):
+            raise malformed("list of answers") from None
 
     async def aclose(self) -> None:
         for task in (self._gathering, *self._waits.values()):
@@ -232,3 +204,16 @@ class OpenAIBatches(OpenAIBackend):
                 with suppress(asyncio.CancelledError, BackendError):
                     await task
         await super().aclose()
+
+    async def _ended(self, name: str) -> Batch:
+        """Poll a batch until it has ended, in spite of passing failures."""
+        while True:
+            try:
+                batch = await self._client.batches.retrieve(name)
+            except openai.OpenAIError as error:
+                if self._failure(error).kind != "passing":
+                    raise
+            else:
+                if batch.status in _ENDED:
+                    return batch
+            await asyncio.sleep(self._batching.poll_seconds)

@@ -1,7 +1,7 @@
 """Gets a valid answer from a server that may fail: trims, waits, retries, corrects and pays.
 
-This is the same for all providers. It is the only place that retries; the clients of the
-servers do not.
+This is the same for all providers. It is the only place that retries; the libraries' own retries
+are off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from resources.http import elapsed_since
 from resources.llm import answers, backend, base
 from resources.llm.limits import Budget, Ceiling, RateLimiter
 from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
-from resources.llm.wire import Usage
 
 THOUGHT_TOKENS: dict[base.Effort, int] = {
     "none": 0,
@@ -101,20 +100,13 @@ class StructuredModel:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """One request, ready to send. `size` is in bytes: the messages, and a schema sent with them.
-
-    `tokens` is the estimate of both, and `limit` that of the answer.
-    """
+    """One request, ready to send. `size` is in bytes: the messages, and a schema sent with them."""
 
     messages: tuple[Message, ...]
-    question: backend.Question
+    limit: int
+    mode: base.AnswerMode
     trimmed_characters: int
     size: int
-    tokens: int
-
-    @property
-    def limit(self) -> int:
-        return self.question.request.max_tokens
 
 
 @dataclass
@@ -291,32 +283,29 @@ class _Exchange(Generic[base.Answer]):
         text, trimmed = fitted
         turns = [*head, {"role": "user", "content": text}, *self.corrections]
         messages = tuple(message for message in turns if message["content"])
-        request = replace(self.request, max_tokens=limit)
-        asked, size = self.backend.question(messages, request, mode), size_of(messages)
-        size += schema_size
-        return _Prompt(messages, asked, trimmed, size, self.scale.tokens(size, len(messages)))
+        return _Prompt(messages, limit, mode, trimmed, size_of(messages) + schema_size)
 
     async def _send(self, prompt: _Prompt) -> tuple[backend.Reply, base.ModelCall]:
         """Send one request within the rate limits and the budget; report it before, as lost."""
-        expected = prompt.tokens
+        request = replace(self.request, max_tokens=prompt.limit)
+        name = self.backend.request_id(prompt.messages, request, prompt.mode)
+        expected = self.scale.tokens(prompt.size, len(prompt.messages))
         async with self.owner._limiter.permit(expected + prompt.limit) as permit:
-            highest = self._call(prompt, Usage(input_tokens=expected, output_tokens=prompt.limit))
+            highest = self._call(prompt, name, backend.Usage(expected, prompt.limit))
             usd = highest.cost_usd if highest.price_known else None
             async with self.budget.reserve(usd) as reserved:
                 if self.on_call is not None:
-                    unknown = Usage(input_tokens=expected, output_tokens=0)
-                    lost = self._call(prompt, unknown, reported=False)
+                    lost = self._call(prompt, name, backend.Usage(expected, 0), reported=False)
                     await self.on_call(lost.model_copy(update=_LOST))
                 started = time.perf_counter()
                 try:
-                    reply = await self._ask(prompt)
+                    reply = await self._ask(prompt, request)
                 except backend.BackendError as error:
                     permit.refused = error.crowded
                     # If the server processed the request, it has at least read the prompt.
-                    usage, known = error.usage, error.usage.input_tokens is not None
-                    if not known:
-                        usage = Usage(input_tokens=expected if error.lost else 0, output_tokens=0)
-                    call = self._call(prompt, usage, started, reported=known)
+                    read = backend.Usage(expected if error.lost else 0, 0)
+                    usage, known = error.usage or read, error.usage is not None
+                    call = self._call(prompt, name, usage, started, reported=known)
                     if known or not error.lost:
                         reserved.spent = call.cost_usd
                     outcome = "refused" if error.kind == "refused" else "infra_error"
@@ -325,29 +314,30 @@ class _Exchange(Generic[base.Answer]):
                 usage = reply.usage
                 known = None not in {usage.input_tokens, usage.output_tokens}
                 if usage.input_tokens is None:
-                    usage = usage.model_copy(update={"input_tokens": expected})
+                    usage = replace(usage, input_tokens=expected)
                 if usage.output_tokens is None:
                     written = self.scale.tokens(len((reply.text or "").encode()))
-                    usage = usage.model_copy(update={"output_tokens": written})
-                call = self._call(prompt, usage, started, reported=known)
+                    usage = replace(usage, output_tokens=written)
+                call = self._call(prompt, name, usage, started, reported=known)
                 permit.tokens = call.input_tokens + call.output_tokens
                 reserved.spent = call.cost_usd
         if self.owner._kept is not None:
             await asyncio.to_thread(self.owner._kept.keep, call, prompt.messages, reply.text)
         return reply, call
 
-    async def _ask(self, prompt: _Prompt) -> backend.Reply:
+    async def _ask(self, prompt: _Prompt, request: base.ModelRequest[base.Answer]) -> backend.Reply:
         """Get a reply within the time limit, and learn from its usage the length of tokens."""
         seconds = self.policy.answer_seconds
         try:
             async with asyncio.timeout(seconds):
-                reply = await self.backend.ask(prompt.question)
+                reply = await self.backend.ask(prompt.messages, request, prompt.mode)
         except TimeoutError:
             reason = f"it was not done after {seconds:g} seconds"
             # A server that answers one request at a time makes the last of many wait.
             raise backend.BackendError("passing", reason, crowded=True, lost=True) from None
         if counted := reply.usage.input_tokens:
-            window = self.backend.cut_to(counted, prompt.tokens)
+            expected = self.scale.tokens(prompt.size, len(prompt.messages))
+            window = self.backend.cut_to(counted, expected)
             if window is not None:
                 reason = f"the server cut the prompt to {counted:,} tokens of its {window:,}"
                 raise backend.BackendError("context", reason, window=window, usage=reply.usage)
@@ -355,7 +345,13 @@ class _Exchange(Generic[base.Answer]):
         return reply
 
     def _call(
-        self, prompt: _Prompt, usage: Usage, started: float | None = None, *, reported: bool = True
+        self,
+        prompt: _Prompt,
+        name: str,
+        usage: backend.Usage,
+        started: float | None = None,
+        *,
+        reported: bool = True,
     ) -> base.ModelCall:
         """Return the record of a request with the outcome "ok".
 
@@ -379,7 +375,7 @@ class _Exchange(Generic[base.Answer]):
             price_known=cost is not None,
             trimmed_characters=prompt.trimmed_characters,
             thought_tokens=usage.thought_tokens,
-            request_id=prompt.question.id,
+            request_id=name,
             batched=self.owner.info.batched,
         )
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from resources.llm.backend import Batching
 from resources.llm.base import ModelAnswer
 from resources.llm.clients import ModelClients
-from resources.llm.openai_batch import Batching
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
 from resources.storage.answers import DiskCache
 from resources.storage.caching import CachingModel

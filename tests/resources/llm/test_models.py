@@ -134,22 +134,26 @@ async def test_an_invalid_answer_is_corrected_once_with_its_error(
     assert '"properties"' in second[3]["content"]
 
 
+@both
 async def test_an_answer_that_stays_invalid_fails_after_one_correction(
-    server: MisbehavingServer,
+    server: MisbehavingServer, dialect: Dialect
 ) -> None:
-    server.on(CHAT["openai"], say("openai", '{"stance": "perhaps", "score": 3}'))
-    async with bound(server) as model:
+    server.on(CHAT[dialect], say(dialect, '{"stance": "perhaps", "score": 3}'))
+    async with bound(server, dialect) as model:
         with pytest.raises(ModelError, match=r"in 2 tries.*stance") as caught:
             await model.complete(ask())
-    assert server.count(CHAT["openai"]) == 2
+    assert server.count(CHAT[dialect]) == 2
     assert [call.outcome for call in caught.value.calls] == ["invalid"] * 2
     assert sum(call.input_tokens for call in caught.value.calls) == 240
 
 
-async def test_a_cut_off_answer_gets_a_higher_limit_once(server: MisbehavingServer) -> None:
-    cut = say("openai", '{"stance": "ref', finish="length")
-    server.on(CHAT["openai"], cut, say("openai"), say("openai"), cut)
-    async with bound(server) as model:
+@both
+async def test_a_cut_off_answer_gets_a_higher_limit_once(
+    server: MisbehavingServer, dialect: Dialect
+) -> None:
+    cut = say(dialect, '{"stance": "ref', finish="length")
+    server.on(CHAT[dialect], cut, say(dialect), say(dialect), cut)
+    async with bound(server, dialect) as model:
         answer = await model.complete(ask())
         await model.complete(ask("And you?"))
         with pytest.raises(ModelError, match=r"limit of 800 tokens.*Raise the limit") as caught:
@@ -157,7 +161,10 @@ async def test_a_cut_off_answer_gets_a_higher_limit_once(server: MisbehavingServ
     assert [call.outcome for call in answer.calls] == ["truncated", "ok"]
     assert [call.outcome for call in caught.value.calls] == ["truncated"]
     assert all(call.cost_usd > 0 for call in (*answer.calls, *caught.value.calls))
-    limits = [body["max_tokens"] for body in bodies(server)]
+    limits = [
+        body["max_tokens"] if dialect == "openai" else body["options"]["num_predict"]
+        for body in bodies(server, dialect)
+    ]
     assert limits == [200, 800, 800, 800], "what helped once is not found out again"
 
 
@@ -227,12 +234,15 @@ class Searches(BaseModel):
     searches: list[Leaning]
 
 
-async def test_the_items_before_a_loop_are_kept(server: MisbehavingServer) -> None:
+@both
+async def test_the_items_before_a_loop_are_kept(
+    server: MisbehavingServer, dialect: Dialect
+) -> None:
     first = '{"stance": "refutes", "score": 7, "note": "a"}, '
     turning = first.replace('"a"', '"b"')
     begun = '{"searches": [' + first + turning * 30 + '{"stance": "refu'
-    server.on(CHAT["openai"], say("openai", begun, finish="length"))
-    async with bound(server) as model:
+    server.on(CHAT[dialect], say(dialect, begun, finish="length"))
+    async with bound(server, dialect) as model:
         answer = await model.complete(
             ModelRequest("You search.", (Part("What for?"),), Searches, max_tokens=200)
         )
@@ -240,12 +250,13 @@ async def test_the_items_before_a_loop_are_kept(server: MisbehavingServer) -> No
     assert [call.outcome for call in answer.calls] == ["truncated"]
 
 
+@both
 async def test_a_long_list_of_empty_pages_is_no_loop_and_gets_a_higher_limit(
-    server: MisbehavingServer,
+    server: MisbehavingServer, dialect: Dialect
 ) -> None:
     pages = "".join(f'{{"page": {each}, "stance": "unclear", "quote": ""}}, ' for each in range(20))
-    server.on(CHAT["openai"], say("openai", f"[{pages}", finish="length"), say("openai"))
-    async with bound(server) as model:
+    server.on(CHAT[dialect], say(dialect, f"[{pages}", finish="length"), say(dialect))
+    async with bound(server, dialect) as model:
         answer = await model.complete(ask())
     assert [call.outcome for call in answer.calls] == ["truncated", "ok"]
 
@@ -271,16 +282,17 @@ async def test_a_passing_failure_is_retried_and_every_request_recorded(
     assert least <= server.count(CHAT[dialect]) <= len(answer.calls)
 
 
+@both
 @pytest.mark.parametrize("fault", PASSING)
 async def test_a_persistent_failure_is_an_outage_after_bounded_attempts(
-    server: MisbehavingServer, fault: str
+    server: MisbehavingServer, dialect: Dialect, fault: str
 ) -> None:
-    server.on(CHAT["openai"], PASSING[fault])
+    server.on(CHAT[dialect], PASSING[fault])
     policy = replace(PATIENT, answer_seconds=0.3) if fault in SILENT else PATIENT
-    async with bound(server, policy=policy) as model:
+    async with bound(server, dialect, policy=policy) as model:
         with pytest.raises(ModelOutageError, match=r"\(3 attempts\)") as caught:
             await model.complete(ask())
-    assert (0 if fault in SILENT else 3) <= server.count(CHAT["openai"]) <= 3
+    assert (0 if fault in SILENT else 3) <= server.count(CHAT[dialect]) <= 3
     assert [call.outcome for call in caught.value.calls] == ["infra_error"] * 3
     assert not any(call.usage_reported for call in caught.value.calls)
 
@@ -380,19 +392,21 @@ async def test_a_missing_ollama_model_names_the_command_that_fetches_it(
     assert len(server.asked) == 1
 
 
-async def test_a_server_that_is_not_there_is_an_outage() -> None:
+@both
+async def test_a_server_that_is_not_there_is_an_outage(dialect: Dialect) -> None:
     async with MisbehavingServer() as gone:
         pass
-    async with bound(gone) as model:
+    async with bound(gone, dialect) as model:
         with pytest.raises(ModelOutageError, match="the server may not be running") as caught:
             await model.complete(ask())
     assert len(caught.value.calls) == 3
 
 
-async def test_a_failed_tls_handshake_is_said_at_once() -> None:
+@both
+async def test_a_failed_tls_handshake_is_said_at_once(dialect: Dialect) -> None:
     async with answering_in_the_clear() as names:
         plain = MisbehavingServer(port=(names.find("any.example", 443) or ("", 0))[1])
-        async with bound(plain, scheme="https") as model:
+        async with bound(plain, dialect, scheme="https") as model:
             with pytest.raises(ModelOutageError, match="secure connection failed") as caught:
                 await model.complete(ask())
     assert len(caught.value.calls) == 1
@@ -585,13 +599,14 @@ def page_request(**details: int) -> Any:
     return ask((Part("Read:\n"), Part(PAGE, trimmable=True), Part("\nEnd. Answer.")), **details)
 
 
+@both
 async def test_a_long_page_is_trimmed_at_its_end_to_fit_the_window(
-    server: MisbehavingServer,
+    server: MisbehavingServer, dialect: Dialect
 ) -> None:
-    server.on(CHAT["openai"], say("openai", usage=(3_000, 20)))
-    async with bound(server, window=4_000) as model:
+    server.on(CHAT[dialect], say(dialect, usage=(3_000, 20)))
+    async with bound(server, dialect, window=4_000) as model:
         answer = await model.complete(page_request())
-    text = bodies(server)[0]["messages"][1]["content"]
+    text = bodies(server, dialect)[0]["messages"][1]["content"]
     assert text.startswith("Read:\nThe goldfish")
     assert text.endswith(" […]\nEnd. Answer.")
     kept = len(text) - len("Read:\n \u005b…]\nEnd. Answer.")
@@ -718,15 +733,16 @@ async def test_lone_surrogates_are_replaced_before_sending(server: MisbehavingSe
 # --- Limits, budgets -----------------------------------------------------------------------------
 
 
+@both
 async def test_no_more_requests_are_in_flight_than_the_provider_allows(
-    server: MisbehavingServer,
+    server: MisbehavingServer, dialect: Dialect
 ) -> None:
-    gate = Gate(say("openai"), least=3)
-    server.on(CHAT["openai"], gate)
-    async with bound(server, limiter=RateLimiter(max_concurrent=3)) as model:
+    gate = Gate(say(dialect), least=3)
+    server.on(CHAT[dialect], gate)
+    async with bound(server, dialect, limiter=RateLimiter(max_concurrent=3)) as model:
         await asyncio.gather(*(model.complete(ask()) for _ in range(12)))
     assert gate.most == 3
-    assert server.count(CHAT["openai"]) == 12
+    assert server.count(CHAT[dialect]) == 12
 
 
 async def test_a_budget_stops_a_run_cleanly_and_is_never_passed(server: MisbehavingServer) -> None:
