@@ -261,9 +261,8 @@ def _services(
         answer = await web.youtube_transcripts(settings).transcript(_VIDEO)
         return answer.reason if isinstance(answer, Outage) else None
 
-    async def registries() -> str | None:
-        age = await web.domain_ages(settings, http).age(_DOMAIN)
-        return age.reason if age.outcome == "outage" else None
+    async def registries() -> None:
+        await web.domain_registry(settings, http).registered_at(_DOMAIN)
 
     live = search.search_names(settings)
     for name, provider in search.PROVIDERS.items():

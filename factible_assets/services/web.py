@@ -85,7 +85,7 @@ async def open_web(
         http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=names)))
         serper = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL)
         serper.provider = "miniature"
-        return OpenWeb(MergedSearch([serper]), PageFetcher(http), registries.RegistryAges())
+        return OpenWeb(MergedSearch([serper]), PageFetcher(http), registries.RegistryAges(()))
     if chosen == "annotated":
         pages = annotated_pages(annotated)
         if not pages:
@@ -94,7 +94,7 @@ async def open_web(
                 "questions with answers to its claims, or choose another web."
             )
         given = GivenPages(pages, ranked=len(annotated) > 1)
-        return OpenWeb(given, given, registries.RegistryAges())
+        return OpenWeb(given, given, registries.RegistryAges(()))
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]
     if collection and collection not in (there := await asyncio.to_thread(archive.collections)):
@@ -105,7 +105,7 @@ async def open_web(
         )
     collections = (collection,) if collection else None
     stored = ArchivedWeb(archive, collections)
-    return OpenWeb(stored, stored, registries.RegistryAges())
+    return OpenWeb(stored, stored, registries.RegistryAges(()))
 
 
 async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> OpenWeb:
@@ -114,8 +114,10 @@ async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> O
         raise SetupError(f"The run needs the live web, but {search.NO_LIVE_SEARCH}")
     services = await stack.enter_async_context(search.service_client(settings))
     fetcher, identity = await _page_fetcher(settings, services, stack)
-    asked = f"rdap {settings.endpoints.get('rdap', registries.BOOTSTRAP_URL)}"
-    ages = CachingAges(domain_ages(settings, services).age, kept, identity=asked)
+    rdap, whois = domain_registry(settings, services), registries.WhoisRegistry()
+    known = registries.RegistryAges([rdap.registered_at, whois.registered_at])
+    asked = f"rdap {settings.endpoints.get('rdap', registries.BOOTSTRAP_URL)}, whois"
+    ages = CachingAges(known.age, kept, identity=asked)
     asked_live = [search.search_service(name, services, settings) for name in names]
     lane = None
     if settings.google_fact_check_api_key is not None:
@@ -175,8 +177,8 @@ def wayback_machine(settings: Settings, http: HttpClient) -> Wayback:
     return Wayback(http, settings.endpoints.get("wayback", "").rstrip("/"))
 
 
-def domain_ages(settings: Settings, http: HttpClient) -> registries.RegistryAges:
-    return registries.RegistryAges(
+def domain_registry(settings: Settings, http: HttpClient) -> registries.RdapRegistry:
+    return registries.RdapRegistry(
         http, bootstrap_url=settings.endpoints.get("rdap", registries.BOOTSTRAP_URL)
     )
 

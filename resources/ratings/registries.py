@@ -1,25 +1,35 @@
-"""The age of a registered domain, from its registry by RDAP.
+"""The age of a registered domain, from its registry: by RDAP, then by WHOIS.
 
-RFC 9224, sections 3 and 4 (bootstrap file, longest match), RFC 9082, section 3.1.3 (path of a
-domain), RFC 9083, sections 4.5 and 5.3 (events of a domain), RFC 7480, section 5 (statuses). Some
-countries' registries have no RDAP: the ages of their domains are unknown.
+RDAP: RFC 9224, sections 3 and 4 (bootstrap file, longest match), RFC 9082, section 3.1.3 (path of a
+domain), RFC 9083, sections 4.5 and 5.3 (events of a domain), RFC 7480, section 5 (statuses).
+WHOIS: RFC 3912; python-whois knows the servers and the formats of their answers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeAlias
+
+import httpcore
+from whois.exceptions import WhoisDomainNotFoundError, WhoisError
+from whois.parser import WhoisEntry
+from whois.whois import NICClient
 
 from resources import http
 from resources.http import HttpClient
+from resources.network_guard import ForbiddenTargetError, GuardedBackend, NameTable, NetworkGuard
 from resources.ratings.base import DomainAge
 from resources.single_flight import SingleFlight
 
+Registry: TypeAlias = Callable[[str], Awaitable[datetime | None]]
+"""Returns when a registrable domain (ASCII, lower case, no closing dot) was registered, with a time
+zone; None if unknown, so that the next registry may know. Raises UnavailableError if the domain is
+free, OutageError if the registry failed."""
 BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
 _YEAR = timedelta(days=365.25)
 _AT_ONCE = 8
@@ -28,97 +38,52 @@ _DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[
 _RESERVED = frozenset(
     {"alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test"}
 )
-_RDAP_BYTES = 3_000_000
-_ACCEPT = {"Accept": "application/rdap+json, application/json"}
 
 
 class RegistryAges:
-    """Asks each domain's own registry for its age, and fetches the list of registries once.
+    """Asks registries in turn, the fastest first, until one knows when a domain was registered.
 
-    The guard of the client must allow the host of the list (`bootstrap_url`). Without a client all
-    ages are unknown. An answer may take `seconds`; ages count back from `now`.
+    `seconds` is the time limit of each registry; ages count back from `now`.
     """
 
     def __init__(
         self,
-        http: HttpClient | None = None,
+        registries: Sequence[Registry],
         *,
-        bootstrap_url: str = BOOTSTRAP_URL,
         seconds: float = 10.0,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._http = http
-        self._bootstrap_url = bootstrap_url
+        self._registries = tuple(registries)
         self._seconds = seconds
-        self._now = now
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        self._once: SingleFlight[Mapping[str, str]] = SingleFlight()
+        self._now = now
 
     async def age(self, domain: str) -> DomainAge:
-        """Return the age of a registrable domain. A failure is an answer, no error."""
-        if self._http is None:
-            return DomainAge("unknown", reason="no domain registry is configured")
+        """Return a registrable domain's age. A failure is an answer, no error."""
         name = registrable_name(domain)
+        if not self._registries:
+            return DomainAge("unknown", reason="no domain registry is configured")
         if name is None:
             return DomainAge("unknown", reason=f"nobody can register {domain[:80]!r}")
-        try:
-            async with self._slots, asyncio.timeout(self._seconds):
-                moment = await self._registered_at(self._http, name)
-        except http.UnavailableError as error:
-            return DomainAge("unknown", reason=error.reason)
-        except (http.OutageError, TimeoutError) as error:
-            late = f"the registry was not done after {self._seconds:g} seconds"
-            reason = error.reason if isinstance(error, http.OutageError) else late
-            return DomainAge("outage", reason=f"RDAP: {reason}")
-        if moment is None:
-            return DomainAge(
-                "unknown", reason=f"no registry says by RDAP when {name} was registered"
-            )
-        years = (self._now() - moment) / _YEAR
-        future = "the registry names a day in the future"
-        return DomainAge("unknown", reason=future) if years < 0 else DomainAge("ok", years)
-
-    async def _registered_at(self, client: HttpClient, domain: str) -> datetime | None:
-        """Return the time of registration, None if the registry does not say it.
-
-        Raises UnavailableError if the domain is free, OutageError if a server failed or refused.
-        """
-        services = await self._once.get(self._bootstrap_url, lambda: self._bootstrap(client))
-        suffix = domain.partition(".")[2]
-        while suffix and suffix not in services:
-            suffix = suffix.partition(".")[2]
-        if suffix not in services:
-            return None
-        record = f"{services[suffix].rstrip('/')}/domain/{domain}"
-        response = await client.get(record, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
-        if response.status == HTTPStatus.NOT_FOUND:
-            raise http.UnavailableError(f"the registry knows no domain {domain}")
-        try:
-            answer = http.read_object(response)
-        except http.UnavailableError as failure:
-            raise http.OutageError(failure.reason) from failure
-        events = answer.get("events", [])
-        if "errorCode" in answer or not isinstance(events, list):
-            raise http.OutageError("the answer is an error, or has no list of events")
-        name = answer.get("ldhName")
-        if isinstance(name, str) and name.lower().rstrip(".") != domain:
-            return None
-        moments = []
-        for event in events:
-            if isinstance(event, dict) and event.get("eventAction") == "registration":
-                with suppress(ValueError, TypeError):
-                    moment = datetime.fromisoformat(event.get("eventDate", ""))
-                    moments.append(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-        return min(moments, default=None)
-
-    async def _bootstrap(self, client: HttpClient) -> Mapping[str, str]:
-        """Return the registry's address of each suffix, by TLS if available; OutageError."""
-        try:
-            response = await client.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
-            return _services(http.read_object(response))
-        except http.HttpFailureError as failure:
-            reason = f"the list of registries is missing: {failure.reason}"
-            raise http.OutageError(reason) from failure
+        outages = []
+        for registered_at in self._registries:
+            try:
+                async with self._slots, asyncio.timeout(self._seconds):
+                    moment = await registered_at(name)
+            except http.UnavailableError as error:
+                return DomainAge("unknown", reason=error.reason)
+            except http.OutageError as error:
+                outages.append(error.reason)
+            except TimeoutError:
+                outages.append(f"a registry was not done after {self._seconds:g} seconds")
+            else:
+                if moment is None:
+                    continue
+                years = (self._now() - moment) / _YEAR
+                future = "the registry names a day in the future"
+                return DomainAge("unknown", reason=future) if years < 0 else DomainAge("ok", years)
+        nothing = f"no registry knows when {name} was registered"
+        return DomainAge("outage" if outages else "unknown", reason="; ".join(outages) or nothing)
 
 
 def registrable_name(domain: str) -> str | None:
@@ -131,6 +96,82 @@ def registrable_name(domain: str) -> str | None:
     return None if is_reserved or _DOMAIN.fullmatch(name) is None else name
 
 
+def _earliest(moments: Iterable[object]) -> datetime | None:
+    found = (moment for moment in moments if isinstance(moment, datetime))
+    return min((each if each.tzinfo else each.replace(tzinfo=UTC) for each in found), default=None)
+
+
+# --- RDAP ---------------------------------------------------------------------------------------
+
+_RDAP_BYTES = 3_000_000
+_ACCEPT = {"Accept": "application/rdap+json, application/json"}
+
+
+class RdapRegistry:
+    """Asks each domain's own registry by RDAP, and fetches the list of registries once.
+
+    The client's guard must allow the host of the list (`bootstrap_url`).
+    """
+
+    def __init__(self, http: HttpClient, *, bootstrap_url: str = BOOTSTRAP_URL) -> None:
+        self._http = http
+        self._bootstrap_url = bootstrap_url
+        self._once: SingleFlight[Mapping[str, str]] = SingleFlight()
+
+    async def registered_at(self, domain: str) -> datetime | None:
+        services = await self._once.get(self._bootstrap_url, self._bootstrap)
+        suffix = domain.partition(".")[2]
+        while suffix and suffix not in services:
+            suffix = suffix.partition(".")[2]
+        if suffix not in services:
+            return None
+        try:
+            answer = await self._record(f"{services[suffix].rstrip('/')}/domain/{domain}")
+        except http.OutageError as failure:
+            raise http.OutageError(f"RDAP: {failure.reason}") from failure
+        if answer is None:
+            raise http.UnavailableError(f"the registry knows no domain {domain}")
+        name = answer.get("ldhName")
+        if isinstance(name, str) and name.lower().rstrip(".") != domain:
+            return None
+        moments = []
+        for event in answer.get("events", []):
+            if isinstance(event, dict) and event.get("eventAction") == "registration":
+                with suppress(ValueError, TypeError):
+                    moments.append(datetime.fromisoformat(event.get("eventDate", "")))
+        return _earliest(moments)
+
+    async def _record(self, url: str) -> dict[str, Any] | None:
+        """Return a registry's record of a domain; None for an unregistered domain; OutageError.
+
+        A refusal is an outage. The record is empty if the registry did not understand the request
+        or the guard forbade its address: WHOIS may know more.
+        """
+        try:
+            response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
+            if response.status == HTTPStatus.NOT_FOUND:
+                return None
+            answer = http.read_object(response)
+        except http.UnavailableError as failure:
+            if failure.http_status in {None, HTTPStatus.BAD_REQUEST}:
+                return {}
+            raise http.OutageError(failure.reason) from failure
+        if "errorCode" in answer:
+            raise http.OutageError("the answer is an error")
+        if not isinstance(answer.get("events", []), list):
+            raise http.OutageError("the answer has no list of events")
+        return answer
+
+    async def _bootstrap(self) -> Mapping[str, str]:
+        """Return the registry's address of each suffix, by TLS if available; OutageError."""
+        try:
+            response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
+            return _services(http.read_object(response))
+        except http.HttpFailureError as failure:
+            reason = f"RDAP: the list of registries is missing: {failure.reason}"
+            raise http.OutageError(reason) from failure
+
+
 def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     try:
@@ -141,3 +182,100 @@ def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise http.OutageError("the answer lists services of another shape") from error
     return found
+
+
+# --- WHOIS --------------------------------------------------------------------------------------
+
+_WHOIS_PORT, _WHOIS_BYTES, _BLOCK = 43, 65_536, 4_096
+_NAMED_SERVER = re.compile(r"whois:[ \t]+(\S+)")
+_FIELD = re.compile(r"\W*(?P<name>\w[\w /().-]{0,40}?)[\s.]*(?:[:\]]|\t)\s*(?P<value>.*)")
+"""A field of a record: a name, then a colon, a closing bracket (.jp) or a tab, then a value."""
+_MOST_LINE = 200
+_PARSER_ERRORS = WhoisError, ValueError, TypeError, AttributeError, LookupError, OverflowError
+
+
+class _KnownServers(NICClient):  # type: ignore[misc] # python-whois ships no types
+    def findwhois_iana(self, tld: str) -> None:
+        """Do not ask IANA for an unknown suffix: the library would do so without limits."""
+
+
+class WhoisRegistry:
+    """Asks the WHOIS server of a domain's suffix, at public addresses only.
+
+    `names` maps servers, as `HOST:43`, to other addresses.
+    """
+
+    def __init__(self, *, names: NameTable | None = None) -> None:
+        self._backend = GuardedBackend(NetworkGuard(names))
+        self._servers: dict[str, str | None] = {}
+
+    async def registered_at(self, domain: str) -> datetime | None:
+        suffix = domain.rpartition(".")[2]
+        try:
+            host = _KnownServers().choose_server(domain) or self._servers.get(suffix)
+            if host is None and suffix not in self._servers:
+                named = _NAMED_SERVER.search(await self._ask(NICClient.IANAHOST, suffix))
+                host = self._servers[suffix] = named[1] if named else None
+            if host is None:
+                return None
+            # Japan's server answers in English on request.
+            question = f"{domain}/e" if host.endswith(".jp") else domain
+            answer = await self._ask(host, question)
+        except ForbiddenTargetError as error:
+            raise http.OutageError(f"WHOIS: the server is forbidden: {error.reason}") from error
+        except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+            raise http.OutageError("WHOIS: the registry did not answer") from error
+        return await asyncio.to_thread(_created, domain, answer)
+
+    async def _ask(self, host: str, question: str) -> str:
+        stream = await self._backend.connect_tcp(host, _WHOIS_PORT)
+        try:
+            await stream.write(f"{question}\r\n".encode())
+            answer = b""
+            while block := await stream.read(_BLOCK):
+                answer += block
+                if len(answer) > _WHOIS_BYTES:
+                    raise http.OutageError("WHOIS: the answer is larger than any registry's")
+        finally:
+            await stream.aclose()
+        text = answer.decode("utf-8", "replace")
+        if not text.strip():
+            raise http.OutageError("WHOIS: the registry sent nothing")
+        return text
+
+
+def _created(domain: str, answer: str) -> datetime | None:
+    """Return the day of registration in an answer, None for a record without one.
+
+    Raises UnavailableError if the domain is free, and OutageError if the answer is no record of the
+    domain: refusals have too many wordings to recognise, but none looks like a record.
+    """
+    created, is_free = None, False
+    try:
+        created = WhoisEntry.load(domain, answer).get("creation_date")
+    except WhoisDomainNotFoundError:
+        is_free = "this tld has no whois server" not in answer.lower()
+    except _PARSER_ERRORS:
+        pass
+    moment = _earliest(created if isinstance(created, list) else [created])
+    if moment is None and is_free:
+        raise http.UnavailableError(f"the registry knows no domain {domain}")
+    if moment is None and not _is_record(domain, answer):
+        raise http.OutageError(f"WHOIS: the registry gave no record of {domain}; it may refuse")
+    return moment
+
+
+def _is_record(domain: str, answer: str) -> bool:
+    """Tell whether an answer has the domain, alone on a line or in a field, and more fields."""
+    names = {domain}
+    with suppress(UnicodeError):
+        names.add(domain.encode("ascii").decode("idna"))
+    values, fields = set[str](), 0
+    for line in answer.splitlines():
+        if line.startswith(("%", "#")):  # comments (RFC 2622, section 2)
+            continue
+        field = _FIELD.match(line[:_MOST_LINE])
+        own = field["name"].casefold() not in names if field else False
+        fields += own
+        values.add((field["value"] if field and own else line).strip(" \t.\"'").casefold())
+    return fields > 1 and not names.isdisjoint(values)
