@@ -121,5 +121,5 @@ def _check_times(timed: Sequence[tuple[float, str]], slowest: float) -> None:
         raise base.unknown_format("It holds two texts at each time, as of two languages")
     paces = [len(text) / (after - at) for (at, text), (after, _) in pairwise(timed) if after > at]
     pace = median(paces) if len(timed) >= _MANY_LINES and paces else slowest
-    if not slowest <= pace <= _FASTEST:
+    if pace < slowest or (pace > _FASTEST and len(timed) >= _SAME):
         raise base.unknown_format(f"Its times would mean {pace:,.2f} characters a second")
