@@ -23,7 +23,7 @@ from factible_assets.reasoners.embedded.claims.sentences import (
     reading_text,
     split_sentences,
 )
-from factible_assets.reasoners.embedded.claims.statements import independent_parts
+from factible_assets.reasoners.embedded.claims.statements import independent_parts, withdrawn
 from factible_assets.reasoners.embedded.claims.word_counts import WordCounts, count_words
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors, minilm
 from factible_assets.reasoners.embedded.text import (
@@ -124,8 +124,8 @@ def candidates_of(
 def _list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]:
     """List the sentences, and their parts, that may be claims of the speaker."""
     listed = []
-    for place, each in enumerate(sentences):
-        if each.end - each.start > _LONGEST:
+    for place, (each, is_withdrawn) in enumerate(zip(sentences, withdrawn(sentences), strict=True)):
+        if is_withdrawn or each.end - each.start > _LONGEST:
             continue
         sentence = trim(raw, each)
         for span in (sentence, *(trim(raw, part) for part in independent_parts(raw, sentence))):

@@ -1,18 +1,28 @@
-"""Parts of compound sentences that can be claims by themselves."""
+"""Parts of compound sentences that can be claims, and statements that their speaker withdraws."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import dropwhile
 
 from factible_assets.reasoners.embedded.claims.claim_text import span_of
 from factible_assets.reasoners.embedded.claims.sentences import Sentence
-from factible_assets.reasoners.embedded.text import NEGATIONS, tokenise, word_set
+from factible_assets.reasoners.embedded.text import NEGATIONS, is_stop_word, tokenise, word_set
 
-_GOVERNS = NEGATIONS | word_set(
-    "wrong false untrue myth lie nonsense hoax i we if say says said claim claims claimed tell"
-    " tells told argue argues think thought believe believed assume assumed suppose guess imagine"
+_CONJUNCTIONS = word_set("and but so or well now actually")
+_BELIEVE = word_set("think thought believe believed assume assumed expect suppose guess imagine")
+_UNTRUE = word_set("wrong false untrue myth myths lie lies nonsense hoax misconception fiction")
+_TRUE = word_set("true truth case right correct")
+_GOVERNS = (
+    NEGATIONS
+    | _UNTRUE
+    | word_set("i we you if say says said claim claims claimed tell tells told argue argues")
 )
 """Words of a denial, a condition, a report, or a belief."""
+_REFERS_BACK = word_set("it that this these those they he she")
+_LABEL, _ANSWER = 4, 8
+"""Words of the longest label ("Myth number one") and bare denial ("That is not true")."""
 
 _JOINT = re.compile(
     r"(?:;|:(?!\d)|\s[\u2013\u2014-]{1,2}(?=\s)|\u2014|,\s(?:so|but|yet|because|which means)\b)\s*",
@@ -42,5 +52,61 @@ def independent_parts(raw: str, sentence: Sentence) -> list[Sentence]:
         words = [word.norm for word in tokenise(raw[start:end])]
         if not depends and len(words) >= _FEWEST_IN_PART and words[0] not in _NO_SUBJECT:
             found.append(span_of(raw, start, end, sentence.certainty))
-        depends |= not _GOVERNS.isdisjoint(words)
+        depends |= not _GOVERNS.isdisjoint(words) or _is_supposition(words)
     return found
+
+
+def withdrawn(sentences: Sequence[Sentence]) -> list[bool]:
+    """Return for each sentence whether the speaker withdraws it.
+
+    True for a belief of the listener ("You might think …"), a statement with a label that calls it
+    untrue ("Myth number one: …"), and one before a bare denial ("But no.", "That is not true.").
+    """
+    words = [_without_conjunctions(each) for each in sentences]
+    marks = [
+        _is_supposition(own) or _is_labelled(each.text) or _is_label(before)
+        for each, own, before in zip(sentences, words, [[], *words], strict=False)
+    ]
+    for place, following in enumerate(sentences[1:]):
+        marks[place] |= _is_bare_denial(following.text, words[place + 1])
+    return marks
+
+
+def _is_supposition(words: Sequence[str]) -> bool:
+    """Whether a sentence opens like "You might think …"."""
+    opening = words[:5]
+    return opening[:1] in (["you"], ["you'd"]) and not _BELIEVE.isdisjoint(opening)
+
+
+def _without_conjunctions(sentence: Sentence) -> list[str]:
+    norms = (word.norm for word in tokenise(sentence.text))
+    return list(dropwhile(lambda norm: norm in _CONJUNCTIONS, norms))
+
+
+def _is_label(words: Sequence[str]) -> bool:
+    return 0 < len(words) <= _LABEL and words[0] in _UNTRUE
+
+
+def _is_labelled(text: str) -> bool:
+    """Whether a few words before or after a colon call the rest untrue."""
+    before, colon, _ = text.partition(":")
+    after = text.rpartition(":")[2]
+    labels = [[word.norm for word in tokenise(side)] for side in (before, after)]
+    return bool(colon) and any(
+        len(label) <= _LABEL and not _UNTRUE.isdisjoint(label) and NEGATIONS.isdisjoint(label)
+        for label in labels
+    )
+
+
+def _is_bare_denial(text: str, words: Sequence[str]) -> bool:
+    """Whether a sentence denies the one before it without further content."""
+    opens = bool(words) and words[0] in {"no", "nope", "wrong"}
+    if opens and (len(words) == 1 or text.casefold().partition(words[0])[2][:1] in {",", ".", "!"}):
+        return True
+    topics = [word for word in words if not is_stop_word(word) and word not in NEGATIONS]
+    judged = [word for word in topics if word in _UNTRUE | _TRUE]
+    if not 0 < len(words) <= _ANSWER or text.endswith("?") or judged != topics:
+        return False
+    turns = sum(word in NEGATIONS or word in _UNTRUE for word in words)
+    ends_in_denial = words[-1] in NEGATIONS and words[0].partition("'")[0] in _REFERS_BACK
+    return turns % 2 == 1 and bool(judged or ends_in_denial)

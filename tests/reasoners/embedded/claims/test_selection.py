@@ -15,7 +15,7 @@ from factible_assets.reasoners.embedded.claims.checkworthiness import categorise
 from factible_assets.reasoners.embedded.claims.claim_text import trim, write_claim
 from factible_assets.reasoners.embedded.claims.selection import extract_claims, says_the_same
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
-from factible_assets.reasoners.embedded.claims.statements import independent_parts
+from factible_assets.reasoners.embedded.claims.statements import independent_parts, withdrawn
 from factible_assets.reasoners.embedded.claims.word_counts import count_words
 from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder, Vectors, minilm
 from factible_assets.records.tables import Transcript
@@ -184,6 +184,51 @@ def test_claims_beyond_the_limit_are_counted() -> None:
 # --- Withdrawn statements -----------------------------------------------------------------------
 
 
+def _withdrawn(said: str) -> list[str]:
+    sentences = split_sentences(said)
+    marks = zip(sentences, withdrawn(sentences), strict=True)
+    return [sentence.text for sentence, is_withdrawn in marks if is_withdrawn]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "You might think that goldfish forget everything.",
+        "Now, you'd probably assume goldfish forget everything.",
+        "Myth number one: goldfish forget everything.",
+        "Goldfish forget everything: false.",
+    ],
+)
+def test_beliefs_of_the_listener_and_labelled_myths_are_withdrawn(said: str) -> None:
+    assert _withdrawn(f"{said} Carp live for decades.") == [said]
+
+
+@pytest.mark.parametrize(
+    "denial",
+    ["But no.", "No, they learn quickly.", "Wrong!", "That's not true.", "They don't.", "A myth."],
+)
+def test_a_statement_before_a_bare_denial_is_withdrawn(denial: str) -> None:
+    said = "Goldfish forget everything within three seconds."
+    assert said in _withdrawn(f"{said} {denial} Carp live for decades.")
+    claims = _extract(f"Carp live for 30 years. {said} {denial}").claims
+    assert said not in {claim.text for claim in claims}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "That is not wrong.",
+        "And that's not all.",
+        "No fish lives longer.",
+        "I don't know why.",
+        "Isn't that true?",
+        "They do not live long in a bowl.",
+    ],
+)
+def test_other_negations_withdraw_nothing(after: str) -> None:
+    assert _withdrawn(f"Goldfish forget everything within three seconds. {after}") == []
+
+
 def _parts(raw: str) -> list[str]:
     return [write_claim(raw, part) for part in independent_parts(raw, Sentence(raw, 0, len(raw)))]
 
@@ -312,6 +357,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
         text = (piece * (length // len(piece) + 1))[:length] + "x"
         began = time.process_time()
         sentences = split_sentences(text, (), _Flat())
+        withdrawn(sentences)
         for sentence in sentences:
             span = trim(text, sentence)
             independent_parts(text, span)
