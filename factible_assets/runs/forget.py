@@ -193,8 +193,11 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
     if settings.cache.exists():
         cache = DiskCache(settings.cache, settings.cache_policy)
         about = {done.video_id, *addresses, *requests, *sentences}
-        for kind, count in cache.forget_about(about, dry_run=done.dry_run).items():
+        removed = cache.forget_about(about, dry_run=done.dry_run)
+        for kind, count in (removed or {}).items():
             done.add(f"kept answers ({kind})", count)
+        if removed is None:
+            done.remarks.append(f"The cache in {settings.cache} could not be read. Delete it.")
     if settings.archive.exists():
         archive = Archive(settings.archive, canonicalise=canonical_url)
         done.add("stored pages", archive.remove(addresses, FETCHED, dry_run=done.dry_run))

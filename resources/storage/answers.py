@@ -50,8 +50,8 @@ _VECTORS_VERSION = 1
 """Raise it if the same model would now give the same text another vector."""
 _PRIMARY_CODE = 0xFF
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_WAIT_SECONDS = 5.0
+_WAIT_SECONDS = 60.0
+"""Compacting a full file takes 20 seconds, and an answer that is not stored is paid again."""
 _TOUCH_SECONDS = 3600.0
 """The precision of the time of last use. A read that changes it also has to write."""
 _WRITES_PER_CLEANING = 32
@@ -195,13 +195,20 @@ class DiskCache:
         moments = {"now": now, "unused_since": now - unused_for.total_seconds()}
         return self._delete("forget_unused", moments) or {}
 
-    def forget_about(self, texts: Collection[str], *, dry_run: bool = False) -> dict[Kind, int]:
+    def forget_about(
+        self, texts: Collection[str], *, dry_run: bool = False
+    ) -> dict[Kind, int] | None:
         """Delete answers that contain one of some texts as a string; return their numbers by kind.
 
-        With `dry_run`, only count. Vectors stay, because they reveal no text.
+        None if it failed. With `dry_run`, only count. Vectors stay, because they reveal no text.
         """
-        asked = {"texts": json.dumps(list(texts))}
-        return self._delete("forget_about", asked, dry_run=dry_run) or {}
+        asked: dict[str, str] = {"texts": json.dumps(list(texts))}
+        rows: list[sqlite3.Row] | None = []
+        if self._file.path.exists():  # Writers need not wait while it reads all answers.
+            rows = self._attempt(lambda opened: opened.execute(_SQL["about"], asked).fetchall())
+        if rows is None or dry_run:
+            return None if rows is None else _counted(rows)
+        return self._delete("forget", {"keys": json.dumps([row["key"] for row in rows])})
 
     # --- The file -------------------------------------------------------------------------------
 
@@ -235,25 +242,17 @@ class DiskCache:
 
         self._attempt(write, "BEGIN IMMEDIATE")
 
-    def _delete(
-        self, name: str, values: Mapping[str, Json], *, dry_run: bool = False
-    ) -> dict[Kind, int] | None:
+    def _delete(self, name: str, values: Mapping[str, Json]) -> dict[Kind, int] | None:
         """Delete answers, and return their numbers by kind; None if that fails."""
-
-        def delete(connection: sqlite3.Connection) -> list[sqlite3.Row]:
-            rows = connection.execute(_SQL[name], values).fetchall()
-            if dry_run:
-                connection.rollback()
-            return rows
-
-        found: list[sqlite3.Row] | None = []
+        rows: list[sqlite3.Row] | None = []
         if self._file.path.exists():
-            found = self._attempt(delete, "BEGIN IMMEDIATE")
-        if found and not dry_run:
+            rows = self._attempt(
+                lambda opened: opened.execute(_SQL[name], values).fetchall(), "BEGIN IMMEDIATE"
+            )
+        if rows:
             with suppress(sqlite3.OperationalError):  # another process reads the file
                 self._file.compact()
-        counted = Counter(row["kind"] for row in found or ())
-        return None if found is None else {kind: counted[kind] for kind in KINDS}
+        return None if rows is None else _counted(rows)
 
     def _attempt(
         self, work: Callable[[sqlite3.Connection], Value], begin: str = "BEGIN"
@@ -270,12 +269,11 @@ class DiskCache:
                         self._file.delete()
                     self._log("is damaged, so a new one begins. Lost answers are requested again.")
                     continue
-                if code not in _BUSY:
-                    self._log(
-                        f"cannot be used ({trouble}). Answers are not stored; nothing else is "
-                        "lost. Free some room on the disk, check the folder's permissions, or "
-                        "delete the file."
-                    )
+                self._log(
+                    f"cannot be used ({trouble}). Answers are not stored; nothing else is "
+                    "lost. Free some room on the disk, check the folder's permissions, or "
+                    "delete the file."
+                )
                 return None
         return None
 
@@ -283,6 +281,11 @@ class DiskCache:
         if sentence not in self._logged:
             self._logged.add(sentence)
             _LOG.warning("The cache %s %s", self._file.path, sentence)
+
+
+def _counted(rows: Iterable[sqlite3.Row]) -> dict[Kind, int]:
+    found = Counter(row["kind"] for row in rows)
+    return {kind: found[kind] for kind in KINDS}
 
 
 # --- Keys and values ----------------------------------------------------------------------------

@@ -42,14 +42,16 @@ DELETE FROM answers WHERE rowid IN (
 -- name: clear
 DELETE FROM answers WHERE kind = coalesce(:kind, kind) RETURNING kind
 
--- name: forget_about
+-- name: about
 -- Vectors reveal no text.
-DELETE FROM answers
+SELECT key, kind FROM answers
 WHERE kind <> 'vectors' AND CASE WHEN json_valid(value) THEN EXISTS (
     SELECT 1 FROM json_tree(answers.value) AS part
     WHERE part.type = 'text' AND part.value IN (SELECT value FROM json_each(:texts))
 ) ELSE FALSE END
-RETURNING kind
+
+-- name: forget
+DELETE FROM answers WHERE key IN (SELECT value FROM json_each(:keys)) RETURNING kind
 
 -- name: count
 SELECT kind, count(*) AS entries, sum(size) AS bytes, min(used_at) AS oldest

@@ -22,6 +22,13 @@ class OtherFileError(sqlite3.DatabaseError):
         self.version = version
 
 
+class _Held(threading.local):
+    """The connection of a thread, and the inode of the file that it opened."""
+
+    connection: sqlite3.Connection | None = None
+    inode: int | None = None
+
+
 class SharedFile:
     """Tables in one SQLite file in WAL mode: several processes read while one writes.
 
@@ -35,7 +42,7 @@ class SharedFile:
         self._schema = schema
         self._version = version
         self._wait_seconds = wait_seconds
-        self._held = threading.local()
+        self._held = _Held()
 
     @contextmanager
     def opened(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
@@ -43,12 +50,12 @@ class SharedFile:
 
         Raises OtherFileError, OSError, and sqlite3.Error: The file cannot be used.
         """
-        inode = self.path.stat().st_ino if self.path.exists() else None
-        if inode is None or inode != getattr(self._held, "inode", None):
+        held, inode = self._held, self._inode()
+        if held.connection is None or inode is None or inode != held.inode:
             # The file is new, or another process has replaced it.
-            self._held.connection = self._connect()
-            self._held.inode = self.path.stat().st_ino
-        with self._held.connection as connection:
+            held.connection, held.inode = None, inode
+            held.connection = self._connect()
+        with held.connection as connection:
             connection.execute(begin)
             yield connection
 
@@ -59,9 +66,18 @@ class SharedFile:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def delete(self) -> None:
-        self._held = threading.local()
-        for end in ("", "-wal", "-shm"):
-            Path(f"{self.path}{end}").unlink(missing_ok=True)
+        """Delete the file that this thread opened last, but not one that has replaced it."""
+        self._held.connection = None
+        if self._held.inode == self._inode():
+            # The file itself goes last: its successor may have a log at once.
+            for end in ("-shm", "-wal", ""):
+                Path(f"{self.path}{end}").unlink(missing_ok=True)
+
+    def _inode(self) -> int | None:
+        try:
+            return self.path.stat().st_ino
+        except FileNotFoundError:
+            return None
 
     def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

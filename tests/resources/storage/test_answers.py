@@ -116,6 +116,33 @@ async def test_a_new_file_replaces_a_damaged_one(
     assert "Traceback" not in caplog.text
 
 
+async def test_a_caller_that_saw_the_damage_late_keeps_the_new_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "answers.sqlite"
+    late, first = DiskCache(tmp_path), DiskCache(tmp_path)
+    await late.put("search", "k", 1, keep=DAY)
+    break_file(path, "garbage")
+    delete = late._file.delete
+
+    def delete_late() -> None:
+        first._store("models", {"paid": 1}, DAY)
+        delete()
+
+    monkeypatch.setattr(late._file, "delete", delete_late)
+    await late.put("search", "k", 2, keep=DAY)
+    assert await values(late, "paid", "k") == [1, 2]
+
+
+async def test_a_dry_run_does_not_wait_for_a_writer(cache: DiskCache, tmp_path: Path) -> None:
+    await cache.put("models", "k", "a claim", keep=DAY)
+    with closing(sqlite3.connect(tmp_path / "cache" / "answers.sqlite")) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        found = cache.forget_about({"a claim"}, dry_run=True)
+    assert found is not None
+    assert found["models"] == 1
+
+
 def break_file(path: Path, damage: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -246,6 +273,7 @@ async def test_values_with_a_text_are_deleted_with_their_bytes(
     about = {"https://a.example/secret", "r1", "not there"}
     for dry_run in (True, False):
         found = cache.forget_about(about, dry_run=dry_run)
+        assert found is not None
         assert {kind for kind, number in found.items() if number} == {"search", "models"}
         assert len(entries(cache)) == (4 if dry_run else 2)
     files = [each.read_bytes() for each in (tmp_path / "cache").iterdir()]
