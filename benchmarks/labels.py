@@ -41,7 +41,7 @@ from factible_assets.reasoners.readers.passages import select_passages
 from factible_assets.records.tables import Stance
 from factible_assets.services.labels import calibration_of, open_label_model, reading_model
 from factible_assets.settings import load_settings
-from factible_assets.stages.origins import SHARED_ERRORS, PageOdds, chance
+from factible_assets.stages.origins import SHARED_ERRORS, PageOdds, claim_probability
 from factible_assets.stages.verdict import VOTE_WEIGHTS
 from resources.storage.answers import DiskCache
 
@@ -156,7 +156,7 @@ def page_figures(read_claims: Sequence[ReadClaim], threshold: float) -> str:
 
 def claim_figures(read_claims: Sequence[ReadClaim], shared: float) -> str:
     """Return the figures of claims from the combination of their sources."""
-    chances = [(each, chance(each.pages_read(), shared)) for each in read_claims]
+    chances = [(each, claim_probability(each.pages_read(), shared)) for each in read_claims]
     sides = {side: [p for each, p in chances if each.claim.label == side] for side in _SIDES}
     told = [(each.claim.label, _verdict(each, p)) for each, p in chances]
     taken = [said == label for label, said in told if said in _SIDES]
@@ -202,7 +202,7 @@ def loss(read_claims: Sequence[ReadClaim], shared: float) -> float:
     """Return the mean Brier score of the combined chances, with equal weight for both sides."""
     parts = [
         [
-            (chance(each.pages_read(), shared) - (side == "supports")) ** 2
+            (claim_probability(each.pages_read(), shared) - (side == "supports")) ** 2
             for each in read_claims
             if each.claim.label == side
         ]

@@ -18,7 +18,7 @@ from factible_assets.pipeline.launchpad import console
 from factible_assets.pipeline.liveness import locking_executor
 from factible_assets.pipeline.notifications import notifications
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
-from factible_assets.pipeline.retention import retention, weekly
+from factible_assets.pipeline.retention import retention, weekly_retention
 from factible_assets.pipeline.schedules import nightly
 from factible_assets.pipeline.warehouse import WarehouseIOManager, WarehouseResource
 from factible_assets.records.tables import METHOD
@@ -106,7 +106,11 @@ def build_defs(
                 description="Measure the quality of the newest answers of every corpus.",
             ),
         ],
-        schedules=[nightly_recheck, weekly(settings), sensors.due_schedule(fact_check, settings)],
+        schedules=[
+            nightly_recheck,
+            weekly_retention(settings),
+            sensors.due_schedule(fact_check, settings),
+        ],
         sensors=[
             sensors.corpus_sensor,
             sensors.dead_runs_sensor,

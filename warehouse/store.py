@@ -374,7 +374,7 @@ class Warehouse:
         # In a lake this check takes a seventh of a write.
         is_known = self.connector.is_shared and _checked.get(place, -math.inf) > now - _TRUSTED
         with self.connector.connect(read_only=read_only) as connection:
-            if is_known or self.schema.is_in_force(connection, self.path):
+            if is_known or self.schema.is_applied(connection, self.path):
                 if not is_known:
                     _checked[place] = now
                 yield connection

@@ -1,7 +1,7 @@
 """The schema of this version: creating it in an empty store, and refusing a store with another one.
 
 Tables are in `schema/*.sql`, views in `views/*.sql`. The store gets new views whenever their
-definitions differ. `factible upgrade` carries the rows of an older store over
+definitions differ. `factible upgrade` copies the rows of an older store into this schema
 (upkeep.py).
 
 Tables that grow with every video have no primary key: at each checkpoint DuckDB 1.5 rewrites the
@@ -58,24 +58,24 @@ class Schema:
     def views_checksum(self) -> str:
         return hashlib.sha256("\x00".join(self.views).encode()).hexdigest()
 
-    def is_in_force(self, connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
+    def is_applied(self, connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
         """Tell, with one query, whether a store has these tables and views.
 
         Raises WarehouseError: The store has another schema version, or is no warehouse.
         """
-        return self._found(connection, path) == (self.version, self.views_checksum)
+        return self._applied_version(connection, path) == (self.version, self.views_checksum)
 
     def apply(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         """Create the tables in an empty store, and replace views that differ.
 
-        Raises like `is_in_force`.
+        Raises like `is_applied`.
         """
-        # Before the transaction: a query to a missing table would end it.
-        found = self._found(connection, path)
+        # Ask before the transaction: a query to a missing table would end it.
+        found = self._applied_version(connection, path)
         if found == (self.version, self.views_checksum):
             return
-        # Written straight into the file: DuckDB 1.5 cannot replay every change of the catalogue
-        # from its log after a crash.
+        # Bypass the write-ahead log: after a crash, DuckDB 1.5 cannot replay every change of the
+        # catalogue from it.
         connection.execute(_SQL["into_the_file"])
         # No rollback: closing the connection discards uncommitted changes.
         connection.begin()
@@ -95,7 +95,7 @@ class Schema:
 
     def _create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
         is_lake = _is_lake(connection)
-        # A view that has another name now would stay behind.
+        # Drop all views first: replacing alone would leave those that were renamed or removed.
         for (view,) in connection.execute(_SQL["views"]).fetchall():
             connection.execute(_SQL["drop_view"].format(view=view))
         for view in self.views:
@@ -106,14 +106,14 @@ class Schema:
                 connection.execute(comment)
         connection.execute(_SQL["views_in_force"], [self.views_checksum])
 
-    def _found(
+    def _applied_version(
         self, connection: duckdb.DuckDBPyConnection, path: Path
     ) -> tuple[int, str | None] | None:
         """Return the version and the checksum of the views in a store, None if it is empty."""
         try:
             ((version, checksum),) = connection.execute(_SQL["version"]).fetchall()
         except duckdb.CatalogException:
-            # Inside a transaction, the failed query has ended it.
+            # The failed query has ended the caller's transaction, if there was one.
             with suppress(duckdb.TransactionException):
                 connection.rollback()
             tables = {table for (table,) in connection.execute(_SQL["tables"]).fetchall()}
@@ -121,7 +121,7 @@ class Schema:
                 return None
             if "schema_migrations" not in tables:
                 raise NotAWarehouseError(
-                    path, f"it is a DuckDB file with {len(tables)} tables of something else"
+                    path, f"it is a DuckDB file with {len(tables)} tables of another program"
                 ) from None
             ((version, checksum),) = connection.execute(_SQL["last_migration"]).fetchall()
         if version > self.version:

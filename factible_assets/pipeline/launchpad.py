@@ -10,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from factible_assets import config
@@ -22,38 +23,42 @@ _TYPES = {"boolean": bool, "integer": int, "number": float, "array": dg.Array(st
 
 
 def launchpad_schema(model: type[BaseModel]) -> dict[str, dg.Field]:
-    """Return the config schema for a model of options.
-
-    A model within it becomes a group, which refuses the values that the model refuses.
-    """
+    """Return the config schema for a model of options: a group for each model within it."""
     schema = model.model_json_schema()
     fields = {}
     for name, option in model.model_fields.items():
-        described = schema["properties"][name]
-        kinds = (each for each in described.get("anyOf", [described]) if each.get("type") != "null")
-        values = next(kinds)
-        values = schema.get("$defs", {}).get(values.get("$ref", "").rpartition("/")[2], values)
-        annotation: Any = option.annotation
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            words = (annotation.__doc__ or "").partition("\n")[0]
-            # The launchpad unfolds a group only if its defaults are written out.
-            shown = to_jsonable_python(annotation(), exclude_none=True)
-            fields[name] = dg.Field(_shape(annotation), default_value=shown, description=words)
-            continue
-        choices = tuple(values.get("enum", ()))
-        made: Any = _enum(choices) if choices else _TYPES.get(values["type"], str)
-        made = dg.Noneable(made) if "anyOf" in described else made
-        default = None
-        if not option.is_required():
-            default = to_jsonable_python(option.get_default(call_default_factory=True))
-        given = {} if default is None else {"default_value": default}
-        fields[name] = dg.Field(
-            made,
-            is_required=option.is_required(),
-            description=_description(option.description or "", choices, values),
-            **given,
-        )
+        inner: Any = option.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            fields[name] = _group(inner)
+        else:
+            fields[name] = _field(option, schema["properties"][name], schema.get("$defs", {}))
     return fields
+
+
+def _group(model: type[BaseModel]) -> dg.Field:
+    words = (model.__doc__ or "").partition("\n")[0]
+    # The launchpad unfolds a group only if its defaults are written out.
+    defaults = to_jsonable_python(model(), exclude_none=True)
+    return dg.Field(_shape(model), default_value=defaults, description=words)
+
+
+def _field(option: FieldInfo, schema: Mapping[str, Any], shared: Mapping[str, Any]) -> dg.Field:
+    """Return the field for an option with its JSON Schema; `shared` are the schema's `$defs`."""
+    kinds = schema.get("anyOf", [schema])
+    values = next(each for each in kinds if each.get("type") != "null")
+    values = shared.get(values.get("$ref", "").rpartition("/")[2], values)
+    choices = tuple(values.get("enum", ()))
+    dagster_type: Any = _enum(choices) if choices else _TYPES.get(values["type"], str)
+    default = None
+    if not option.is_required():
+        default = to_jsonable_python(option.get_default(call_default_factory=True))
+    given = {} if default is None else {"default_value": default}
+    return dg.Field(
+        dg.Noneable(dagster_type) if "anyOf" in schema else dagster_type,
+        is_required=option.is_required(),
+        description=_description(option.description or "", choices, values),
+        **given,
+    )
 
 
 def _description(words: str, choices: tuple[str, ...], values: Mapping[str, Any]) -> str:
@@ -75,7 +80,7 @@ def _enum(words: tuple[str, ...]) -> dg.Enum:
 
 
 def validated_schema(model: type[BaseModel]) -> dg.Field:
-    """Return the config schema for a model of options; it refuses the values the model refuses."""
+    """Return the config schema for a model, which refuses the values that the model refuses."""
     return dg.Field(_shape(model))
 
 
@@ -96,7 +101,7 @@ def _shape(model: type[BaseModel]) -> Any:
 
 
 def _refusal(model: type[BaseModel], error: ValidationError) -> FactibleError:
-    """Say which option has which wrong value, and how the option is described."""
+    """Name the option with the wrong value, the problem, and the description of the option."""
     first = error.errors(include_url=False)[0]
     inner: Any = model
     name = words = ""
@@ -118,7 +123,7 @@ def _refusal(model: type[BaseModel], error: ValidationError) -> FactibleError:
     {"log_level": dg.Field(str, default_value="ERROR", description="The threshold.")},
 )
 def console(config: Mapping[str, str]) -> dict[str, str]:
-    """Print on the terminal what goes wrong; the UI shows all events."""
+    """Print errors on the terminal; the UI shows all events."""
     return {"log_level": config["log_level"]}
 
 

@@ -2,9 +2,9 @@
 
 The process that works on a run holds a lock on a file named after the run. The kernel frees the
 lock when that process ends, however it ends, so a free lock means a dead run. A run without a file
-may belong to another machine and stays as it is, except that Dagster takes only seconds to queue or
-start a run: one that has not moved on for an hour is dead. Dagster itself notices a lost run only
-while the code server that started it is alive.
+may belong to another machine and stays as it is. If it has been neither queued nor started for an
+hour, it is dead, because Dagster takes only seconds for either. Dagster itself notices a lost run
+only while the code server that started it is alive.
 
 Cancelling a run cancels its asyncio task, so that every `async with` closes its clients, caches and
 browser. Dagster's own interrupt stops between any two instructions and closes nothing; Dagster also
@@ -52,10 +52,10 @@ def hold_run_lock(instance: dg.DagsterInstance, run_id: str) -> IO[bytes]:
     """Lock the file of a run until the returned file is closed or the process ends."""
     folder = _folder(instance, RUN_LOCKS)
     # Lock it under another name first: no other process may find the final name unlocked.
-    unnamed = folder / f".{run_id}-{os.getpid()}"
-    held = unnamed.open("wb")
+    temporary = folder / f".{run_id}-{os.getpid()}"
+    held = temporary.open("wb")
     fcntl.flock(held, fcntl.LOCK_EX)
-    unnamed.rename(folder / run_id)
+    temporary.rename(folder / run_id)
     # Write the folder to disk: a power cut must not lose the name and keep the run.
     descriptor = os.open(folder, os.O_RDONLY)
     os.fsync(descriptor)
@@ -74,18 +74,18 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
         # The file is missing if another process ended the run, and locked if the run is alive.
         with suppress(FileNotFoundError, BlockingIOError), file.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _end(instance, instance.get_run_by_id(file.name)):
+            if _end_run(instance, instance.get_run_by_id(file.name)):
                 dead.append(file.name)
             file.unlink(missing_ok=True)
     before = datetime.now(UTC) - _LONGEST_START
     for run in instance.get_runs(dg.RunsFilter(statuses=_BEFORE_START, updated_before=before)):
         has_file = (folder / run.run_id).exists()
-        if not has_file and _end(instance, instance.get_run_by_id(run.run_id)):
+        if not has_file and _end_run(instance, instance.get_run_by_id(run.run_id)):
             dead.append(run.run_id)
     return dead
 
 
-def _end(instance: dg.DagsterInstance, run: dg.DagsterRun | None) -> bool:
+def _end_run(instance: dg.DagsterInstance, run: dg.DagsterRun | None) -> bool:
     if run is None or run.is_finished:
         return False
     if run.status is dg.DagsterRunStatus.CANCELING:
@@ -130,7 +130,7 @@ def _folder(instance: dg.DagsterInstance, name: str) -> Path:
 
 
 class Cancellations:
-    """The runs of this process that are to stop, and their tasks. Safe to use from any thread."""
+    """Cancels runs of this process. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # A signal handler may interrupt its own thread.
@@ -258,9 +258,9 @@ class _LockingExecutor(dg.Executor):
 def _end_if_cancelled(instance: dg.DagsterInstance, run_id: str) -> None:
     """End a run that is to stop, before Dagster retries the step that was interrupted.
 
-    Raises dagster.DagsterExecutionInterruptedError: The run is to stop. Dagster records it as
-    canceled if somebody terminated it. If its machine shuts down, Dagster records a failure that
-    run_retries (deploy/dagster.yaml) repeats.
+    Raises dagster.DagsterExecutionInterruptedError: The run is to stop. If a user terminated it,
+    Dagster records it as canceled. If its machine shuts down, Dagster records a failure, and
+    run_retries (deploy/dagster.yaml) starts the run again.
     """
     run = instance.get_run_by_id(run_id)
     if CANCELLATIONS.is_requested(run_id) or (run and run.status in _CANCEL):

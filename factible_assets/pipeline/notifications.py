@@ -22,21 +22,22 @@ from factible_assets.settings import Settings
 from factible_assets.wording import counted
 from warehouse.store import Warehouse
 
-_SHOWN = 10
-_REFUSED = 300
+_SHOWN_FLIPS = 10
+_FIRST_FAILED_STATUS = 300
+"""The lowest HTTP status that counts as a failure."""
 _WEBHOOK_SECONDS = 8.0
-"""A sensor has one minute for the runs of a tick, which are five at most."""
+"""A tick of a sensor has one minute, for at most five runs."""
 
 Message = Mapping[str, Any]
 
 
 def notifications(settings: Settings) -> list[dg.SensorDefinition]:
     """Return the sensors that tell a webhook about verdicts and failures."""
-    looks = dg.DefaultSensorStatus
-    status = looks.STOPPED if settings.notify_url is None else looks.RUNNING
+    is_set = settings.notify_url is not None
+    status = dg.DefaultSensorStatus.RUNNING if is_set else dg.DefaultSensorStatus.STOPPED
 
     def deliver(message: Message, log: Any) -> None:
-        """Send a message, or log the problem: a failed sensor would send it again for ever."""
+        """Send a message. Log a problem and raise nothing: a failed sensor repeats for ever."""
         if settings.notify_url is None:
             log.info("Not sent, as FACTIBLE_NOTIFY_URL is not set: %s", message["text"])
             return
@@ -85,32 +86,32 @@ def flips_message(
     video_id: str, title: str | None, run_id: str, flips: Sequence[VerdictChange]
 ) -> Message:
     lines = [f"{counted(len(flips), 'verdict')} of {title or video_id} turned."]
-    lines += [f"{each.words}: {each.claim}" for each in flips[:_SHOWN]]
-    if len(flips) > _SHOWN:
-        lines.append(f"and {len(flips) - _SHOWN} more")
-    shown = ("claim_id", "claim", "previous_stance", "stance", "confidence")
+    lines += [f"{each.words}: {each.claim}" for each in flips[:_SHOWN_FLIPS]]
+    if len(flips) > _SHOWN_FLIPS:
+        lines.append(f"and {len(flips) - _SHOWN_FLIPS} more")
+    fields = ("claim_id", "claim", "previous_stance", "stance", "confidence")
     return {
         "event": "verdict_flips",
         "text": "\n".join(lines),
         "video_id": video_id,
         "title": title,
         "run_id": run_id,
-        "flips": [{name: getattr(each, name) for name in shown} for each in flips],
+        "flips": [{name: getattr(each, name) for name in fields} for each in flips],
     }
 
 
 def failure_message(video_id: str | None, job: str, run_id: str, reason: str) -> Message:
-    of = f" of {video_id}" if video_id else ""
-    text = f"The run {run_id[:8]} ({job}){of} failed: {reason}"
+    of_video = f" of {video_id}" if video_id else ""
+    text = f"The run {run_id[:8]} ({job}){of_video} failed: {reason}"
     facts = {"video_id": video_id, "job": job, "run_id": run_id, "reason": reason}
     return {"event": "run_failed", "text": text, **facts}
 
 
 async def send(url: str, message: Message) -> str | None:
-    """Send a message, and return the problem, or None.
+    """Send a message once. Return a sentence about the problem, or None.
 
-    It does not retry: a late webhook may have the message, and a sensor has one minute. The webhook
-    may be on a private network, so the network guard exempts its address.
+    A retry could deliver a message twice, because a webhook that answers too late may have it. The
+    network guard exempts the webhook's address, which may be on a private network.
     """
     from resources.http import HttpClient, HttpFailureError, RetryPolicy
     from resources.network_guard import NameTable, NetworkGuard
@@ -131,6 +132,6 @@ async def send(url: str, message: Message) -> str | None:
         return f"The webhook in FACTIBLE_NOTIFY_URL did not answer in {_WEBHOOK_SECONDS:g} seconds."
     except HttpFailureError as failure:
         return f"The webhook in FACTIBLE_NOTIFY_URL was not reached: {failure.reason}."
-    if answer.status >= _REFUSED:
+    if answer.status >= _FIRST_FAILED_STATUS:
         return f"The webhook in FACTIBLE_NOTIFY_URL answered with HTTP status {answer.status}."
     return None

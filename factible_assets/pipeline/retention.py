@@ -16,13 +16,24 @@ from resources.storage.answers import DiskCache
 from warehouse.store import Warehouse
 from warehouse.upkeep import compact, trim_texts
 
+_RETENTION_CRON = "30 4 * * 0"
+"""Sundays at half past four, after the night's re-checks."""
+
+_KEPT_RUN_DAYS = 90
+"""Dagster's UI slows down with the number of runs, and nobody looks up older ones."""
+
+_UNUSED_ANSWER_DAYS = 90
+"""Longer than the time between two re-checks; the size of the cache has its own limit."""
+
+_ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The number of removed items; of a `dry_run`, of items to remove.
+    """The numbers of removed items, or in a dry run of the items to remove.
 
-    Page texts with their length in code points, cached answers by kind (not in a dry run), and
-    Dagster's runs.
+    `texts` are page texts, `characters` their code points together. `answers` are cached answers by
+    kind; a dry run does not count them.
     """
 
     texts: int
@@ -37,8 +48,6 @@ def apply_retention(
     settings: Settings, instance: dg.DagsterInstance, *, now: datetime, dry_run: bool = False
 ) -> Removed:
     """Remove old page texts, cached answers and runs, and publish the warehouse.
-
-    Runs that made the newest set of an asset stay, because Dagster knows the set through them.
 
     Raises WarehouseError: The warehouse cannot be opened or written.
     """
@@ -56,27 +65,26 @@ def apply_retention(
         unused = timedelta(days=_UNUSED_ANSWER_DAYS)
         removed = DiskCache(settings.cache, settings.cache_policy).trim(unused)
         answers = {str(kind): count for kind, count in removed.items()}
-    statuses = [getattr(dg.DagsterRunStatus, each) for each in ("SUCCESS", "FAILURE", "CANCELED")]
-    old = now - timedelta(days=min(settings.retention_days, _KEPT_RUN_DAYS))
-    runs = instance.get_runs(dg.RunsFilter(statuses=statuses, created_before=old))
+    runs = _old_runs(settings, instance, now)
+    if not dry_run:
+        delete_runs(instance, runs)
+    return Removed(texts, characters, answers, freed, dry_run, len(runs))
+
+
+def _old_runs(settings: Settings, instance: dg.DagsterInstance, now: datetime) -> list[str]:
+    """Return the ids of old ended runs, except those that made the newest set of an asset.
+
+    Dagster knows a set only through its run.
+    """
+    before = now - timedelta(days=min(settings.retention_days, _KEPT_RUN_DAYS))
+    runs = instance.get_runs(dg.RunsFilter(statuses=_ENDED, created_before=before))
     newest = (instance.get_latest_materialization_event(key) for key in instance.get_asset_keys())
     kept = {event.run_id for event in newest if event is not None}
     if runs and settings.warehouse.exists():
         sql = statements("factible_assets.pipeline", "retention.sql")["runs_of_newest_sets"]
         kept |= set(Warehouse(settings.warehouse).query(sql)["run_id"])
-    ended = [run.run_id for run in runs if run.run_id not in kept]
-    delete_runs(instance, () if dry_run else ended)
-    return Removed(texts, characters, answers, freed, dry_run, len(ended))
+    return [run.run_id for run in runs if run.run_id not in kept]
 
-
-_RETENTION_CRON = "30 4 * * 0"
-"""Sundays at half past four, after the night's re-checks."""
-
-_KEPT_RUN_DAYS = 90
-"""Dagster's UI slows down with the number of runs, and nobody looks up older ones."""
-
-_UNUSED_ANSWER_DAYS = 90
-"""Longer than the time between two re-checks; the size of the cache has its own limit."""
 
 _DRY_RUN = dg.Field(bool, default_value=False, description="Count old items without removing them.")
 
@@ -107,8 +115,7 @@ def retention() -> None:
     remove_old_items()
 
 
-def weekly(settings: Settings) -> dg.ScheduleDefinition:
-    """Return the schedule of the job `retention`."""
+def weekly_retention(settings: Settings) -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(
         name="weekly_retention",
         job=retention,

@@ -28,8 +28,8 @@ SHARED_ERRORS = 0.3
 """Correlation of the errors of one reader on pages about one claim. Of claims with two to five
 sources in three data sets, 0 to 0.3 give the same Brier scores and larger values worse ones, also
 with each set left out in turn (benchmarks/labels.py): 0.3 is the most cautious of the best."""
-_MOST = 0.97
-"""The highest probability of one page: a few hundred pairs cannot show more."""
+_MOST_FROM_ONE_PAGE = 0.97
+"""The highest probability from one page: calibration on a few hundred pairs cannot show more."""
 _WORD = re.compile(r"\w+")
 Node = TypeVar("Node", bound=Hashable)
 
@@ -44,7 +44,7 @@ class StoryIndex:
         self._shingles = cache(lambda content_hash: shingles(texts.get(content_hash, "")))
 
     def share_origin(self, one: Evidence, other: Evidence) -> bool:
-        """Whether two sources tell one and the same story."""
+        """Tell whether two sources share a domain or a story."""
         if one.domain == other.domain and not _is_file(one):
             return True
         if one.content_hash is None or other.content_hash is None:
@@ -72,16 +72,16 @@ def shingles(text: str) -> frozenset[int]:
 def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Evidence, ...]:
     """Return the evidence with `origin` in every row of status ok.
 
-    Sources that a chain of shared origins links get the domain of the first of them, or the path of
-    a file. Readers see these labels; no weight depends on them.
+    All sources of a connected component get one label: the domain of its first source, or the path
+    if that is a file. Readers see these labels; no weight depends on them.
     """
     read = {row.evidence_id: row for row in evidence if row.status == "ok"}
     linked = _links(tuple(read.values()), stories)
     labels: dict[str, str] = {}
-    for part in _parts(frozenset(linked), linked):
-        first = next(row for each, row in read.items() if each in part)
+    for component in _components(frozenset(linked), linked):
+        first = next(row for each, row in read.items() if each in component)
         path = first.canonical_url.partition("://")[2]
-        labels |= dict.fromkeys(part, path if _is_file(first) else first.domain)
+        labels |= dict.fromkeys(component, path if _is_file(first) else first.domain)
     return tuple(row.model_copy(update={"origin": labels.get(row.evidence_id)}) for row in evidence)
 
 
@@ -96,7 +96,7 @@ def independent_weight(
     Weights are whole numbers, so that a sum does not depend on its order.
     """
     linked = _links(sources, stories)
-    return heaviest_independent_set(linked, {row.evidence_id: weight(row) for row in sources})
+    return greatest_independent_weight(linked, {row.evidence_id: weight(row) for row in sources})
 
 
 def _links(sources: Sequence[Evidence], stories: StoryIndex) -> dict[str, frozenset[str]]:
@@ -111,41 +111,43 @@ def _links(sources: Sequence[Evidence], stories: StoryIndex) -> dict[str, frozen
     }
 
 
-def heaviest_independent_set(
+def greatest_independent_weight(
     linked: Mapping[Node, frozenset[Node]], weights: Mapping[Node, int]
 ) -> int:
-    """Return the greatest total weight of nodes of which no two are linked.
+    """Return the weight of a maximum-weight independent set: no two of its nodes are linked.
 
-    Exact: try the node with the most links with and without its neighbours, and solve parts that no
-    link joins apart. The few sources of a claim are nearly cliques, so this ends at once.
+    Exact, by branching: the node with the most links is in the set, or it is not. Each connected
+    component is solved by itself. The few sources of a claim are nearly cliques, so this ends soon.
     """
 
     def total(nodes: frozenset[Node]) -> int:
-        return sum(map(best, _parts(nodes, linked)))
+        return sum(map(best, _components(nodes, linked)))
 
-    def best(part: frozenset[Node]) -> int:
-        busiest = max(part, key=lambda node: len(linked[node] & part))
-        if all(len(linked[node] & part) == len(part) - 1 for node in part):
-            return max(weights[node] for node in part)
-        without = total(part - {busiest})
-        return max(without, weights[busiest] + total(part - {busiest} - linked[busiest]))
+    def best(component: frozenset[Node]) -> int:
+        busiest = max(component, key=lambda node: len(linked[node] & component))
+        if all(len(linked[node] & component) == len(component) - 1 for node in component):
+            return max(weights[node] for node in component)
+        without = total(component - {busiest})
+        return max(without, weights[busiest] + total(component - {busiest} - linked[busiest]))
 
     return total(frozenset(linked))
 
 
-def _parts(nodes: frozenset[Node], linked: Mapping[Node, frozenset[Node]]) -> list[frozenset[Node]]:
-    """Split nodes into parts that no link joins."""
-    left, parts = set(nodes), []
+def _components(
+    nodes: frozenset[Node], linked: Mapping[Node, frozenset[Node]]
+) -> list[frozenset[Node]]:
+    """Return the connected components of the graph of these nodes."""
+    left, components = set(nodes), []
     while left:
         pending = {left.pop()}
-        part = set(pending)
+        component = set(pending)
         while pending:
-            found = (linked[pending.pop()] & left) - part
-            part |= found
+            found = (linked[pending.pop()] & left) - component
+            component |= found
             pending |= found
-        left -= part
-        parts.append(frozenset(part))
-    return parts
+        left -= component
+        components.append(frozenset(component))
+    return components
 
 
 # --- Correlated readings ------------------------------------------------------------------------
@@ -153,9 +155,9 @@ def _parts(nodes: frozenset[Node], linked: Mapping[Node, frozenset[Node]]) -> li
 
 @dataclass(frozen=True, slots=True)
 class PageOdds:
-    """The probabilities that a page supports and refutes a claim; the rest of 1: neither.
+    """The probabilities that a page supports and that it refutes a claim; their sum is at most 1.
 
-    `weight`, in [0, 1], is how much the page counts: 1 for a source rated high.
+    `weight`, in [0, 1], is the weight of the page: 1 for a source rated high.
     """
 
     supports: float
@@ -166,17 +168,17 @@ class PageOdds:
     def log_odds(self) -> float:
         """The log-odds that the claim holds; 0 for a silent page."""
         silent = max(0.0, 1.0 - self.supports - self.refutes) / 2
-        odds = min(_MOST, max(1 - _MOST, self.supports + silent))
-        return math.log(odds / (1 - odds))
+        holds = min(_MOST_FROM_ONE_PAGE, max(1 - _MOST_FROM_ONE_PAGE, self.supports + silent))
+        return math.log(holds / (1 - holds))
 
 
-def chance(pages: Iterable[PageOdds], shared: float = SHARED_ERRORS) -> float:
+def claim_probability(pages: Iterable[PageOdds], shared: float = SHARED_ERRORS) -> float:
     """Return the probability, in [0, 1], that a claim holds; 0.5 without pages.
 
-    One reader errs on all pages for the same reason. If the pages were independent, their log-odds
-    would add up, and six pages at .7 would make .99; if they were one witness, they would make
-    their mean. `shared`, in [0, 1], stands between the two: the correlation of equally good
-    witnesses, for which the sum of n log-odds is divided by 1 + shared · (n - 1).
+    One reader makes the same kinds of errors on all pages. Log-odds of independent pages add up:
+    six pages at .7 give .99. Log-odds of perfectly correlated pages average: six pages at .7 give
+    .7. `shared`, in [0, 1], is the correlation, and the sum of n log-odds is divided by
+    1 + shared · (n - 1), as for equally good witnesses.
     """
     total = weights = 0.0
     for each in pages:

@@ -26,7 +26,12 @@ from factible_assets.config import VerdictsConfig
 from factible_assets.records import tables as records
 from factible_assets.records.stances import DEFINITE, SIDES, STANCES
 from factible_assets.stages import ports
-from factible_assets.stages.origins import PageOdds, StoryIndex, chance, independent_weight
+from factible_assets.stages.origins import (
+    PageOdds,
+    StoryIndex,
+    claim_probability,
+    independent_weight,
+)
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.wording import counted as numbered
 
@@ -394,7 +399,7 @@ def _scored(
     surest: dict[str, records.Evidence] = {}
     for row in sorted(rows, key=lambda row: row.stance_confidence or 0.0):
         surest[row.origin or row.domain] = row
-    holds = chance(
+    holds = claim_probability(
         PageOdds(
             supports=(row.stance_confidence or 0.0) if row.stance == "supports" else 0.0,
             refutes=(row.stance_confidence or 0.0) if row.stance == "refutes" else 0.0,

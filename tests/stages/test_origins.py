@@ -12,8 +12,8 @@ from factible_assets.stages.ids import content_hash
 from factible_assets.stages.origins import (
     PageOdds,
     StoryIndex,
-    chance,
-    heaviest_independent_set,
+    claim_probability,
+    greatest_independent_weight,
     independent_weight,
     label_origins,
     shingles,
@@ -105,7 +105,7 @@ def test_the_heaviest_independent_set_is_the_heaviest_of_all_subsets(
         for subset in combinations(range(len(weights)), size)
         if not any(other in linked[node] for node, other in combinations(subset, 2))
     )
-    assert heaviest_independent_set(linked, dict(enumerate(weights))) == best
+    assert greatest_independent_weight(linked, dict(enumerate(weights))) == best
 
 
 @given(graphs)
@@ -114,9 +114,9 @@ def test_one_source_more_adds_at_most_its_weight_and_takes_nothing_away(
 ) -> None:
     weights, edges = graph
     size = len(weights)
-    whole = heaviest_independent_set(linked_by(size, edges), dict(enumerate(weights)))
+    whole = greatest_independent_weight(linked_by(size, edges), dict(enumerate(weights)))
     fewer = {edge for edge in edges if size - 1 not in edge}
-    part = heaviest_independent_set(linked_by(size - 1, fewer), dict(enumerate(weights[:-1])))
+    part = greatest_independent_weight(linked_by(size - 1, fewer), dict(enumerate(weights[:-1])))
     assert part <= whole <= part + weights[-1]
 
 
@@ -139,33 +139,33 @@ def pages(draw: st.DrawFn) -> PageOdds:
 
 
 def test_without_pages_the_probability_is_one_half() -> None:
-    assert chance([]) == 0.5
+    assert claim_probability([]) == 0.5
 
 
 def test_one_reliable_page_gives_its_own_probability() -> None:
-    assert chance([PageOdds(0.8, 0.1)]) == pytest.approx(0.85)
+    assert claim_probability([PageOdds(0.8, 0.1)]) == pytest.approx(0.85)
 
 
 def test_pages_that_agree_are_surer_than_one_and_less_sure_than_independent_ones() -> None:
     six = [PageOdds(0.7, 0.3)] * 6
-    one, independent = chance(six[:1]), chance(six, shared=0.0)
-    assert one < chance(six, shared=0.5) < independent
+    one, independent = claim_probability(six[:1]), claim_probability(six, shared=0.0)
+    assert one < claim_probability(six, shared=0.5) < independent
     assert independent > 0.99
-    assert chance(six, shared=1.0) == pytest.approx(0.7)
+    assert claim_probability(six, shared=1.0) == pytest.approx(0.7)
 
 
 def test_pages_of_both_sides_cancel() -> None:
-    assert chance([PageOdds(0.9, 0.05), PageOdds(0.05, 0.9)]) == pytest.approx(0.5)
+    assert claim_probability([PageOdds(0.9, 0.05), PageOdds(0.05, 0.9)]) == pytest.approx(0.5)
 
 
 def test_a_page_of_little_weight_moves_little() -> None:
-    assert chance([PageOdds(0.9, 0.0, 0.1)]) < 0.6
+    assert claim_probability([PageOdds(0.9, 0.0, 0.1)]) < 0.6
 
 
 @given(st.lists(pages(), max_size=8), pages(), correlations)
 def test_a_chance_is_a_probability_that_grows_with_each_pages_support(
     read: list[PageOdds], page: PageOdds, shared: float
 ) -> None:
-    found = chance([*read, page], shared)
+    found = claim_probability([*read, page], shared)
     more = PageOdds(page.supports + page.refutes, 0.0, page.weight)
-    assert 0 <= found <= chance([*read, more], shared) + 1e-12 <= 1 + 1e-12
+    assert 0 <= found <= claim_probability([*read, more], shared) + 1e-12 <= 1 + 1e-12

@@ -272,7 +272,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) 
     path = tmp_path / "other.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE orders (id INTEGER)")
-    with pytest.raises(NotAWarehouseError, match="1 tables of something else"):
+    with pytest.raises(NotAWarehouseError, match="1 tables of another program"):
         Warehouse(path).query("SELECT 1")
     with duckdb.connect(str(path)) as connection:
         assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [

@@ -2,8 +2,8 @@
 
 The judge sees sources as the reasoner saw them: without sentences that give their reader orders. A
 score counts if it is a whole number from 0 to 2 and comes with a quote from the shown material. If
-the material does not contain the quote, the judge is asked once more; then there is no score. Each
-criterion is a separate question, so that no score affects another.
+the material does not contain the quote, the judge is asked once more. If it misquotes again, there
+is no score. Each criterion is a separate question, so that no score affects another.
 
 The criteria have two sources:
 
@@ -17,10 +17,10 @@ The criteria have two sources:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -29,7 +29,7 @@ from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.plain_text import clip, plain
-from factible_assets.records.tables import Claim, Criterion, Evidence, Transcript
+from factible_assets.records.tables import Claim, Criterion, Evidence, Query, Transcript, Verdict
 from factible_assets.stages import ids
 from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part
 
@@ -44,10 +44,11 @@ SHOWN_SOURCES = 12
 """The most sources that a judge of a verdict sees, the most reliable and definite ones first."""
 
 _AROUND_CLAIM, _AROUND_QUOTE = 700, 350
-"""Characters shown before and after."""
+"""Characters of the transcript, and of a page, shown before and after."""
 _LONGEST_SUMMARY = 3_000
 
 _Material: TypeAlias = Mapping[str, prompts.Piece | Sequence[prompts.Piece]]
+_Row = TypeVar("_Row", Query, Evidence)
 
 
 SubjectKind = Literal["claim", "query", "evidence", "verdict"]
@@ -72,25 +73,21 @@ class Rubric:
         return 1 - share if self.better == "lower" else share
 
 
-_PEOPLE = "Xu et al., section V.D; appendix E, table"
+_XU = "Xu et al., section V.D; appendix E, table"
 
 RUBRICS: tuple[Rubric, ...] = (
     Rubric("claim_quality", "claim", ("unusable", "flawed", "good")),
     Rubric("query_relevance", "query", ("unrelated", "partial", "relevant")),
     Rubric("evidence_relevance", "evidence", ("unrelated", "partial", "relevant")),
     Rubric("explanation_quality", "verdict", ("unhelpful", "incomplete", "clear")),
-    Rubric(
-        "reasoning_hallucination", "verdict", ("none", "mild", "severe"), "lower", f"{_PEOPLE} S3"
-    ),
-    Rubric(
-        "evidence_hallucination", "verdict", ("none", "partial", "full"), "lower", f"{_PEOPLE} S4"
-    ),
+    Rubric("reasoning_hallucination", "verdict", ("none", "mild", "severe"), "lower", f"{_XU} S3"),
+    Rubric("evidence_hallucination", "verdict", ("none", "partial", "full"), "lower", f"{_XU} S4"),
     Rubric(
         "label_justification",
         "verdict",
         ("justified", "overconfident", "hallucinated"),
         "lower",
-        f"{_PEOPLE} S5",
+        f"{_XU} S5",
     ),
 )
 """All criteria, in the order of the questions."""
@@ -119,41 +116,43 @@ class Subject:
 def subjects_of(
     outcome: VideoOutcome, verdict_evidence: Sequence[Evidence], page_texts: Mapping[str, str]
 ) -> Iterator[Subject]:
-    """Yield the items of a video that can be judged, claim by claim, without incomplete ones.
+    """Yield the subjects of a video, claim by claim: rows of status ok and complete verdicts.
 
     `verdict_evidence` is the evidence behind the verdicts, which may not be the newest;
     `page_texts` are by content hash.
     """
     title = prompts.Data("title", prompts.title_line(outcome.video.title) or "(none)")
     for claim in outcome.claims:
-        claimed, own = prompts.claim_pieces(claim), (claim.video_id, claim.claim_id)
-        said = _passage(claim, outcome.transcript)
-        shown: _Material = {"title": title, "passage": said, "claim": claimed}
-        yield Subject("claim", claim.claim_id, *own, shown)
-        for query in outcome.queries:
-            if query.claim_id == claim.claim_id and query.status == "ok":
-                kind = f"A web search for evidence on it, of the kind {query.query_type}:\n"
-                words = prompts.Data("query", prompts.cut(query.text))
-                shown = {"claim": claimed, "query": [kind, words]}
-                yield Subject("query", query.query_id, *own, shown)
-        for row in outcome.evidence:
-            if row.claim_id == claim.claim_id and row.status == "ok":
-                shown = {"claim": claimed, "source": _source(row, 1, page_texts)}
-                yield Subject("evidence", row.evidence_id, *own, shown)
-        read = [
-            row for row in verdict_evidence if row.claim_id == claim.claim_id and row.status == "ok"
-        ]
+        about: _Material = {"claim": prompts.claim_pieces(claim)}
+        key = claim.video_id, claim.claim_id
+        passage = _passage(claim, outcome.transcript)
+        material: _Material = {"title": title, "passage": passage, **about}
+        yield Subject("claim", claim.claim_id, *key, material)
+        for query in _usable(outcome.queries, claim):
+            yield Subject("query", query.query_id, *key, {**about, "query": _query(query)})
+        for row in _usable(outcome.evidence, claim):
+            material = {**about, "source": _source(row, 1, page_texts)}
+            yield Subject("evidence", row.evidence_id, *key, material)
+        sources = _sources(_usable(verdict_evidence, claim), page_texts)
         for verdict in outcome.verdicts:
             if verdict.claim_id == claim.claim_id and verdict.status == "complete":
-                label = f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n"
-                words = prompts.Data("explanation", prompts.cut(verdict.summary, _LONGEST_SUMMARY))
-                reached = (label, "The explanation:\n", words)
-                shown = {
-                    "claim": claimed,
-                    "sources": _sources(read, page_texts),
-                    "verdict": reached,
-                }
-                yield Subject("verdict", claim.claim_id, *own, shown)
+                material = {**about, "sources": sources, "verdict": _verdict(verdict)}
+                yield Subject("verdict", claim.claim_id, *key, material)
+
+
+def _usable(rows: Iterable[_Row], claim: Claim) -> list[_Row]:
+    return [row for row in rows if row.claim_id == claim.claim_id and row.status == "ok"]
+
+
+def _query(query: Query) -> Sequence[prompts.Piece]:
+    kind = f"A web search for evidence on it, of the kind {query.query_type}:\n"
+    return [kind, prompts.Data("query", prompts.cut(query.text))]
+
+
+def _verdict(verdict: Verdict) -> Sequence[prompts.Piece]:
+    label = f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n"
+    explanation = prompts.Data("explanation", prompts.cut(verdict.summary, _LONGEST_SUMMARY))
+    return [label, "The explanation:\n", explanation]
 
 
 def _passage(claim: Claim, transcript: Transcript | None) -> Sequence[prompts.Piece]:
@@ -267,12 +266,12 @@ async def judge(model: StageModel, asked: Question) -> JudgeOutcome:
 
     try:
         answer = await answer_to(asked.parts)
-        quote = found(answer.quote, asked.subject)
+        quote = quoted_material(answer.quote, asked.subject)
         if quote is None:
             misquote = prompts.Data("your quote", answer.quote)
             material = asked.subject.material
             answer = await answer_to(asked.prompt.fill("Repair", **material, misquote=misquote))
-            quote = found(answer.quote, asked.subject)
+            quote = quoted_material(answer.quote, asked.subject)
     except BudgetExhaustedError:
         raise
     except ModelError as failure:
@@ -282,13 +281,13 @@ async def judge(model: StageModel, asked: Question) -> JudgeOutcome:
         reason = plain(failure.reason) or "The service gave no reason."
         return JudgeOutcome(outcome, reason, calls=tuple(calls))
     if quote is None:
-        reason = "The judge's quote is not in the material, after a second question either."
+        reason = "The judge was asked twice, and neither quote is in the material."
         return JudgeOutcome("invalid", reason, calls=tuple(calls))
     reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
     return JudgeOutcome("ok", reason, answer.score, quote, tuple(calls))
 
 
-def found(quote: str, subject: Subject) -> str | None:
+def quoted_material(quote: str, subject: Subject) -> str | None:
     """Return the part of the material that a quote matches; None if there is none.
 
     A quote has at least 12 letters and digits, or is the whole of a shorter text.

@@ -30,7 +30,7 @@ def retrieval_success_rate(rows: VideoRows) -> Ratio:
     proportion of queries (Factible, section 2.1.3, table 16). A claim without evidence for which
     services failed is left out. Undefined without claims.
     """
-    return _served({claim.claim_id for claim in rows.claims}, "claim_id", rows.evidence)
+    return _success_share({claim.claim_id for claim in rows.claims}, "claim_id", rows.evidence)
 
 
 def query_success_rate(rows: VideoRows) -> Ratio:
@@ -40,10 +40,10 @@ def query_success_rate(rows: VideoRows) -> Ratio:
     out. Undefined if no query was asked.
     """
     asked = {query.query_id for query in rows.queries if query.status == "ok"}
-    return _served(asked, "query_id", rows.evidence)
+    return _success_share(asked, "query_id", rows.evidence)
 
 
-def _served(asked: set[str], key: str, evidence: Iterable[Evidence]) -> Ratio:
+def _success_share(asked: set[str], key: str, evidence: Iterable[Evidence]) -> Ratio:
     found = {getattr(row, key) for row in evidence if row.status == "ok"}
     failed = {getattr(row, key) for row in evidence if row.status == "infra_error"} - found
     return Ratio(len(asked & found), len(asked - failed))
@@ -51,23 +51,23 @@ def _served(asked: set[str], key: str, evidence: Iterable[Evidence]) -> Ratio:
 
 def sources_per_query(rows: VideoRows) -> Ratio:
     """Return read sources / asked queries (Factible, table 16)."""
-    return Ratio(_read(rows), sum(query.status == "ok" for query in rows.queries))
+    return Ratio(_sources_read(rows), sum(query.status == "ok" for query in rows.queries))
 
 
 def evidence_per_claim(rows: VideoRows) -> Ratio:
     """Return read sources / claims (Factible, table 16)."""
-    return Ratio(_read(rows), len(rows.claims))
+    return Ratio(_sources_read(rows), len(rows.claims))
 
 
-def _read(rows: VideoRows) -> int:
+def _sources_read(rows: VideoRows) -> int:
     return sum(row.status == "ok" for row in rows.evidence)
 
 
 def independent_origins_per_claim(rows: VideoRows) -> Ratio:
     """Return the mean number of independent origins behind a claim's verdict.
 
-    The verdict states it: copies of one story count once, and unclear sources do not count if most
-    sources take a side. A claim without a verdict counts 0.
+    It is a column of the verdict: copies of one story count once, and unclear sources do not count
+    if most sources take a side. A claim without a verdict counts 0.
     """
     return Ratio(sum(row.independent_origins for row in rows.verdicts), len(rows.claims))
 
@@ -107,9 +107,9 @@ def contradicted_readings(rows: VideoRows) -> Ratio:
 
 
 def mixed_up_calls(rows: VideoRows) -> Ratio:
-    """Return the share of calls for several pages whose answers the model mixed up.
+    """Return the share of calls about several pages in which the model mixed the pages up.
 
-    |rejected calls| / |calls for several pages|. Undefined without calls for several pages.
+    |rejected calls| / |calls about several pages|. Undefined without such calls.
     """
     calls = [each for each in rows.llm_calls if each.stage == "evidence"]
     joint = [each for each in calls if each.canonical_url is None]

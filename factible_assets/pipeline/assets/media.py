@@ -34,7 +34,6 @@ async def media(  # type: ignore[no-untyped-def]
     warehouse: WarehouseResource,
     corpora: CorporaResource,
 ):
-    """Look at the pictures of one video."""
     from factible_assets.services.media import media_services, pictures_of
     from factible_assets.services.search import service_client
 

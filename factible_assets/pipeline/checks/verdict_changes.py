@@ -30,7 +30,11 @@ _SQL = statements("factible_assets.pipeline.checks", "verdict_changes.sql")
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
-    """The changes of one run to a video."""
+    """The changes of one run to a video.
+
+    `overlap` is the mean Jaccard index of a claim's sources before and after, None if no claim has
+    an earlier check. `sources` counts the sources by their change.
+    """
 
     verdicts: tuple[VerdictChange, ...]
     overlap: float | None

@@ -1,4 +1,4 @@
--- What one run changed of what was known of a video.
+-- The changes of one run to a video.
 
 -- name: changes
 SELECT claim_id, claim, change, previous_stance, stance, previous_confidence, confidence,

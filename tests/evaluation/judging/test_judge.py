@@ -18,9 +18,9 @@ from factible_assets.evaluation.judging.judge import (
     RUBRICS,
     JudgeOutcome,
     Subject,
-    found,
     judge,
     question_on,
+    quoted_material,
     rubrics,
     subjects_of,
 )
@@ -220,17 +220,17 @@ def test_the_same_question_has_the_same_identity_and_another_row_is_another_ques
 
 
 def test_a_lone_word_is_no_quote_of_a_text_but_a_short_text_may_be_quoted_whole() -> None:
-    assert found("moon", subject("claim")) is None
+    assert quoted_material("moon", subject("claim")) is None
     short = replace(subject("query"), material={"query": ["Asked:\n", Data("query", "moon rock")]})
-    assert found("moon rock", short) == "moon rock"
-    assert found("moon", short) is None
-    assert found(" ", short) is None
+    assert quoted_material("moon rock", short) == "moon rock"
+    assert quoted_material("moon", short) is None
+    assert quoted_material(" ", short) is None
 
 
 @given(st.text(max_size=80), st.text(max_size=60))
 def test_a_found_quote_is_part_of_the_material(text: str, quote: str) -> None:
     shown = replace(subject("query"), material={"query": [Data("query", text)]})
-    words = found(quote, shown)
+    words = quoted_material(quote, shown)
     assert words is None or words in text
 
 
