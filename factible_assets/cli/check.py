@@ -301,10 +301,10 @@ def check_list(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    from factible_assets.cli.progress import PlainObserver, speaking_up
+    from factible_assets.cli.progress import PlainObserver, breaking_silence
     from factible_assets.runs.batches import check_claim_list
 
-    with speaking_up(PlainObserver(listed=len(given))) as lines:
+    with breaking_silence(PlainObserver(listed=len(given))) as lines:
         checks = check_claim_list(
             tuple(given),
             settings=settings,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
@@ -105,8 +105,7 @@ def judge(
     import asyncio
 
     from factible_assets.evaluation.judging.judge import rubrics
-    from factible_assets.evaluation.judging.summary import figures, human_scores
-    from factible_assets.evaluation.matching import default_matcher
+    from factible_assets.evaluation.judging.summary import figures
     from factible_assets.runs.judge import plan_judging, run_judging
     from factible_assets.services.models import plan_judge
     from warehouse.bookkeeping import read_judgements, verdict_models
@@ -131,9 +130,9 @@ def judge(
             f"{plain(planned.judge)} also reached verdicts here, and models favour their own "
             "words. Name another judge: FACTIBLE_STAGE_MODELS=judge=NAME."
         )
-    before = len(planned.tasks) - len(planned.open)
-    if before:
-        note(f"{counted(before, 'stored judgement')} of this judge.")
+    stored = len(planned.tasks) - len(planned.open)
+    if stored:
+        note(f"{counted(stored, 'stored judgement')} of this judge.")
 
     def report(row: JudgementRow, done: int, total: int) -> None:
         if row.outcome != "ok":
@@ -143,20 +142,27 @@ def judge(
 
     judged = asyncio.run(run_judging(settings, store, planned, models, report))
     known = read_judgements(store, [task.judgement_id for task in planned.tasks])
+    found = figures(list(known.values()), planned.rubrics, _human_scores(planned))
+    _show_scores(planned, found, judged)
+    if judged.not_asked or any(each.without_score for each in found):
+        raise Exit(ExitCode.INCOMPLETE)
+
+
+def _human_scores(planned: JudgingPlan) -> dict[str, Mapping[tuple[str, str], int]]:
+    """Return the scores that people gave, by video, and by claim and criterion."""
+    from factible_assets.evaluation.judging.summary import human_scores
+    from factible_assets.evaluation.matching import default_matcher
+
     scored = [
         outcome
         for outcome in planned.outcomes
         if any(claim.human_scores for claim in outcome.truth or ())
     ]
-    people = {}
-    if scored:
-        matcher = default_matcher()
-        people = {each.video.video_id: human_scores(each, matcher) for each in scored}
-        note(f"The matcher between these claims and the human-scored ones: {matcher.rule}.")
-    found = figures(list(known.values()), planned.rubrics, people)
-    _show_scores(planned, found, judged)
-    if judged.not_asked or any(each.without_score for each in found):
-        raise Exit(ExitCode.INCOMPLETE)
+    if not scored:
+        return {}
+    matcher = default_matcher()
+    note(f"The matcher between these claims and the human-scored ones: {matcher.rule}.")
+    return {each.video.video_id: human_scores(each, matcher) for each in scored}
 
 
 def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from resources.llm.limits import Budget
 
 Costs: TypeAlias = "Callable[[], Budget]"
+"""Returns the model calls and their cost so far."""
 
 _SILENCE = 24.0
-"""Seconds without output after which a pipe gets a line on the state of the check."""
+"""Seconds without output after which PlainObserver prints the state of the check."""
 STOPPING = "Stopping. Press Ctrl-C again to leave at once."
 
 
@@ -52,16 +53,17 @@ def _cost(costs: Costs | None) -> str:
 
 
 class PlainObserver(Observer):
-    """Prints one line per event, for logs and pipes. For a list of claims it prints verdicts only.
+    """Prints one line per event, for logs and pipes.
 
-    `listed` is the number of claims in the list.
+    If the user gave a list of claims, `listed` is their number, and no line tells of the transcript
+    or of claims.
     """
 
     def __init__(self, costs: Costs | None = None, listed: int = 0) -> None:
         self._costs, self._listed, self._claims = costs, listed, listed
-        self._reached: dict[str, int] = {}  # a retried step reports them again
-        self._pieces: dict[str, int] = {}
-        self._spoke = monotonic()
+        self._verdicts: dict[str, int] = {}  # by claim, as a retried step reports verdicts again
+        self._done: dict[str, int] = {}
+        self._last_output = monotonic()
         self._lock = threading.Lock()
 
     def transcript_progressed(self, words: str, share: float) -> None:
@@ -82,7 +84,7 @@ class PlainObserver(Observer):
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
         with self._lock:
-            place = self._reached.setdefault(claim.claim_id, len(self._reached) + 1)
+            place = self._verdicts.setdefault(claim.claim_id, len(self._verdicts) + 1)
             confidence = f" ({sure} confidence)" if (sure := sureness(verdict)) else ""
             self._say(
                 f"verdict {place}/{max(self._claims, place)}: "
@@ -91,7 +93,7 @@ class PlainObserver(Observer):
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
         with self._lock:
-            self._pieces[stage] = self._pieces.get(stage, 0) + 1
+            self._done[stage] = self._done.get(stage, 0) + 1
 
     def remarked(self, sentence: str) -> None:
         self._say(plain(sentence))
@@ -106,21 +108,21 @@ class PlainObserver(Observer):
     def stopping(self) -> None:
         self._say(STOPPING)
 
-    def speak_up(self) -> None:
-        """Print the state of the check after a long silence."""
+    def break_silence(self) -> None:
+        """Print the state of the check if nothing was printed for a while."""
         with self._lock:
-            if monotonic() - self._spoke < _SILENCE:
+            if monotonic() - self._last_output < _SILENCE:
                 return
             done = [
-                f"{self._pieces[stage]} {pieces}"
+                f"{self._done[stage]} {pieces}"
                 for stage, pieces in _PIECES.items()
-                if stage in self._pieces
+                if stage in self._done
             ]
-            done += [f"{len(self._reached)} verdicts"] if self._reached else []
+            done += [f"{len(self._verdicts)} verdicts"] if self._verdicts else []
             self._say(f"still working: {', '.join(done) or 'nothing done yet'}{self._so_far()}")
 
     def _say(self, words: str) -> None:
-        self._spoke = monotonic()
+        self._last_output = monotonic()
         note(words)
 
     def _so_far(self) -> str:
@@ -130,6 +132,8 @@ class PlainObserver(Observer):
 
 @dataclass(slots=True)
 class _Line:
+    """The display's state of one claim; `progress` has finished and all pieces by stage."""
+
     claim: Claim
     stage: str = "waiting"
     progress: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -137,9 +141,10 @@ class _Line:
 
 
 _PIECES = {"queries": "queries", "search_hits": "searches", "evidence": "pages"}
-"""The stages that report each finished piece, in order, with the name of their pieces."""
+"""The stages that report each finished piece of their work, in order, and the pieces' name."""
 
 _NEXT = {"queries": "searching", "search_hits": "reading pages", "evidence": "judging"}
+"""The activity after each of these stages."""
 
 _FRAMES_PER_SECOND = 8
 _LONGEST_BAR = 40
@@ -244,9 +249,8 @@ class LiveObserver(Observer):
         words = f"{clock(self._now() - self._started)} · {cost} so far"
         words = f"{words} · Ctrl-C stops; the same command continues"
         footer, style = (STOPPING, "yellow") if self._is_stopping else (words, "dim")
-        # Always one row, because the next line counts on it.
         yield Text(footer, style=style, no_wrap=True, overflow="ellipsis")
-        # The bars and the footer take seven rows, the shell's prompt one.
+        # Leave room: six bars, one row of footer (it never wraps), the shell's prompt and a spare.
         yield from _open_claims(lines, options.max_width, max(0, console.height - 9))
 
 
@@ -282,13 +286,13 @@ def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[Rend
 
 
 @contextmanager
-def speaking_up(observer: PlainObserver) -> Iterator[Observer]:
+def breaking_silence(observer: PlainObserver) -> Iterator[Observer]:
     """Make an observer print at least twice a minute."""
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(_SILENCE / 5):
-            observer.speak_up()
+            observer.break_silence()
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -301,15 +305,20 @@ def speaking_up(observer: PlainObserver) -> Iterator[Observer]:
 
 @contextmanager
 def watching(costs: Costs | None = None) -> Iterator[Observer]:
-    """Return a live display on a terminal, and lines elsewhere."""
+    """Yield an observer: a live display on a terminal, lines elsewhere, nothing with --quiet."""
     console = stderr()
-    if output_mode.quiet or not console.is_terminal:
-        if output_mode.quiet:
-            yield Observer()
-            return
-        with speaking_up(PlainObserver(costs)) as observer:
+    if output_mode.quiet:
+        yield Observer()
+    elif console.is_terminal:
+        with _live_display(console, costs) as observer:
             yield observer
-        return
+    else:
+        with breaking_silence(PlainObserver(costs)) as observer:
+            yield observer
+
+
+@contextmanager
+def _live_display(console: Console, costs: Costs | None) -> Iterator[Observer]:
     told: SimpleQueue[Text] = SimpleQueue()
     observer = LiveObserver(costs=costs, tell=told.put)
     live = Live(

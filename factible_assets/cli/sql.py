@@ -101,9 +101,11 @@ def sql(
         raise UsageError("A terminal cannot show Parquet.", "Name a file with --output.")
     given: dict[str, Any] = {}
     for pair in param or ():
-        name, equals, value = _storable(pair).partition("=")
+        name, equals, value = _encodable(pair).partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(f"The parameter {pair!r} is not NAME=VALUE.", "The query has $NAME.")
+            raise UsageError(
+                f"The parameter {pair!r} is not NAME=VALUE.", "Its place in the query is $NAME."
+            )
         given[name] = value
         with contextlib.suppress(ValueError, RecursionError):
             read = json.loads(value)
@@ -111,12 +113,12 @@ def sql(
     settings, query = load_settings(), " ".join(asked or ()) or None
     store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
-        _talk(store, form, given, seconds, settings.home / ".sql_history")
+        _prompt(store, form, given, seconds, settings.home / ".sql_history")
         return
     text = sys.stdin.read().strip() or None if query in {None, "-"} else query
-    answer = _answer(store, _storable(text or ".tables"), given, form, seconds)
-    if b";" in _beginnings(_storable(text or "")).rstrip(b";"):
-        # Only now, because an error in one of them is more helpful.
+    answer = _answer(store, _encodable(text or ".tables"), given, form, seconds)
+    if b";" in _first_bytes(_encodable(text or "")).rstrip(b";"):
+        # After the answer, because an error in one of the queries is more helpful.
         words = "The command answers one query at a time, and these are several."
         raise FactibleError(words, "Run them one by one, or join them with union all.")
     if text is None:
@@ -124,15 +126,15 @@ def sql(
     _write(answer, form, output)
 
 
-def _storable(text: str) -> str:
-    """Return text that UTF-8 can encode, with question marks for other bytes."""
+def _encodable(text: str) -> str:
+    """Return text that UTF-8 can encode: a question mark replaces every lone surrogate."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _answer(
     store: Warehouse, text: str, parameters: dict[str, Any], form: Format, seconds: float
 ) -> Answer:
-    """Answer a query or a dot command, from the newest copy.
+    """Answer a query or a dot command.
 
     Raises FactibleError: The query is wrong.
     """
@@ -214,6 +216,10 @@ def _encoded(answer: Answer, form: Format) -> bytes:
         ]
         document = json.dumps(rows, ensure_ascii=False, indent=2, default=as_json)
         return f"{without_controls(document)}\n".encode()
+    return _parquet(answer)
+
+
+def _parquet(answer: Answer) -> bytes:
     # These imports take most of a second.
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -232,23 +238,23 @@ def _encoded(answer: Answer, form: Format) -> bytes:
 
 def is_complete(text: str) -> bool:
     """Tell whether the text ends with a semicolon outside of strings and comments."""
-    return _beginnings(text).endswith(b";")
+    return _first_bytes(text).endswith(b";")
 
 
-def _beginnings(text: str) -> bytes:
-    """Return the first byte of each token; semicolons in strings and comments are no tokens."""
+def _first_bytes(text: str) -> bytes:
+    """Return the first byte of each SQL token; a semicolon in a string or comment is no token."""
     written = text.encode()
     return b"".join(written[place : place + 1] for place, _ in duckdb.tokenize(text))
 
 
-def _talk(
+def _prompt(
     store: Warehouse, form: Format, given: dict[str, Any], seconds: float, history: Path
 ) -> None:
     """Answer queries until the user leaves, and keep them in the file `history`."""
     names = names_in(store)
     note("A query ends with a semicolon. .help says more, .quit leaves.")
     remember = _line_editing(names, history)
-    for text in _statements():
+    for text in _typed_queries():
         remember(text)
         command = text.rstrip("; ")
         if command in {".quit", ".exit", ".q"}:
@@ -264,7 +270,8 @@ def _talk(
             note("Stopped.")
 
 
-def _statements() -> Iterator[str]:
+def _typed_queries() -> Iterator[str]:
+    """Yield each query and dot command that the user types, until the end of the input."""
     lines: list[str] = []
     while True:
         try:

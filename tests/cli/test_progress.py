@@ -10,7 +10,7 @@ from factible_assets.cli.progress import (
     STOPPING,
     LiveObserver,
     PlainObserver,
-    speaking_up,
+    breaking_silence,
     watching,
 )
 from factible_assets.wording import plain
@@ -65,7 +65,7 @@ def test_a_piped_check_prints_a_line_after_a_silence(
         said += capsys.readouterr().err
         return "still working" in said
 
-    with speaking_up(PlainObserver()) as observer:
+    with breaking_silence(PlainObserver()) as observer:
         observer.stage_progressed("evidence", samples.claim(0), 1, 3)
         observer.remarked("The model could not word searches.")
         eventually(is_said)
