@@ -60,42 +60,42 @@ def listed(value: object) -> object:
 _LISTED = BeforeValidator(listed)
 
 
-def _of_form(form: str, otherwise: str, bare: Callable[[str], str] = str) -> AfterValidator:
-    """Return a validator that applies `bare` to a text and then matches it against a pattern."""
+def _matching(pattern: str, error: str, normalise: Callable[[str], str] = str) -> AfterValidator:
+    """Return a validator that normalises a text and then matches it against a pattern."""
 
-    def checked(value: str) -> str:
-        found = bare(value)
-        if re.fullmatch(form, found) is None:
-            raise ValueError(otherwise)
-        return found
+    def validate(value: str) -> str:
+        text = normalise(value)
+        if re.fullmatch(pattern, text) is None:
+            raise ValueError(error)
+        return text
 
-    return AfterValidator(checked)
+    return AfterValidator(validate)
 
 
 _WEB = r"(auto|live|miniature|annotated|archive(:[\w.-]+)?)"
 _WEBS = "auto, live, archive, archive:NAME, annotated and miniature"
-Web = Annotated[str, _of_form(_WEB, f"web is one of {_WEBS}")]
+Web = Annotated[str, _matching(_WEB, f"web is one of {_WEBS}")]
 _CODE = "write it as a code of two letters, such as en"
-TwoLetters = Annotated[str, _of_form(r"[a-z]{2}", _CODE, lambda it: it.strip().lower())]
+TwoLetters = Annotated[str, _matching(r"[a-z]{2}", _CODE, lambda it: it.strip().lower())]
 _LABEL = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"
-_DOMAIN = _of_form(
+_DOMAIN = _matching(
     rf"{_LABEL}(\.{_LABEL})+",
     "it is no domain; write it as example.org, without https://",
     lambda each: each.lower().strip(".").removeprefix("www."),
 )
-_CLAIM_ID = _of_form(r"[A-Za-z0-9_-]{1,128}", "it is no claim_id; factible review lists them")
+_CLAIM_ID = _matching(r"[A-Za-z0-9_-]{1,128}", "it is no claim_id; factible review lists them")
 Day = Annotated[date, Field(ge=date(1000, 1, 1))]
 """A day; earlier ones would break date arithmetic."""
 
 
-class Makers(StageConfig):
-    """Another maker of single judgements than the reasoner of the run."""
+class JudgementOptions(StageConfig):
+    """Who makes each of the four judgements; auto: the reasoner of the run."""
 
     claims_by: Literal["auto", "embedded", "llm"] = Field(
-        "auto", description="Another reasoner for finding claims."
+        "auto", description="The reasoner that finds claims, if not that of the run."
     )
     queries_by: Literal["auto", "embedded", "llm"] = Field(
-        "auto", description="Another reasoner for writing queries."
+        "auto", description="The reasoner that writes queries, if not that of the run."
     )
     evidence_by: Literal["auto", "lexical", "plain", "entailment", "labels", "llm"] = Field(
         "auto",
@@ -110,8 +110,8 @@ class Makers(StageConfig):
     )
 
 
-class Reasoners(Makers):
-    """The reasoner of each of the four judgements."""
+class Reasoners(JudgementOptions):
+    """The reasoner of a run, and the exceptions for single judgements."""
 
     reasoner: Literal["auto", "embedded", "llm"] = Field(
         "auto",
@@ -132,8 +132,8 @@ class QueriesConfig(StageConfig):
     max_queries: int = _number(3, 1, 10, "Queries per claim.")
     claim_classes: Literal["words", "published"] = Field(
         "words",
-        description="The claim classes of the strategy confidence: by whole words, or by letters "
-        "exactly as published.",
+        description="How the strategy confidence finds a claim's class: by whole words, or as "
+        "published by letters, also within words.",
     )
 
 
@@ -226,7 +226,7 @@ class EvidenceConfig(StageConfig):
 
 
 class BudgetConfig(StageConfig):
-    """Limits per claim for every strategy but `standard`; then the evidence so far decides."""
+    """Limits per claim for every strategy but `standard`; at one, the evidence so far decides."""
 
     max_calls: int = _number(60, 1, 1_000, "Model calls per claim, of 5,000 tokens on average.")
     max_cost_usd: float = Field(
@@ -241,7 +241,7 @@ class BudgetConfig(StageConfig):
 
     @property
     def max_tokens(self) -> int:
-        """The tokens per claim, in and out: they grow with the calls that a user allows."""
+        """The limit of tokens per claim, in and out; it grows with the limit of calls."""
         return 5_000 * self.max_calls
 
 

@@ -32,7 +32,7 @@ from pydantic import (
     model_validator,
 )
 
-from factible_assets.config import Makers, StageConfig, TwoLetters, Web, listed
+from factible_assets.config import JudgementOptions, StageConfig, TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
 from resources.env_files import expanded, host_and_port, paired, read_env_file, web_address
 from resources.lines import naming, reason_of
@@ -234,7 +234,7 @@ class Settings(BaseModel):
     model: str | None = None
     stage_models: Annotated[dict[_ModelStage, str], Paired] = {}
     model_api_keys: Annotated[dict[str, SecretStr], Paired] = {}
-    reasoners: Annotated[Makers, Paired] = Makers()
+    reasoners: Annotated[JudgementOptions, Paired] = JudgementOptions()
     reasoning_effort: Effort | None = None
     answer_language: TwoLetters | None = None
     prompt_files: Annotated[UserPath | None, RESTRICTED] = None

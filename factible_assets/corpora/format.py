@@ -42,12 +42,12 @@ class AnswerEntry(Entry):
 
     text: str = Field(description="The answer; yes or no for a boolean one.")
     kind: Annotated[AnswerKind | None, BeforeValidator(_lower)] = Field(
-        default=None, description="How the answer was made from its source."
+        default=None, description="How the annotator took the answer from its source."
     )
     explanation: str | None = Field(default=None, description="Why yes, or why no.")
     source_url: str | None = None
     archived_url: str | None = Field(default=None, description="A stored copy of the source.")
-    medium: str | None = Field(default=None, description="What the source is, such as Web text.")
+    medium: str | None = Field(default=None, description="The kind of source, such as Web text.")
 
 
 class QuestionEntry(Entry):
@@ -66,7 +66,7 @@ class PassageEntry(Entry):
     )
     place: str | None = Field(default=None, description="Where on the page, such as a line number.")
     stance: GivenStance = Field(
-        default=None, description="How the passage alone stands to the claim."
+        default=None, description="The stance of this passage alone on the claim."
     )
 
 
@@ -79,34 +79,37 @@ class ClaimEntry(Entry):
     text: str = Field(min_length=1, description="The claim, in a sentence of its own.")
     checkable: bool = Field(default=True, description="Whether evidence could decide it.")
     importance: Score | None = Field(
-        default=None, description="How much the video's thesis rests on it, from 0 to 1."
+        default=None, description="How much the video's thesis depends on it, from 0 to 1."
     )
-    stance: GivenStance = Field(default=None, description="What the evidence says of the claim.")
+    stance: GivenStance = Field(default=None, description="The stance of the evidence as a whole.")
     reasoning: str | None = Field(default=None, description="Why, with sources.")
     label: str | None = Field(
-        default=None, description="The conclusion in the words of the dataset that it comes from."
+        default=None, description="The original label of the dataset that the claim comes from."
     )
     speaker: str | None = Field(default=None, description="Who made the claim.")
     said_on: date | None = Field(default=None, description="The day on which it was made.")
     appeared_at: str | None = Field(default=None, description="The URL at which it was made.")
     review_url: str | None = Field(default=None, description="A published fact-check of it.")
-    review_publisher: str | None = Field(default=None, description="Who published that.")
+    review_publisher: str | None = Field(
+        default=None, description="The publisher of that fact-check."
+    )
     questions: tuple[QuestionEntry, ...] = Field(
         default=(), description="Questions that annotators asked, with their answers."
     )
     passages: tuple[PassageEntry, ...] = Field(
-        default=(), description="Passages that annotators judged by."
+        default=(), description="The passages behind the annotated stance."
     )
     human_scores: dict[Criterion, GivenScore] = Field(
         default={},
-        description="What a person gave to the pipeline's answers on this claim, from 0 to 2 as in "
-        "`factible judge`, to be compared with it: queries and evidence as a whole, and 0 best for "
-        "hallucinations and the label.",
+        description="A person's scores of the pipeline's output on this claim, from 0 to 2, by the "
+        "criteria of `factible judge`, which prints the agreement with them. One score rates all "
+        "queries of the claim, and one all its evidence. For the two hallucinations and the label "
+        "0 is best.",
     )
 
 
 class PublishedClaimEntry(ClaimEntry):
-    """A claim in the layout of a published evaluation, with its keys."""
+    """A claim in the layout of the published ground truth, with its names of the keys."""
 
     text: str = Field(min_length=1, validation_alias="claim_text")
     checkable: bool = Field(default=True, validation_alias="is_checkable")
@@ -140,24 +143,24 @@ class VideoEntry(Entry):
     web: Web | None = Field(default=None, description="Overrides the corpus's web.")
     pages_rating: Rating | None = Field(
         default=None,
-        description="How reliable the pages of its web are, a named collection, that no rating "
-        "set lists.",
+        description="If its web is a named collection: the rating of pages that no rating set "
+        "lists.",
     )
     transcript: str | None = Field(
         default=None, description="A transcript file, relative to this file."
     )
     transcript_url: Link | None = Field(
-        default=None, description="Where a transcript is fetched from, such as a podcast's."
+        default=None, description="The address of a transcript, such as a podcast's."
     )
     media: str | None = Field(
         default=None,
-        description="The recording, or a picture of it, relative to this file. The speech of a "
-        "recording is recognised where there is no transcript; pictures are for `media`.",
+        description="A recording or a picture of the video, relative to this file. If there is no "
+        "transcript, the speech of the recording is recognised. The asset `media` examines both.",
     )
     recording_url: Link | None = Field(
         default=None,
-        description="Where a recording is fetched from, whose speech is recognised where there is "
-        "no transcript.",
+        description="The address of a recording. If there is no transcript, its speech is "
+        "recognised.",
     )
     claims: tuple[ClaimEntry, ...] | None = Field(
         default=None, description="Annotated ground truth."
@@ -167,13 +170,12 @@ class VideoEntry(Entry):
     )
     claims_are_given: bool = Field(
         default=False,
-        description="Whether exactly the listed claims that are checkable are checked, instead of "
-        "claims that are found in the transcript.",
+        description="Check exactly the listed checkable claims. Find none in the transcript.",
     )
     claim_count: Annotated[Count, Field(le=1_000_000)] | None = Field(
         default=None,
-        description="How many claims annotators are said to have found, where the annotations "
-        "are not part of this file.",
+        description="The published number of annotated claims, if the annotations are not part of "
+        "this file.",
     )
 
     @model_validator(mode="after")
@@ -182,7 +184,7 @@ class VideoEntry(Entry):
             raise ValueError("give the claims here or in a ground_truth file, not in both")
         if self.claims_are_given and self.claims is None and self.ground_truth is None:
             raise ValueError("claims_are_given needs claims: list them, or take that key out")
-        _ = self.video_id
+        _ = self.video_id  # raises ValueError if there is none
         return self
 
     @property
@@ -212,8 +214,8 @@ class CorpusFile(Entry):
     web: Web = Field(default="auto", description=SearchConfig.model_fields["web"].description)
     on_demand: bool = Field(
         default=False,
-        description="Whether its videos are known only to who asks for them: they get no "
-        "partition by themselves, and give way to an entry in any other corpus.",
+        description="Add the partition of a video only when a user checks it. An entry for the "
+        "same video in any other corpus takes precedence.",
     )
     videos: tuple[VideoEntry, ...] = ()
 
