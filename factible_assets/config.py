@@ -349,7 +349,7 @@ class RunOption:
 
 @cache
 def run_options() -> Mapping[str, RunOption]:
-    """Return every option that users set by name; the names differ between the sections."""
+    """Return every option that users set by name. No two sections share a name."""
     fields = FactCheckConfig.model_fields.items()
     sections = {
         name: each.default for name, each in fields if isinstance(each.default, StageConfig)
@@ -360,14 +360,14 @@ def run_options() -> Mapping[str, RunOption]:
         for name, default in defaults.model_dump(mode="json").items():
             if name in sections or name in _OF_SINGLE_RUNS:
                 continue
-            kept = {
+            shown = {
                 key: each for key, each in schema[name].items() if key not in {"title", "default"}
             }
             if isinstance(default, list):
                 # In an experiment a list holds the values to compare, so a list option is text.
-                kept = {"type": "string", "description": f"{kept['description']} Write: a, b"}
+                shown = {"type": "string", "description": f"{shown['description']} Write: a, b"}
             place = (section, name) if section else (name,)
-            found[name] = RunOption(name, place, plain_value(default), kept)
+            found[name] = RunOption(name, place, plain_value(default), shown)
     return found
 
 
@@ -381,12 +381,14 @@ def plain_value(value: Any) -> Value:
     return plain
 
 
-def placed(values: Mapping[str, object], beside: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the values in their sections, as FactCheckConfig reads them, merged into `beside`.
+def in_sections(
+    values: Mapping[str, object], base: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return `base` with the values added, each in the section where FactCheckConfig reads it.
 
     Raises KeyError: There is no such option.
     """
-    nested = deepcopy(dict(beside or {}))
+    nested = deepcopy(dict(base or {}))
     for name, value in values.items():
         *sections, field = run_options()[name].place
         inner = nested
@@ -403,7 +405,7 @@ def config_of(values: Mapping[str, object]) -> FactCheckConfig:
     Raises OptionError: A value is out of range.
     """
     try:
-        return FactCheckConfig.model_validate(placed(values))
+        return FactCheckConfig.model_validate(in_sections(values))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = next((str(step) for step in first["loc"] if step in values), "")

@@ -16,7 +16,7 @@ from typing import Any, cast
 import dagster as dg
 from pydantic import ValidationError
 
-from factible_assets.config import FactCheckConfig, placed
+from factible_assets.config import FactCheckConfig, in_sections
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.liveness import end_dead_runs
@@ -69,9 +69,9 @@ def recheck_config(
     own = {"renew": renew, "only_claims": tuple(only_claims)}
     if last is not None:
         with suppress(ValidationError):
-            return FactCheckConfig.model_validate({**placed(given or {}, last), **own})
+            return FactCheckConfig.model_validate({**in_sections(given or {}, last), **own})
     say(OPTIONS_UNKNOWN)
-    return FactCheckConfig.model_validate({**placed(given or {}), **own})
+    return FactCheckConfig.model_validate({**in_sections(given or {}), **own})
 
 
 def last_options(
