@@ -154,9 +154,10 @@ def drafts_so_far(
 ) -> ClaimDrafts:
     """Return the claims of an unfinished answer that may be checked already; blocking.
 
-    All windows together get `max_claims`, in equal shares, because the merger keeps no more.
+    All windows together get `max_claims`, in equal shares, because the merger keeps no more. The
+    first windows share what remains.
     """
-    share = max(1, max_claims // window.count)
+    share = (max_claims + window.count - window.place) // window.count
     found = _distinct(_candidates(title, window, answer)[0][:share])
     return ClaimDrafts(_thesis(answer.thesis), tuple(each.draft for each in found))
 

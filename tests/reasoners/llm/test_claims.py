@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.config import ClaimsConfig
-from factible_assets.reasoners.llm.claims import Windowing, windows
+from factible_assets.reasoners.llm.answers import ClaimsAnswer
+from factible_assets.reasoners.llm.claims import Window, Windowing, drafts_so_far, windows
 from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerOutageError
@@ -281,6 +282,18 @@ async def test_a_long_transcript_is_read_in_windows_and_ranked_against_one_thesi
         assert TWO_HALVES[claim.char_start :].startswith(said)
     assert [call.attempt for call in judged.calls] == list(range(1, count + 2))
     assert "stretch 1 of" in model.prompts[0]
+
+
+@pytest.mark.parametrize(("count", "shares"), [(3, [2, 2, 1]), (7, [1] * 5 + [0] * 2)])
+def test_the_checks_that_begin_early_are_no_more_than_the_claims_that_stay(
+    count: int, shares: list[int]
+) -> None:
+    animals = ("Bees dance", "Ants carry", "Cats sleep", "Dogs bark")
+    said = [f"{animal} in the garden every day." for animal in animals]
+    written = ClaimsAnswer.model_validate(answer(*(stated(each, each) for each in said)))
+    read = [Window(" ".join(said), place=place, count=count) for place in range(1, count + 1)]
+    begun = [len(drafts_so_far("Title", each, written, max_claims=5).claims) for each in read]
+    assert begun == shares
 
 
 async def test_a_credential_stays_capped_after_the_merge() -> None:
