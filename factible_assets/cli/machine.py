@@ -201,6 +201,8 @@ def cache_clear(
 
 Model = Literal["nli", "reader", "reader-large", "whisper", "whisper-en"]
 
+_FIELDS_SHOWN = ("name", "title", "purpose", "licence", "source")
+
 _Which = Annotated[Model, Argument(help="Which model.", metavar="MODEL")]
 
 
@@ -354,24 +356,29 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
 def _document(
     settings: Settings, model: ManifestModel, receipt: Receipt | None
 ) -> dict[str, object]:
-    from factible_assets.services.reasoning import pulled_reader
-    from factible_assets.services.transcripts import speech_model
-
     folder = settings.home / "models" / model.name
-    job, without, used = "reads pages", "the plain reader", pulled_reader(settings)
-    if model.name in MODELS:
-        speech = speech_model(settings)
-        job, without, used = "recognises speech", "no model", speech.name if speech else None
-    told = ("name", "title", "purpose", "licence", "source")
     return {
-        **{each: getattr(model, each) for each in told},
+        **{each: getattr(model, each) for each in _FIELDS_SHOWN},
         "pulled": receipt is not None,
         "path": str(folder) if receipt else None,
         "bytes": model.size if receipt else None,
         "commit": receipt.commit if receipt else None,
         "state": f"{model.size / 1e6:,.1f} MB in {folder}" if receipt else "not pulled",
-        "in_use": job if model.name == used else f"not used: {used or without} {job}",
+        "in_use": _use(settings, model.name),
     }
+
+
+def _use(settings: Settings, name: str) -> str:
+    """Return the job of a model, or the model that does this job instead."""
+    from factible_assets.services.reasoning import pulled_reader
+    from factible_assets.services.transcripts import speech_model
+
+    if name in MODELS:
+        speech = speech_model(settings)
+        job, used, otherwise = "recognises speech", speech.name if speech else None, "no model"
+    else:
+        job, used, otherwise = "reads pages", pulled_reader(settings), "the plain reader"
+    return job if name == used else f"not used: {used or otherwise} {job}"
 
 
 def restore() -> None:

@@ -19,7 +19,7 @@ _MONTHS = (
 )
 _TIME_WORDS = re.compile(
     r"\b(?:"
-    r"(?:1[5-9]|20)\d\d(?:s\b|\b)"  # a year or a decade of the printed ages
+    r"(?:1[5-9]|20)\d\d(?:s\b|\b)"  # a year or a decade since 1500
     r"|Q[1-4]\b"
     r"|(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth) (?:century|quarter)\b"
     rf"|(?:{_MONTHS})\b"
@@ -52,15 +52,8 @@ def build_queries(
 
     If no draft remains, the most urgent one stays; without drafts, the claim's own words.
     """
-    said, types = time_words(claim.text), get_args(QueryType)
-    repaired = []
-    for draft in drafts:
-        text = " ".join(storable(draft.text).split())
-        if text and said and not any(word.casefold() in text.casefold() for word in said):
-            text = " ".join([text, *said[:_MAX_TIME_WORDS]])
-        repaired.append(
-            replace(draft, text=text, priority=min(LOWEST_PRIORITY, max(1, draft.priority)))
-        )
+    types = get_args(QueryType)
+    repaired = [_repaired(draft, claim) for draft in drafts]
     repaired.sort(key=lambda draft: (draft.priority, types.index(draft.query_type)))
     distinct: dict[str, QueryDraft] = {}
     for draft in repaired:
@@ -85,6 +78,15 @@ def build_queries(
         )
         for rank, draft in enumerate(kept, start=1)
     )
+
+
+def _repaired(draft: QueryDraft, claim: Claim) -> QueryDraft:
+    """Return a draft with its priority in range and with the claim's time words if it has none."""
+    text = " ".join(storable(draft.text).split())
+    said = time_words(claim.text)
+    if text and said and not any(word.casefold() in text.casefold() for word in said):
+        text = " ".join([text, *said[:_MAX_TIME_WORDS]])
+    return replace(draft, text=text, priority=min(LOWEST_PRIORITY, max(1, draft.priority)))
 
 
 def query_row(claim: Claim, text: str, *, basis: QueryBasis, **columns: Any) -> Query:

@@ -20,8 +20,11 @@ from resources.images.base import ImageFacts, NoPictureError
 
 _MAX_PIXELS = 50_000_000
 _READABLE = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
-_QUALITY = 90
+_RESAVED_QUALITY = 90
 _BLOCK = 16
+"""The side of a block of error level analysis, in pixels."""
+_STRIKING = 3
+"""A block is striking if it changes this many times more than the median block."""
 _FRAME_SECONDS = 30.0
 _MAX_BYTES = 20_000_000
 
@@ -60,14 +63,19 @@ def inspect(picture: bytes) -> ImageFacts:
 
 
 def _error_level(image: Image.Image) -> float:
-    once = image.convert("RGB")
-    again = io.BytesIO()
-    once.save(again, "JPEG", quality=_QUALITY)
-    change = ImageChops.difference(once, Image.open(again)).convert("L")
+    """Return the share of blocks that compression changes unusually much (error level analysis).
+
+    A pasted region was compressed less often than the rest, so saving the picture again changes it
+    more.
+    """
+    picture = image.convert("RGB")
+    saved = io.BytesIO()
+    picture.save(saved, "JPEG", quality=_RESAVED_QUALITY)
+    change = ImageChops.difference(picture, Image.open(saved)).convert("L")
     blocks = (max(1, change.width // _BLOCK), max(1, change.height // _BLOCK))
     levels = sorted(change.resize(blocks, Image.Resampling.BOX).tobytes())
-    usual = max(levels[len(levels) // 2], 1)
-    return sum(level > 3 * usual for level in levels) / len(levels)
+    median = max(levels[len(levels) // 2], 1)
+    return sum(level > _STRIKING * median for level in levels) / len(levels)
 
 
 async def frame_at(video: Path, seconds: float) -> bytes:
@@ -79,14 +87,14 @@ async def frame_at(video: Path, seconds: float) -> bytes:
     if program is None:
         raise NoPictureError("Frames of a video need ffmpeg; install it (apt-get install ffmpeg).")
     # The whitelist keeps playlists from reading other files and addresses.
-    before = f"-nostdin -v error -protocol_whitelist file -ss {seconds:.3f} -i".split()
+    reading = f"-nostdin -v error -protocol_whitelist file -ss {seconds:.3f} -i".split()
     shape = r"scale=min(1280\,iw):-2"
-    after = f"-vf {shape} -frames:v 1 -f image2pipe -c:v png pipe:1"
+    writing = f"-vf {shape} -frames:v 1 -f image2pipe -c:v png pipe:1"
     running = await asyncio.create_subprocess_exec(
         program,
-        *before,
+        *reading,
         f"file:{video}",
-        *after.split(),
+        *writing.split(),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )

@@ -113,38 +113,43 @@ def figures(
     `people` are the scores that people gave (see `human_scores`), by video.
     """
     listed = list(judgements)
-    found = []
-    for rubric in rubrics:
-        of_rubric = [each for each in listed if each.criterion == rubric.name]
-        scores: dict[str, list[int]] = defaultdict(list)
-        of_claim: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for each in of_rubric:
-            if each.score is not None:
-                scores[each.video_id].append(each.score)
-                of_claim[each.video_id, each.claim_id].append(each.score)
-        given = [score for values in scores.values() for score in values]
-        ratios = [
-            Ratio(sum(map(rubric.normalised, values)), len(values)) for values in scores.values()
-        ]
-        pairs: dict[str, list[ScorePair]] = defaultdict(list)
-        for (video_id, claim_id), values in of_claim.items():
-            person = people.get(video_id, {}).get((claim_id, rubric.name))
-            if person is not None:
-                # A person gives one score to all queries, or all evidence, of a claim.
-                pairs[video_id].append((sum(values) / len(values), person))
-        found.append(
-            CriterionFigures(
-                *(rubric.subject, rubric.better, rubric.source, rubric.name),
-                n=len(given),
-                without_score=len(of_rubric) - len(given),
-                mean_score=sum(given) / len(given) if given else None,
-                mean_normalised=Ratio.pooled(ratios).value,
-                interval=pooled_interval(ratios),
-                counts={word: given.count(score) for score, word in enumerate(rubric.levels)},
-                agreement=agreement(pairs) if pairs else (),
-            )
-        )
-    return tuple(found)
+    return tuple(
+        _figures_of(rubric, [each for each in listed if each.criterion == rubric.name], people)
+        for rubric in rubrics
+    )
+
+
+def _figures_of(
+    rubric: Rubric,
+    judgements: Sequence[JudgementRow],
+    people: Mapping[str, Mapping[tuple[str, str], int]],
+) -> CriterionFigures:
+    by_video: dict[str, list[int]] = defaultdict(list)
+    by_claim: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for each in judgements:
+        if each.score is not None:
+            by_video[each.video_id].append(each.score)
+            by_claim[each.video_id, each.claim_id].append(each.score)
+    scores = [score for values in by_video.values() for score in values]
+    ratios = [
+        Ratio(sum(map(rubric.normalised, values)), len(values)) for values in by_video.values()
+    ]
+    pairs: dict[str, list[ScorePair]] = defaultdict(list)
+    for (video_id, claim_id), values in by_claim.items():
+        person = people.get(video_id, {}).get((claim_id, rubric.name))
+        if person is not None:
+            # A person gives one score to all queries, or all evidence, of a claim.
+            pairs[video_id].append((sum(values) / len(values), person))
+    return CriterionFigures(
+        *(rubric.subject, rubric.better, rubric.source, rubric.name),
+        n=len(scores),
+        without_score=len(judgements) - len(scores),
+        mean_score=sum(scores) / len(scores) if scores else None,
+        mean_normalised=Ratio.pooled(ratios).value,
+        interval=pooled_interval(ratios),
+        counts={word: scores.count(score) for score, word in enumerate(rubric.levels)},
+        agreement=agreement(pairs) if pairs else (),
+    )
 
 
 def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[str, str], int]:

@@ -179,7 +179,7 @@ def _opening(
     services: resources.FactCheckServices,
     observer: Observer,
 ) -> AbstractAsyncContextManager[Services]:
-    """Return a block with the services that a run needs."""
+    """Return the context manager that opens the services of a run."""
     options, extraction = given.options, given.extraction
     reasoners: Reasoners = options
     web = options.search.web
@@ -187,7 +187,7 @@ def _opening(
         # Given claims need no model, so they must not need a key.
         maker = options.reasoner if options.claims_by == "auto" else options.claims_by
         reasoners = Reasoners(reasoner=maker if extraction.given is None else "embedded")
-        # Claims need no web, and the archive opens no connection.
+        # Finding claims needs no web, and the archive opens no connection.
         web = "archive"
     return services.open(
         observer=LogObserver(context.log, observer),

@@ -81,8 +81,8 @@ def read_input(
             earlier = bookkeeping.known_claims(now, video_id)
             extraction = Extraction(known, actions, earlier, stored, given)
             claims = extraction.corrected(stored or ())
-        force = reviews.claims_in_force(actions)
-        scope = scope_of(now, video_id, claims, selected, options.only_claims, force)
+        reviewed = reviews.claims_in_force(actions)
+        scope = scope_of(now, video_id, claims, selected, options.only_claims, reviewed)
     options = options.limited_to(listed.entry.published_before if listed else None)
     return RunInput(selected, options, known, actions, claims, scope, extraction, listed)
 
@@ -125,15 +125,15 @@ def scope_of(
         raise unchecked(f"it has no {', '.join(absent)} yet")
     last = found[stages[-1]]
     held = store.read_sets(video_id, {stage: found[stage].run_id for stage in stages})
-    # The claims that have all held rows.
+    # The claims with rows in every held set.
     complete = set(known)
     if "queries" in held.sets:
         complete &= {row.claim_id for row in held.queries}
     if "verdicts" in held.sets:
         complete &= {row.claim_id for row in held.verdicts}
-    new = sorted({claim.claim_id for claim in others} - complete - reviewed.worded.keys())
-    if new:
-        raise unchecked(f"the claim {new[0]} was never checked")
+    needed = {claim.claim_id for claim in others} - reviewed.worded.keys()
+    if never_checked := sorted(needed - complete):
+        raise unchecked(f"the claim {never_checked[0]} was never checked")
     carried = [claim for claim in others if claim.claim_id in complete]
     earlier = bookkeeping.read_carried(store, video_id, last.run_id)
     return Scope(

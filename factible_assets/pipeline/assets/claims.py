@@ -1,6 +1,6 @@
 """The asset `claims`: the check-worthy statements of a video, localised to the second.
 
-The step `claim_checks` makes it, so that the checks of claims begin while others are still sought.
+The step `claim_checks` makes it, and checks the first claims while it still looks for others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -65,8 +65,8 @@ def check_integrity(
     )
     sentence = (
         f"The rows break {len(refused)} of their rules, so nothing was written and the last good "
-        f"rows stay. {broken} The pipeline or a service that it asked has a defect: the checks of "
-        "the asset list every row; please report it with them."
+        f"rows stay. {broken} The pipeline or a service that it asked has a defect. Please report "
+        "it with the rows, which the checks of the asset list."
     )
     return results, dg.Failure(sentence, allow_retries=False)
 
