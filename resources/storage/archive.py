@@ -311,7 +311,8 @@ class Archive:
     def remove(self, urls: Iterable[str], collection: str, *, dry_run: bool = False) -> int:
         """Delete pages from a collection and compact the file; return the number of pages.
 
-        With `dry_run`, only count.
+        `urls` are canonical: another URL of a page may belong to one video, and the page to
+        several. With `dry_run`, only count.
         """
         asked = {"urls": json.dumps(sorted(set(urls))), "collection": collection}
         with self._opened("BEGIN IMMEDIATE") as connection:

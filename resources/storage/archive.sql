@@ -105,12 +105,7 @@ WHERE documents_fts MATCH :expression AND rowid IN (SELECT value FROM json_each(
 -- name: mark_removed
 CREATE TEMP TABLE removed AS
 SELECT id FROM documents
-WHERE collection = :collection
-AND (
-    canonical_url IN (SELECT value FROM json_each(:urls))
-    OR canonical_final_url IN (SELECT value FROM json_each(:urls))
-    OR url IN (SELECT value FROM json_each(:urls))
-)
+WHERE collection = :collection AND canonical_url IN (SELECT value FROM json_each(:urls))
 
 -- name: count_removed
 SELECT count(*) FROM removed

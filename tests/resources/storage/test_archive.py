@@ -492,6 +492,13 @@ def test_the_recorded_web_is_imported_whole(archive: Archive) -> None:
 # --- Removing -----------------------------------------------------------------------------------
 
 
+def test_a_page_stays_if_only_another_of_its_addresses_is_removed(archive: Archive) -> None:
+    found = saved("https://sugar.org/page?utm_source=a", "Sweet.", final_url="https://s.org/")
+    archive.add_page(found, "fetched")
+    assert archive.remove([found.url, "https://s.org/"], "fetched") == 0
+    assert archive.remove(["https://sugar.org/page"], "fetched") == 1
+
+
 def test_removed_pages_are_in_no_search_and_no_byte(archive: Archive) -> None:
     for name in ("sugar", "tea"):
         archive.add_page(page(name, f"The {name} of xylophonists is sweet."), "fetched")
