@@ -246,7 +246,9 @@ class CachingFetcher(_CachingClient[FetchedPage]):
         if found.outcome != "ok":
             return super()._write(found)
         try:
-            self._archive.add_page(found, FETCHED)
+            # A copy at the Wayback Machine may be older than a text that the site itself sent.
+            if found.via != "archive" or self._archive.page(found.url, [FETCHED]) is None:
+                self._archive.add_page(found, FETCHED)
         except ArchiveError as error:
             _LOG.warning("A page was fetched and not archived: %s", error)
             return None
@@ -254,7 +256,8 @@ class CachingFetcher(_CachingClient[FetchedPage]):
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    # A page may have lone surrogates; the archive takes none.
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 class CachingAges(_CachingClient[DomainAge]):

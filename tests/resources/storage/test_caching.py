@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -338,6 +339,22 @@ async def test_fetched_pages_are_found_and_read_offline(
     assert (stored.via, stored.text, stored.retrieved_at) == ("archive", page.text, NOON)
     files = [file.read_bytes() for file in (tmp_path / "cache").iterdir()]
     assert not any(page.text.encode() in file for file in files), "the archive alone has the text"
+
+
+@pytest.mark.parametrize(
+    "later", [{"via": "archive"}, {"text": "\ud800", "retrieved_at": NOON - timedelta(days=1)}]
+)
+async def test_neither_a_copy_nor_unstorable_text_replaces_what_the_site_sent(
+    cache: DiskCache, archive: Archive, later: dict[str, Any]
+) -> None:
+    archive.add_page(replace(PAGE, text="Honey keeps."), "fetched")
+    copy = replace(PAGE, text="Honey.", retrieved_at=NOON + timedelta(days=1))
+    inner = CountingFetcher(lambda url, known: replace(copy, **later))
+    page = await CachingFetcher(inner.fetch, cache, archive, identity="plain").fetch(PAGE.url)
+    assert page.outcome == "ok"
+    stored = archive.page(PAGE.url, ["fetched"])
+    assert stored is not None
+    assert stored.text == "Honey keeps."
 
 
 async def test_a_page_whose_text_left_the_archive_is_fetched_again(
