@@ -148,6 +148,18 @@ class Cancellations:
     def is_requested(self, run_id: str) -> bool:
         return run_id in self._requested
 
+    def catch_signals(self, run_id: str) -> list[tuple[signal.Signals, Any]]:
+        """Let Ctrl-C and SIGTERM cancel the task of a run; return the handlers before.
+
+        Dagster installs its own handlers each time a step yields an event. They raise an error in
+        any code that runs, and an event loop swallows it in some places. So call this after an
+        event if the task still works.
+        """
+        # Only the main thread can handle signals: it works on a run that a launcher started.
+        is_main = threading.current_thread() is threading.main_thread()
+        kinds = (signal.SIGINT, signal.SIGTERM) if is_main and run_id in self._tasks else ()
+        return [(kind, signal.signal(kind, lambda *_: self.request(run_id))) for kind in kinds]
+
     @contextmanager
     def cancellable(self, run_id: str) -> Iterator[None]:
         """Let `request`, Ctrl-C or SIGTERM cancel the current task within the block.
@@ -161,10 +173,7 @@ class Cancellations:
             if run_id in self._requested:
                 raise dg.Failure(_CANCELLED, allow_retries=False)
             self._tasks[run_id] = asyncio.get_running_loop(), task
-        # Only the main thread can handle signals: it works on a run that a launcher started.
-        is_main = threading.current_thread() is threading.main_thread()
-        kinds = (signal.SIGINT, signal.SIGTERM) if is_main else ()
-        before = [(kind, signal.signal(kind, lambda *_: self.request(run_id))) for kind in kinds]
+        before = self.catch_signals(run_id)
         try:
             yield
         except asyncio.CancelledError:

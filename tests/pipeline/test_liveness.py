@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +16,18 @@ from typing import IO
 import dagster as dg
 import pytest
 from dagster._core.definitions.reconstruct import ReconstructableRepository
+from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.test_utils import create_run_for_test
+from dagster._utils.interrupts import raise_interrupts_as
 
 from factible_assets.errors import FactibleError
 from factible_assets.pipeline import liveness
-from factible_assets.pipeline.liveness import end_dead_runs, hold_run_lock, video_lock
+from factible_assets.pipeline.liveness import (
+    Cancellations,
+    end_dead_runs,
+    hold_run_lock,
+    video_lock,
+)
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.pipeline.schedules import in_flight
@@ -158,3 +168,27 @@ def test_a_run_of_checks_alone_says_how_to_run_them(instance: dg.DagsterInstance
     assert (
         liveness.video_of(instance, create_run_for_test(instance, tags={PARTITION_TAG: "a"})) == "a"
     )
+
+
+# --- Signals ------------------------------------------------------------------------------------
+
+
+async def test_a_signal_after_an_event_of_a_step_cancels_its_task() -> None:
+    """Dagster takes the handlers away with each event; a callback of the loop gets the signal."""
+    cancellations, is_stored = Cancellations(), asyncio.Event()
+
+    async def step() -> None:
+        with cancellations.cancellable(RUN):
+            await is_stored.wait()
+            cancellations.catch_signals(RUN)
+            asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+            await asyncio.sleep(60)
+
+    working = asyncio.create_task(step())
+    with raise_interrupts_as(DagsterExecutionInterruptedError):
+        await asyncio.sleep(0)
+    with raise_interrupts_as(DagsterExecutionInterruptedError):
+        is_stored.set()
+        with pytest.raises(dg.Failure):
+            await working
+    assert cancellations.is_requested(RUN)

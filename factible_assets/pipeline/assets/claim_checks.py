@@ -29,6 +29,7 @@ from factible_assets.pipeline.checks.integrity import integrity_specs
 from factible_assets.pipeline.checks.readings import CONTRADICTIONS
 from factible_assets.pipeline.checks.verdict_changes import FLIPS
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
+from factible_assets.pipeline.liveness import CANCELLATIONS
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.reuse import with_earlier_checks
 from factible_assets.pipeline.warehouse import WarehouseResource
@@ -162,6 +163,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                 # Dagster writes the claims while the checks wait.
                 for each in claims_results(context, store, given.known, found, said_before):
                     yield each
+                CANCELLATIONS.catch_signals(context.run.run_id)
         result = await working
     except ReasonerError as failure:
         raise failed_extraction(context, store, failure) from failure
