@@ -462,9 +462,7 @@ def upgrade() -> None:
         stores[0].publish(settings.published)
     if not done:
         note(f"There is no warehouse at {settings.warehouse} yet, so there is nothing to upgrade.")
-    for file in settings.cache.glob("*.sqlite*"):
-        if not file.name.startswith("answers."):
-            file.unlink()
+    DiskCache(settings.cache).delete_former_files()
     result(
         done,
         *(f"{each['warehouse']} has the schema of this version." for each in done),

@@ -194,6 +194,8 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
         cache = DiskCache(settings.cache, settings.cache_policy)
         about = {done.video_id, *addresses, *requests, *sentences}
         removed = cache.forget_about(about, dry_run=done.dry_run)
+        if not done.dry_run:
+            cache.delete_former_files()
         for kind, count in (removed or {}).items():
             done.add(f"kept answers ({kind})", count)
         if removed is None:

@@ -210,6 +210,12 @@ class DiskCache:
             return None if rows is None else _counted(rows)
         return self._delete("forget", {"keys": json.dumps([row["key"] for row in rows])})
 
+    def delete_former_files(self) -> None:
+        """Delete the cache files of earlier versions, which this one does not read."""
+        for file in self._file.path.parent.glob("*.sqlite*"):
+            if not file.name.startswith(self._file.path.name):
+                file.unlink(missing_ok=True)
+
     # --- The file -------------------------------------------------------------------------------
 
     def _room(self, kind: Kind) -> int:
