@@ -33,6 +33,8 @@ def execute(
     folder: str, environment: Mapping[str, str], tags: Mapping[str, str], run_config: Any
 ) -> None:
     """Work on a run in the main thread of a process, as Dagster's launcher starts one."""
+    # As `factible dev` does: a background job ignores SIGINT, and then Dagster ignores SIGTERM too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(environment)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
