@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
@@ -62,10 +63,12 @@ def videos(home: Path, checked: tuple[Path, tuple[str, str]]) -> tuple[str, str]
 
 
 def holding(home: Path, words: str) -> list[str]:
-    files = (each for each in home.rglob("*") if each.is_file())
-    return [
-        each.name for each in files if words.encode() in each.read_bytes() or words in each.name
-    ]
+    found = []
+    for each in home.rglob("*"):
+        with suppress(FileNotFoundError, IsADirectoryError):  # the log of a database that closes
+            if words in each.name or words.encode() in each.read_bytes():
+                found.append(each.name)
+    return found
 
 
 def partitions() -> list[str]:
