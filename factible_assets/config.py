@@ -89,7 +89,7 @@ Day = Annotated[date, Field(ge=date(1000, 1, 1))]
 
 
 class JudgementOptions(StageConfig):
-    """Who makes each of the four judgements; auto: the reasoner of the run."""
+    """The maker of each of the four judgements; auto: the reasoner of the run."""
 
     claims_by: Literal["auto", "embedded", "llm"] = Field(
         "auto", description="The reasoner that finds claims, if not that of the run."

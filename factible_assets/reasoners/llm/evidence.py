@@ -61,7 +61,7 @@ class ReadingTask:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What one page got from a call about several: its reading, and the calls recorded with it.
+    """The result of one page in a call about several: its reading, and the recorded calls.
 
     After a `failure` it is not asked about again.
     """

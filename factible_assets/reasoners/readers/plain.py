@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 
 from factible_assets.reasoners.embedded.text import MONTHS, Word, stem, tokenise, word_set
 from factible_assets.reasoners.readers.base import Ground, PageReading
@@ -210,7 +211,7 @@ class Match:
     rating: Stance | None = None
 
 
-def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
+def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> Match | None:
     """Find the content words of a claim in a sentence, in their order.
 
     In a sentence with a comma the order may begin at another word ("At high altitude, water boils
@@ -246,7 +247,7 @@ def match(claim: Terms, sentence: str, context: str = "") -> Match | None:
     )
 
 
-def _wanted(claim: Terms, sentence: str, context: str) -> tuple[str, ...]:
+def _wanted(claim: Terms, sentence: str, context: Sequence[str]) -> tuple[str, ...]:
     """Return the content words of the claim that a sentence must have; none if it lacks others.
 
     Words that stand in the context may be missing, but `_FEWEST_STATED` words and figures remain.
@@ -261,7 +262,9 @@ def _wanted(claim: Terms, sentence: str, context: str) -> tuple[str, ...]:
         return claim.stems if len(stated) >= _FEWEST_TERMS else ()
     is_stated = len(stated) >= _FEWEST_TERMS
     is_stated = is_stated and len(stated) + len(claim.quantities) >= _FEWEST_STATED
-    return tuple(stated) if is_stated and {*absent} <= {*terms_of(context).stems} else ()
+    # Each text by itself, because `terms_of` caches the sentences of a page.
+    there_too = chain.from_iterable(terms_of(each).stems for each in context)
+    return tuple(stated) if is_stated and {*absent}.issubset(there_too) else ()
 
 
 def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[Remark, ...]]:
@@ -425,7 +428,7 @@ def _decisions(claim: Terms, sentences: Sequence[PageSentence], title: str) -> I
     for at, sentence in enumerate(sentences):
         if is_statement(sentence.text) and names_another(claim, sentence.text):
             yield Decision("refutes", "name", at, at)
-        context = " ".join({title: 0, opening: 0, sentences[at - 1].text if at else "": 0})
+        context = (title, opening, sentences[at - 1].text if at else "")
         found = match(claim, sentence.text, context)
         if found is None or claim.limits != found.clause.limits:
             continue
