@@ -107,6 +107,7 @@ def test_forget_leaves_no_trace_and_keeps_other_videos(
         (run,) = instance.get_runs(dg.RunsFilter(tags={"video": kept}))
         instance.report_engine_event(f"Before it came {gone}.", run)
     (home / ".sql_history").write_text(f"SELECT 1\nFROM claims WHERE video_id = '{gone}'\n")
+    (home / "cache").mkdir(exist_ok=True)
     (home / "cache" / "models.sqlite").write_text(f"An earlier version kept it: {said}")
     warehouse = Warehouse(home / "warehouse.duckdb")
     before = warehouse.read_video(kept)
