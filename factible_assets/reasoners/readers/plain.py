@@ -64,17 +64,23 @@ _LIMITS = word_set(
 _TOTAL = word_set("only all both")
 """Limits that leave the figure after them as it is: "only three seconds"."""
 _CONDITIONS = word_set("if unless or")
+_INVERTED = word_set("had were")
+"""Verbs that open a condition: "Had Norway joined the union, …"."""
 _OPENS_DETAIL = word_set(
     "in on at near from with of to since during for after before until by where when who which"
     " whose"
 )
 """Prepositions and relative pronouns that open a detail after a statement: ", near Rotterdam"."""
 _OPENS_DATE = _OPENS_DETAIL | {"as"}
+_JOINS = word_set("because but although though while whereas despite unlike")
+"""Words that end one clause and open another; neither depends on the other to be true."""
 _PRESENT, _PAST = word_set("is are"), word_set("was were")
 _ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
 _ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
 
-_JOINT = re.compile(r"([,;:](?=\s)|[()\[\]\u2014]|\s[\u2013-]\s)")
+_JOINT = re.compile(
+    r"([,;:](?=\s)|[()\[\]\u2014]|\s[\u2013-]\s|\s(?=(?:" + "|".join(sorted(_JOINS)) + r")\b))"
+)
 """The boundary between two segments of a sentence."""
 _QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?!\w)")
 _REMARK_WORDS = 5
@@ -176,17 +182,19 @@ class Remark:
     def is_plain(self) -> bool:
         """Whether it leaves the meaning of the clause unchanged.
 
-        True for text in brackets, a statement after "and", a date, a detail after the clause, and a
-        longer part that is neither a condition nor set off by a colon.
+        True for text in brackets, another statement after a conjunction, a date, a detail after the
+        clause, and a longer part that is neither a condition nor set off by a colon.
         """
         words = tokenise(self.text)
         if self.joint in {"(", "["}:
             return True
         if not words or self.joint == ":" or words[0].norm in _CONDITIONS:
             return not words
-        is_date = words[0].norm in _OPENS_DATE and find_quantities(self.text)
-        is_detail = self.follows and words[0].norm in _OPENS_DETAIL
-        return len(words) > _REMARK_WORDS or words[0].norm == "and" or is_detail or bool(is_date)
+        opening = words[0].norm
+        is_joined = opening == "and" or opening in _JOINS
+        is_date = opening in _OPENS_DATE and find_quantities(self.text)
+        is_detail = self.follows and opening in _OPENS_DETAIL
+        return len(words) > _REMARK_WORDS or is_joined or is_detail or bool(is_date)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +309,41 @@ def _place_of(
         if left < 0:
             return words[at + 1][1], end
     return None
+
+
+_DENIES_NOW = re.compile(
+    r"\b(?:(?:is|are|do|does|can|has|have)(?: not|n['\u2019]t)|cannot|(?:is|are) no)\b",
+    re.IGNORECASE,
+)
+"""A denial of something that holds at all times."""
+_PAST_OR_MODAL = re.compile(r"\b(?:was|were|had|did|could|would)\b", re.IGNORECASE)
+_SUPERLATIVE = re.compile(r"\b[a-z]{2,20}est\b", re.IGNORECASE)
+_AT_ALL = re.compile(r"\bat all\b", re.IGNORECASE)
+
+
+def denies_more(claim: Terms, sentence: str, context: Sequence[str] = ()) -> bool:
+    """Whether a sentence denies in general what the claim says of a special case.
+
+    "Antibiotics do not cure a cold" denies that they cure the common cold. It may lack one word and
+    the figures of the claim, and has no other. A claim on the past is left out, because another
+    time may be meant, and so are limits and superlatives: "not the largest lake" does not deny "the
+    largest lake in Asia".
+    """
+    text = _AT_ALL.sub("", _JOINT.split(sentence, maxsplit=1)[0])
+    if _DENIES_NOW.search(text) is None or not is_statement(sentence):
+        return False
+    excluded = _PAST_OR_MODAL.search(claim.text) or _SUPERLATIVE.search(claim.text)
+    denial = terms_of(text)
+    if claim.negations or claim.limits or excluded or denial.negations != 1 or denial.limits:
+        return False
+    said, own = {*denial.stems}, {*claim.stems}
+    subject = claim.stems[0]
+    return (
+        _FEWEST_TERMS <= len(said) >= len(own) - 1
+        and said <= own
+        and any(subject in terms_of(each).stems for each in (text, *context))
+        and {each.value for each in denial.quantities} <= {each.value for each in claim.quantities}
+    )
 
 
 def names_another(claim: Terms, sentence: str) -> bool:
@@ -430,6 +473,8 @@ def _decisions(claim: Terms, sentences: Sequence[PageSentence], title: str) -> I
             yield Decision("refutes", "name", at, at)
         context = (title, opening, sentences[at - 1].text if at else "")
         found = match(claim, sentence.text, context)
+        if found is None and denies_more(claim, sentence.text, context):
+            yield Decision("refutes", "denial", at, at)
         if found is None or claim.limits != found.clause.limits:
             continue
         decision = _decision(claim, found, sentences, at)
@@ -462,6 +507,7 @@ def _decision(
     is_opening = found.extra == len(found.around) and found.clause.stems[0] in claim.stems
     is_asserted = (
         nearby.is_understood
+        and tokenise(sentence)[0].norm not in _INVERTED
         and (found.extra == 0 or (is_opening and _is_particular(claim)))
         and _is_in_prose(sentences, at)
         and is_statement(sentence)
