@@ -54,7 +54,7 @@ async def read(claim: str, page: str, *, title: str = "", snippet: str = "") -> 
          "refutes", "denial"),
         ("Koalas are a kind of bear.",
          "Koalas are not bears at all but marsupials. They live in trees.", "refutes", "denial"),
-        (BATS, "Bats are blind whereas most birds see well. Both fly.",
+        (BATS, "Bats are blind whereas most birds see well. Both kinds of animal fly.",
          "supports", "assertion"),
         (BATS, "Are bats blind? No, they see well.", "refutes", "answer"),
         (BATS, "Are bats blind? Yes.", "supports", "answer"),
