@@ -23,6 +23,7 @@ from factible_assets.reasoners.embedded.text import (
     tokenise,
     word_set,
 )
+from factible_assets.reasoners.llm.shown_page import UNSPACED
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records.tables import Answered
@@ -37,6 +38,7 @@ DOCUMENTS_PER_QUESTION: Final = 10
 _SAME: Final = 90
 """Token-sort similarity (0 to 100) of two questions' stems from which they ask the same."""
 
+QUESTION_MARKS: Final = frozenset("?\uff1f\u061f")
 _OPENERS: Final = word_set(
     """
     what when where which who whom whose why how quand quel quelle quels quelles qui que quoi
@@ -65,7 +67,7 @@ def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tupl
     for text in texts:
         question = " ".join(text.split())
         words = [word.norm for word in tokenise(question)]
-        is_one = question.endswith(("?", "\uff1f", "\u061f")) and words and words[0] not in _OPENERS
+        is_one = question[-1:] in QUESTION_MARKS and words and words[0] not in _OPENERS
         if not is_one:
             continue
         numbers = sorted(number.value for number in find_numbers(question))
@@ -101,7 +103,8 @@ KEPT_DOCUMENTS: Final = 4
 """K2: chosen documents, by their best span."""
 GAP: Final = "\n[…]\n"
 """Separates two parts of a document that do not touch."""
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(rf"{UNSPACED.pattern}{{1,2}}|[^\s{UNSPACED.pattern[1:]}+")
+"""A word; two letters count as one in scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +149,11 @@ def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Select
     """
     words = {key: list(_WORD.finditer(text)) for key, text in documents.items()}
     places = [(key, *span) for key, found in words.items() for span in spans(len(found))]
-    stems = [
-        content_stems(documents[key][words[key][start].start() : words[key][end - 1].end()])
+    terms = [
+        _terms(documents[key][words[key][start].start() : words[key][end - 1].end()])
         for key, start, end in places
     ]
-    scores = bm25_scores([term for query in queries for term in content_stems(query)], stems)
+    scores = bm25_scores([term for query in queries for term in _terms(query)], terms)
     best: dict[str, list[tuple[int, int]]] = {}
     top: dict[str, float] = {}
     for at in sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:KEPT_SPANS]:
@@ -166,6 +169,12 @@ def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Select
         parts = [text[found[a].start() : found[b - 1].end()] for a, b in merged(best[key])]
         chosen.append(Selected(key, top[key], GAP.join(parts)))
     return tuple(chosen)
+
+
+def _terms(text: str) -> list[str]:
+    """List the stems of the content words, and the pairs of letters in scripts without spaces."""
+    pairs = re.findall(rf"(?=({UNSPACED.pattern}{{2}}))", text)
+    return [*pairs, *content_stems(UNSPACED.sub(" ", text))]
 
 
 # --- Summaries (section 3.4) --------------------------------------------------------------------

@@ -25,6 +25,7 @@ from factible_assets.stages.flow import Strategy
 from factible_assets.stages.progress import StepResult
 from factible_assets.stages.verdict import CaseFile, conclude, decided_by
 from factible_assets.strategies import excerpts
+from factible_assets.strategies.english import english_search
 
 _PATIENCE: Final = 600.0
 """Seconds to wait for all pages of a claim; fetches end earlier."""
@@ -105,9 +106,14 @@ async def _decomposed(
     queries = await check.write_queries(words=asked)
     # A repeated check keeps its searches, which are the questions.
     passages.questions = passages.questions or tuple(
-        query.text for query in queries if "?" in query.text
+        query.text for query in queries if excerpts.QUESTION_MARKS & {*query.text}
     )
-    note.got = "\n".join(passages.questions)
+    is_new = passages.questions and not any(each.query_type == "source" for each in queries)
+    if is_new and (english := await english_search(check)) is not None:
+        kept = queries[: max(1, check.config.queries.max_queries - 1)]
+        queries = (*kept, english.model_copy(update={"rank": len(kept) + 1}))
+    passages.english = tuple(each.text for each in queries if each.query_type == "source")
+    note.got = "\n".join((*passages.questions, *passages.english))
     note.record_queries(queries)
     if not passages.questions and note.status == "ok":
         note.status = "no_evidence"
@@ -125,6 +131,7 @@ class _Passages:
         self._selecting = asyncio.Lock()
         self._wrong: list[str] = []
         self.questions: tuple[str, ...] = ()
+        self.english: tuple[str, ...] = ()
         examples = check.config.evidence.summaries == "few_shot"
         self._prompt = "summary_examples" if examples else "summary"
         self.manner = "parts read by the engine" if model is None else self._prompt
@@ -152,6 +159,8 @@ class _Passages:
                 asked: tuple[str, ...] = (self._check.claim.text,)
                 if self._check.config.evidence.spans_by == "questions" and self.questions:
                     asked = self.questions
+                # An English page shares its words with the English search alone.
+                asked = (*asked, *self.english)
                 found = await asyncio.to_thread(excerpts.select, asked, dict(self._texts))
                 self._selected = {each.key: each for each in found}
         chosen = self._selected.get(page.canonical_url)

@@ -81,6 +81,18 @@ def test_at_most_four_documents_are_kept_by_their_best_span_and_none_without_a_s
     assert select(["anything"], {}) == ()
 
 
+def test_scripts_without_spaces_are_compared_by_pairs_of_letters() -> None:
+    honey, snow = (
+        "\u8702\u871c\u53ef\u4ee5\u4fdd\u5b58",
+        "\u5c71\u4e0a\u7684\u96ea\u5f88\u591a\u3002",
+    )
+    text = snow * 200 + f"{honey}\u5f88\u591a\u5e74\u3002" + snow * 200
+    (found,) = select([f"{honey}\u5417\uff1f"], {"a": text, "b": "Honey keeps for years."})
+    assert found.key == "a"
+    assert honey in found.text
+    assert len(found.text) < len(text) / 2
+
+
 def test_questions_are_yes_or_no_and_distinct() -> None:
     asked = [
         "Did San Francisco ban plastic bags?",

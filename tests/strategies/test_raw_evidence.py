@@ -12,7 +12,7 @@ import pytest
 from factible_assets.config import config_of
 from factible_assets.reasoners.llm.conversation import StageModel
 from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
-from factible_assets.records.tables import Claim, Step, Video
+from factible_assets.records.tables import Claim, Rating, Stance, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import Reasoner
@@ -83,7 +83,7 @@ def world_with(pages: int) -> World:
 
 
 async def checked(
-    world: World, model: Told | None = None, **options: object
+    world: World, model: Told | None = None, claim: Claim = CLAIM, **options: object
 ) -> tuple[FlowResult, list[Step]]:
     services = world.services()
     if model is None:
@@ -92,7 +92,7 @@ async def checked(
         services = replace(services, reasoner=Reasoner.of(LlmReasoner(staged(model))))
     config = config_of({"strategy": "raw_evidence", "max_results": 6, **options})
     result = await check_claims(
-        DATED, [CLAIM], services, config, strategy=strategy_named("raw_evidence")
+        DATED, [claim], services, config, strategy=strategy_named("raw_evidence")
     )
     return result, list(result.steps)
 
@@ -265,6 +265,45 @@ async def test_without_a_model_the_selected_parts_are_read_and_steps_name_the_re
     decomposed = steps[1]
     assert (decomposed.step, decomposed.status) == ("decompose", "skipped")
     assert "needs a language model" in (decomposed.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("stance", "confidence", "rating", "level"),
+    [
+        ("supports", 0.9, "high", "true"),
+        ("supports", 0.6, "medium", "mostly-true"),
+        ("mixed", 0.9, "high", "half-true"),
+        ("refutes", 0.6, "medium", "barely-true"),
+        ("refutes", 0.9, "high", "false"),
+    ],
+)
+async def test_without_a_model_every_level_but_pants_fire_is_reached(
+    stance: Stance, confidence: float, rating: Rating, level: str
+) -> None:
+    world = World(texts={site(0): says(CLAIM.text, stance, confidence)})
+    world.listed["s0.example"] = rating
+    world.results = {CLAIM.text: [[Hit(1, "Page", site(0))]]}
+    result, _ = await checked(world)
+    assert result.verdicts[0].veracity == level
+
+
+async def test_a_claim_in_another_language_is_also_searched_in_english() -> None:
+    chinese, asked = (
+        make_claim("\u7cd6\u4f1a\u8ba9\u5b69\u5b50\u591a\u52a8"),
+        "\u7cd6\u4f1a\u8ba9\u5b69\u5b50\u591a\u52a8\u5417\uff1f",
+    )
+    world = world_with(2)
+    world.results = {"San Francisco plastic bags": [[Hit(1, "Page", site(0))]]}
+    model = told(
+        QuestionsAnswer={"questions": [asked]},
+        QueriesAnswer={"searches": ["\u7cd6", "\u591a\u52a8", "San Francisco plastic bags"]},
+    )
+    result, steps = await checked(world, model, claim=chinese)
+    assert [query.text for query in result.queries] == [asked, "San Francisco plastic bags"]
+    assert [row.status for row in result.evidence] == ["ok"]
+    assert result.verdicts[0].veracity == "mostly-true"
+    answered = [step.asked for step in steps if step.step == "reason"]
+    assert answered == [asked]
 
 
 async def test_fact_checks_videos_and_pdfs_are_left_out_unless_the_run_says_otherwise() -> None:

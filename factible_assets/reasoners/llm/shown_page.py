@@ -41,7 +41,7 @@ _CANDIDATES = 6
 """Sentences, nearest to the claim by words, whose cosine is computed."""
 _GRAM = 4
 _WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
@@ -207,6 +207,6 @@ def _grams(text: str) -> list[str]:
     for word in _WORD.findall(text.casefold()):
         if word in STOP_WORDS:
             continue
-        size, marked = (2, word) if _UNSPACED.search(word) else (_GRAM, f" {word} ")
+        size, marked = (2, word) if UNSPACED.search(word) else (_GRAM, f" {word} ")
         pieces += [marked[at : at + size] for at in range(max(1, len(marked) - size + 1))]
     return pieces
