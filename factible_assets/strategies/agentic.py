@@ -2,10 +2,11 @@
 
 Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5.
 If the plan says that the claim rests on a picture, the stored findings on the video's pictures take
-part in the reasoning; a label that cites nothing else is UNPROVEN. The paper leaves open, and this
-project decides: there are at most three plans, and a plan without a new query ends the check; the
-last evidence of a plan is reasoned over even if it is no full batch; a step is one reasoning,
-temporary or accumulated; without useful evidence there is no label, and the vote stands alone.
+part in the accumulated reasoning; a label that cites nothing else is UNPROVEN. The paper leaves
+open, and this project decides: there are at most three plans, and a plan without a new query ends
+the check; the last evidence of a plan is reasoned over even if it is no full batch; a step is one
+reasoning, temporary or accumulated; without useful evidence there is no label, and the vote stands
+alone.
 
 TRUE is `supports`, FALSE `refutes`, UNPROVEN `unclear`. Confidence 1 to 5 becomes the score 0, .25,
 .5, .75, 1. The vote over the same evidence stands beside the label, with a flag if they differ;
@@ -23,7 +24,7 @@ from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.verdict import CARRIERS
 from factible_assets.records.scales import UNPROVEN, stance_of
 from factible_assets.records.stances import DEFINITE
-from factible_assets.records.tables import Evidence, MediaFinding, Status, StepKind
+from factible_assets.records.tables import Evidence, MediaFinding, Query, Status, StepKind
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -31,6 +32,7 @@ from factible_assets.stages.progress import StepResult
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.verdict import CaseFile, conclude, confidence_of, decided_by
+from factible_assets.strategies.english import english_search
 from factible_assets.wording import counted
 
 BATCH = 3
@@ -113,8 +115,18 @@ class _Inquiry:
                 own = investigation.PlanItem(check.claim.text, check.claim.text, is_statement=True)
                 self.plan = replace(self.plan, items=(own,))
             note.got = " ".join(self.plan.steps) or "No steps: a search for the claim's own words."
+            if first and (english := await english_search(check)) is not None:
+                self._seek_in_english(english)
         if first and self.plan.rests_on_picture:
             self._take_findings()
+
+    def _seek_in_english(self, query: Query) -> None:
+        """Add an English search to the plan; if the model failed, the case says so."""
+        if not query.text:
+            self.case = self.check.open_case([query])
+            return
+        item = investigation.PlanItem(self.check.claim.text, query.text, is_statement=False)
+        self.plan = replace(self.plan, items=(*self.plan.items, item))
 
     def _take_findings(self) -> None:
         """Add the findings on the video's pictures that are about this claim, or about none."""
@@ -125,7 +137,7 @@ class _Inquiry:
             for each in self.check.known.media
             if each.kind == kind and each.status == "ok" and each.claim_id in own
         ][:_MOST_FINDINGS]
-        self._add(told)
+        self.useful += self._number(told)
         words = "The claim rests on a picture."
         if not told:
             words += " Nothing is known of the video's pictures: factible media examines them."
@@ -135,10 +147,11 @@ class _Inquiry:
             "retrieve", "findings on pictures", StepResult(words, made=made, status=status)
         )
 
-    def _add(self, rows: Sequence[Evidence | MediaFinding]) -> None:
-        for row in rows:
-            self.pool[len(self.pool) + 1] = row
-            self.waiting.append(len(self.pool))
+    def _number(self, rows: Sequence[Evidence | MediaFinding]) -> list[int]:
+        """Add rows to the pool; return their numbers."""
+        numbers = range(len(self.pool) + 1, len(self.pool) + 1 + len(rows))
+        self.pool.update(zip(numbers, rows, strict=True))
+        return [*numbers]
 
     def _why_not_settled(self) -> str:
         thought, vote = self.thought, self.check.form_opinion(self.case).vote.stance
@@ -181,7 +194,7 @@ class _Inquiry:
                 [counted(len(rows), "source"), *map(investigation.trust, rows)]
             ),
         )
-        self._add(speaking)
+        self.waiting += self._number(speaking)
 
     async def _reason(self, least: int) -> bool:
         """Reason in batches while at least `least` sources wait; return whether it is settled."""
@@ -303,7 +316,7 @@ class _Inquiry:
 STRATEGY = Strategy(
     name="agentic",
     check=lambda claim: _Inquiry(claim, CaseFile(claim.claim)).run(),
-    most_searches=lambda config: 2 * investigation.LIST_ITEMS * MOST_PLANS,
+    most_searches=lambda config: 2 * investigation.LIST_ITEMS * MOST_PLANS + 1,  # one in English
     needs_model=True,
     in_rounds=True,
     reads_pictures=True,

@@ -14,12 +14,13 @@ from factible_assets.config import config_of
 from factible_assets.reasoners.llm.answers import (
     ExplanationAnswer,
     PlanAnswer,
+    QueriesAnswer,
     Reading,
     ReasoningAnswer,
 )
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import MediaFinding, Step
+from factible_assets.records.tables import Claim, MediaFinding, Step
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
 from factible_assets.stages.ports import Reasoner
@@ -105,6 +106,7 @@ class Investigator(Scripted):
     plans: list[Says]
     thoughts: list[Says] = field(default_factory=lambda: [thinks("false", 5)])
     explanations: list[Says] = field(default_factory=lambda: [explains()])
+    searches: Sequence[str] | ModelError = ()
     prompts: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     input_tokens: int = 100
@@ -119,6 +121,11 @@ class Investigator(Scripted):
             ReasoningAnswer: self.thoughts,
             ExplanationAnswer: self.explanations,
             Reading: [reads],
+            QueriesAnswer: [
+                self.searches
+                if isinstance(self.searches, ModelError)
+                else {"searches": list(self.searches)}
+            ],
         }
         answers = of_kind[kind]
         place = min(self.asked.count(kind.__name__), len(answers)) - 1
@@ -149,6 +156,7 @@ async def investigate(
     world: World,
     media: Sequence[MediaFinding] = (),
     plans: int = agentic.MOST_PLANS,
+    claim: Claim = CLAIM,
     **options: Any,
 ) -> tuple[FlowResult, list[Step]]:
     services = replace(world.services(), reasoner=Reasoner.of(LlmReasoner(staged(model))))
@@ -157,13 +165,13 @@ async def investigate(
         patch.setattr(agentic, "MOST_PLANS", plans)
         result = await check_claims(
             LATER,
-            [CLAIM],
+            [claim],
             services,
             config,
             strategy=strategy_named("agentic"),
             known=VideoRows(media=media),
         )
-    rows = replace(result, videos=[LATER], claims=[CLAIM])
+    rows = replace(result, videos=[LATER], claims=[claim])
     assets = ("queries", "search_hits", "evidence", "verdicts")
     broken = [each for each in judge(assets, rows) if each.refuses]
     assert broken == []
@@ -411,7 +419,9 @@ async def test_findings_on_pictures_take_part_with_their_ids_if_the_claim_rests_
     (point,) = [step for step in steps if step.technique == "key point"]
     assert "m1" in point.used
     assert {row.evidence_id for row in result.evidence} & {*point.used}
-    shown = next(each for each in model.prompts if "Evidence 1: picture" in each)
+    # It joins the accumulated reasoning, not the batch of new sources.
+    shown, *_ = [each for each in model.prompts if "Evidence 1: picture" in each]
+    assert "This is all that was kept so far" in shown
     assert "match, exact, on a page of 2011-05-01" in shown
     # The title of a fact-check would tell the label.
     assert "birthday party after sugar" not in shown
@@ -425,11 +435,26 @@ async def test_a_picture_that_only_illustrates_the_claim_is_not_shown() -> None:
 
 async def test_no_label_rests_on_pictures_alone() -> None:
     model = Investigator(
-        [plan("sugar trials", on_picture=True)],
-        [thinks("false", 5, useful=[1])],
-        [explains("false", 5, 1)],
+        [plan("sugar trials", on_picture=True)], explanations=[explains("false", 5, 1)]
     )
     result, steps = await investigate(model, sugar_world("sugar trials"), media=[MATCH], plans=1)
     (verdict,) = result.verdicts
     assert verdict.reasoner_stance == "unclear"
     assert all(step.got.startswith("unproven") for step in steps if step.technique == "explanation")
+
+
+# --- Other languages ----------------------------------------------------------------------------
+
+
+async def test_the_plan_for_a_claim_in_another_language_has_an_english_search() -> None:
+    claim = make_claim("\u7cd6\u4f1a\u8ba9\u5b69\u5b50\u591a\u52a8")
+    model = Investigator(
+        [plan("\u7cd6 \u591a\u52a8")], searches=["\u7cd6", "\u591a\u52a8", "sugar trials"]
+    )
+    result, _ = await investigate(model, sugar_world("sugar trials"), claim=claim)
+    assert [query.text for query in result.queries] == ["\u7cd6 \u591a\u52a8", "sugar trials"]
+    assert {row.status for row in result.evidence} == {"ok"}
+    assert result.verdicts[0].reasoner_stance == "refutes"
+    down = Investigator([plan("\u7cd6 \u591a\u52a8")], searches=ModelOutageError("Overloaded.", ()))
+    result, _ = await investigate(down, sugar_world("\u7cd6 \u591a\u52a8"), claim=claim, plans=1)
+    assert [query.status for query in result.queries] == ["infra_error", "ok"]
