@@ -215,15 +215,15 @@ CITATION_BONUSES: Final = ((100, 0.05, 0.95), (50, 0.03, 0.90))
 def domain_credibility(host: str, listed: Sequence[ListedRating]) -> float:
     """Return the credibility of a domain, from 0 to 1 (equation 9): its first listed score.
 
-    The equation gives each tier a range; the rating set states its middle. A domain that only sets
-    without scores list has the usual score of its first rating.
+    The equation gives each tier a range; the rating set states its middle. After .gov and .edu, a
+    domain that only sets without scores list has the usual score of its first rating.
     """
     score = next((each.score for each in listed if each.score is not None), None)
-    if score is None and listed:
-        return LISTED_SCORES[listed[0].rating]
     if score is not None:
         return score
-    return INSTITUTIONAL if institution_of(host) else UNKNOWN
+    if institution_of(host):
+        return INSTITUTIONAL
+    return LISTED_SCORES[listed[0].rating] if listed else UNKNOWN
 
 
 def academic_credibility(citations: int | None) -> float:

@@ -325,6 +325,7 @@ def test_published_classes_follow_the_algorithms_letters_and_order(claim: str, f
 def test_a_set_without_scores_gives_the_usual_score_of_its_rating() -> None:
     listed = ListedRating("mine", "some-site.example", "low")
     assert domain_credibility("some-site.example", [listed]) == 0.30
+    assert domain_credibility("cdc.gov", [ListedRating("mine", "cdc.gov", "high")]) == 0.75
 
 
 @pytest.mark.parametrize(
