@@ -220,8 +220,8 @@ class EvidenceConfig(StageConfig):
     )
     spans_by: Literal["questions", "claim"] = Field(
         "questions",
-        description="The BM25 query of the strategy raw_evidence: all questions, or the claim as "
-        "in the paper.",
+        description="The BM25 query of the strategy raw_evidence: all questions, as in the paper's "
+        "default system, or the claim.",
     )
 
 

@@ -200,7 +200,10 @@ def _browser(settings: Settings) -> PartStatus:
 
 def _reader(settings: Settings) -> PartStatus:
     here = reasoning.best_reader(settings)
-    sentence = f"Without a large language model, pages are read by {reasoning.READERS[here]}."
+    sentence = (
+        f"Without a large language model, pages are read by {reasoning.READERS[here]}. "
+        "Claims and pages must be in English."
+    )
     if here == "labels":
         return PartStatus("reader", "works", sentence)
     remedy = "A small language model reads pages far better: factible models pull reader."
