@@ -24,6 +24,7 @@ import lxml.html
 
 from resources.lines import BOMS, NotTextError, likely_charset
 from resources.pages.hidden import drop_hidden
+from resources.pages.reviews import review_text
 
 MAX_ELEMENTS = 40_000
 """Limit for trafilatura, which would be too slow beyond; of larger pages the text is all blocks."""
@@ -155,7 +156,10 @@ def _decode_as(body: bytes, label: str) -> str | None:
 
 
 def extract_html(html: str, url: str) -> Extract:
-    """Read a decoded HTML page; `url` resolves its links."""
+    """Read a decoded HTML page; `url` resolves its links.
+
+    The ClaimReview markup of a fact check becomes the last lines of the text.
+    """
     tree = parse_html(html)
     if tree is None:
         return Extract(text="", obstacle="textless")
@@ -165,6 +169,7 @@ def extract_html(html: str, url: str) -> Extract:
     least_text = _least_text(tree, url)
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
     is_locked = _NOT_FREE.search("".join(tree.xpath(_JSON_LD))) is not None
+    review = storable(review_text(tree, url))
     drop_hidden(tree)
     plain = plain_text(tree)
     is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
@@ -183,7 +188,9 @@ def extract_html(html: str, url: str) -> Extract:
         obstacle = "needs a browser"
     elif obstacle is None and (is_headed or characters < max(1, least)):
         obstacle = "empty" if tree.find(".//img") is not None else "textless"
-    return replace(page, text="", obstacle=obstacle) if obstacle else page
+    if obstacle is not None:
+        return replace(page, text="", obstacle=obstacle)
+    return replace(page, text=f"{page.text}\n\n{review}") if review else page
 
 
 def _least_text(tree: lxml.html.HtmlElement, url: str) -> float:

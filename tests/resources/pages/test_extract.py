@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -31,6 +32,52 @@ def test_the_beginning_of_an_article_that_is_not_free_is_locked() -> None:
         script = f'<script type="application/ld+json">{facts % stated}</script>'
         page = extract_html(f"<title>T</title>{script}<p>{PARAGRAPH * length}</p>", URL)
         assert (page.obstacle, page.text == "") == (obstacle, obstacle is not None)
+
+
+ARTICLE = (PARAGRAPH * 3).strip()
+
+
+def reviewed(**review: object) -> str:
+    facts = {"@context": "https://schema.org", "@graph": [{"@type": "ClaimReview", **review}]}
+    script = f'<script type="application/ld+json">{json.dumps(facts)}</script>'
+    return extract_html(f"<title>T</title>{script}<p>{ARTICLE}</p>", URL).text
+
+
+def test_the_claim_and_the_rating_of_claim_review_markup_end_the_text() -> None:
+    rating = {"@type": "Rating", "ratingValue": 1, "bestRating": 5, "alternateName": "False"}
+    lines = "ClaimReview claim: Bats are blind.\nClaimReview rating: False, 1 of 5"
+    text = reviewed(claimReviewed="Bats are\nblind.", reviewRating=rating, url=f"{URL}/")
+    assert text == f"{ARTICLE}\n\n{lines}"
+    assert reviewed(claimReviewed="Bats are blind.", reviewRating=rating).endswith(lines)
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        {"claimReviewed": "Bats are blind.", "url": "http://site.example/other"},
+        {"claimReviewed": "Bats are blind. " * 30},
+        {"claimReviewed": ["Bats are blind."]},
+        {"reviewRating": "False"},
+        {},
+    ],
+)
+def test_reviews_of_other_pages_and_broken_ones_are_left_out(review: dict[str, object]) -> None:
+    whole = {"claimReviewed": "Bats are blind.", "reviewRating": {"alternateName": "False"}}
+    assert reviewed(**(whole | review if review else {})) == ARTICLE
+
+
+def test_a_page_that_lists_fact_checks_has_no_rating_of_its_own() -> None:
+    one = '{"@type": "ClaimReview", "claimReviewed": "%s", "reviewRating": {"alternateName": "No"}}'
+    several = ", ".join(one % name for name in ("A", "B", "C", "D"))
+    script = f'<script type="application/ld+json">[{several}]</script>'
+    assert extract_html(f"{script}<p>{ARTICLE}</p>", URL).text == ARTICLE
+
+
+@given(st.text(max_size=400), st.recursive(st.text(max_size=9), st.lists, max_leaves=9))
+def test_damaged_and_hostile_markup_of_a_review_fails_nothing(text: str, value: object) -> None:
+    for facts in (text, json.dumps({"@type": "ClaimReview", "reviewRating": value, "url": text})):
+        script = f'<script type="application/ld+json">{facts}</script>'
+        assert extract_html(f"{script}<p>{ARTICLE}</p>", URL).text.startswith(ARTICLE[:20])
 
 
 def test_declarations_in_the_head_of_xhtml_are_no_text() -> None:
