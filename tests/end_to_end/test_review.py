@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
 from factible_assets.config import FactCheckConfig
-from factible_assets.pipeline.assets.claim_input import scope_of
+from factible_assets.pipeline.assets.claim_input import kept_claims
 from factible_assets.records.tables import Claim
 from factible_assets.runs.launch import open_instance, run_video
 from factible_assets.runs.result import StoredVideo
@@ -150,12 +150,12 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     # A missing claim, or a missing earlier check, is an error.
     claims = store.read_current(Claim, VIDEO)
     with pytest.raises(dg.Failure, match=r"has no claim c00 \(only_claims\)"):
-        scope_of(store, VIDEO, claims, ALL_STAGES, ["c00"], claims_in_force([]))
+        kept_claims(store, VIDEO, claims, ALL_STAGES, ["c00"], claims_in_force([]))
     later = claims[0].model_copy(update={"claim_id": "c11", "rank": 3})
     with pytest.raises(dg.Failure, match="before the whole video: the claim c11 was never checked"):
-        scope_of(store, VIDEO, [*claims, later], ALL_STAGES, [mine], claims_in_force([]))
+        kept_claims(store, VIDEO, [*claims, later], ALL_STAGES, [mine], claims_in_force([]))
     with pytest.raises(dg.Failure, match="it has no queries, search_hits"):
-        scope_of(store, "another", claims, ALL_STAGES, [mine], claims_in_force([]))
+        kept_claims(store, "another", claims, ALL_STAGES, [mine], claims_in_force([]))
 
 
 def test_a_reworded_claim_is_checked_alone_and_survives_a_new_extraction(

@@ -10,6 +10,7 @@ search hits of another.
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import dagster as dg
@@ -17,7 +18,7 @@ import dagster as dg
 from factible_assets.config import FactCheckConfig, Reasoners
 from factible_assets.pipeline import resources
 from factible_assets.pipeline.assets import common
-from factible_assets.pipeline.assets.claim_input import RunInput, Scope, read_input
+from factible_assets.pipeline.assets.claim_input import RunInput, read_input
 from factible_assets.pipeline.assets.claim_results import CODE_VERSION, stored_results
 from factible_assets.pipeline.assets.claims import CODE_VERSION as CLAIMS_VERSION
 from factible_assets.pipeline.assets.claims import (
@@ -149,14 +150,15 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     extracted: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
     opening = _opening(given, context, services, observer)
     working = asyncio.create_task(_find_and_check(given, store, opening, strategy, extracted))
+    if not given.looks_for_claims:
+        observer.claims_found(given.checked)
     try:
-        if given.extraction is not None:
+        if given.earlier is not None:
             waiting: set[asyncio.Future[Any]] = {working, extracted}
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if extracted.done():
                 found = extracted.result()
-                scope = given.scope if options.only_claims else Scope(found.claims)
-                given = given._replace(claims=found.claims, scope=scope)
+                given = replace(given, claims=found.claims)
                 said_before = await asyncio.to_thread(
                     record_said_before, store, context.partition_key, found.claims
                 )
@@ -182,13 +184,13 @@ def _opening(
     observer: Observer,
 ) -> AbstractAsyncContextManager[Services]:
     """Return the context manager that opens the services of a run."""
-    options, extraction = given.options, given.extraction
+    options = given.options
     reasoners: Reasoners = options
     web = options.search.web
-    if extraction is not None and not given.selected:
+    if not given.selected:
         # Given claims need no model, so they must not need a key.
         maker = options.reasoner if options.claims_by == "auto" else options.claims_by
-        reasoners = Reasoners(reasoner=maker if extraction.given is None else "embedded")
+        reasoners = Reasoners(reasoner=maker if given.given_claims is None else "embedded")
         # Finding claims needs no web, and the archive opens no connection.
         web = "archive"
     return services.open(
@@ -213,11 +215,9 @@ async def _find_and_check(
     async with services as opened:
 
         async def find(begin: BeginChecks | None = None) -> Sequence[Claim]:
-            if given.extraction is None:
-                return given.scope.checked
-            extracted.set_result(await given.extraction.find(opened, given.options.claims, begin))
-            kept = given.options.only_claims
-            return given.scope.checked if kept else extracted.result().claims
+            found = await given.find_claims(opened, begin)
+            extracted.set_result(found)
+            return replace(given, claims=found.claims).checked
 
         if not given.selected:
             await find()

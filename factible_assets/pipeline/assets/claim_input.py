@@ -1,51 +1,83 @@
 """Reads the input of a run of `claim_checks`, and chooses the claims that the run checks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 import dagster as dg
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.pipeline.assets import common
-from factible_assets.pipeline.assets.claims import Extraction
 from factible_assets.pipeline.resources import CorporaResource
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim, ReviewAction
 from factible_assets.stages import reviews
+from factible_assets.stages.claims import corrected_claims
+from factible_assets.stages.flow import BeginChecks, ClaimsResult, extract_claims
+from factible_assets.stages.ports import ClaimDrafts, Services
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from warehouse import bookkeeping
 from warehouse.store import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The claims that a run checks.
+class RunInput:
+    """The input of a run, and the claims as far as they are known.
 
-    If it checks only some, `held` has the last rows of the selected assets, and `carried` has the
-    other claims with the time of their last check.
-    """
-
-    checked: Sequence[Claim]
-    held: VideoRows = field(default_factory=VideoRows)
-    carried: tuple[bookkeeping.CarriedClaim, ...] = ()
-
-
-class RunInput(NamedTuple):
-    """The input of a run: the stages, the upstream rows, and the claims as far as they are known.
-
-    `extraction` looks for the claims; None if the run does not select them.
+    Attributes:
+        selected: The stages that the run computes.
+        options: The options of the run, with the video's own date limit.
+        listed: The video's entry in a corpus.
+        known: The rows of the upstream assets.
+        actions: The actions of reviewers.
+        earlier: All claims ever found in the video, by id; None if the run makes no claims.
+        claims: The claims of the video, with the reviewers' corrections.
+        held: If the run checks only some claims, the last rows of the selected assets.
+        carried: The other claims, with the time of their last check.
     """
 
     selected: tuple[Stage, ...]
     options: FactCheckConfig
+    listed: CorpusVideo | None
     known: VideoRows
     actions: Sequence[ReviewAction]
-    claims: Sequence[Claim]
-    scope: Scope
-    extraction: Extraction | None
-    listed: CorpusVideo | None
+    earlier: Mapping[str, Claim] | None = None
+    claims: Sequence[Claim] = ()
+    held: VideoRows = field(default_factory=VideoRows)
+    carried: tuple[bookkeeping.CarriedClaim, ...] = ()
+
+    @property
+    def given_claims(self) -> ClaimDrafts | None:
+        """The claims that the corpus gives."""
+        return self.listed.given_claims if self.listed is not None else None
+
+    @property
+    def looks_for_claims(self) -> bool:
+        return self.earlier is not None and not self.options.only_claims
+
+    @property
+    def checked(self) -> list[Claim]:
+        """The claims that the run checks."""
+        others = {claim.claim_id for claim in self.carried}
+        return [claim for claim in self.claims if claim.claim_id not in others]
+
+    def corrected(self, found: Sequence[Claim]) -> tuple[Claim, ...]:
+        """Apply the reviewers' corrections to found claims."""
+        known = self.known
+        earlier = self.earlier or {}
+        return corrected_claims(found, self.actions, earlier, known.transcript, known.segments)
+
+    async def find_claims(self, services: Services, begin: BeginChecks | None) -> ClaimsResult:
+        """Return the claims; for `begin` and the errors see `extract_claims`."""
+        if not self.looks_for_claims:
+            return ClaimsResult(tuple(self.claims), (), 0.0)
+        said = self.known
+        return await extract_claims(
+            *(said.video, said.transcripts[0], said.segments, services, self.options.claims),
+            given=self.given_claims,
+            corrected=self.corrected,
+            begin=begin,
+        )
 
 
 def read_input(
@@ -66,38 +98,33 @@ def read_input(
     read = {"transcripts", "claims", *(name for each in names for name in reads[each])}
     video_id = context.partition_key
     listed = corpora.read().find(video_id)
+    # Reuse the previous run's queries if the options say so (keeps_queries).
+    optional = ["queries"] * options.keeps_queries + ["media"] * reads_pictures
+    limited = options.limited_to(listed.entry.published_before if listed else None)
     with store.snapshot() as now:
-        # Reuse the previous run's queries if the options say so (keeps_queries).
-        optional = ["queries"] if options.keeps_queries else []
-        if reads_pictures:
-            optional.append("media")
         known = common.read_upstream(now, video_id, *(read - names), optional=optional)
         actions = bookkeeping.read_actions(now, video_id)
-        claims: Sequence[Claim] = known.claims
-        extraction = None
+        given = RunInput(selected, limited, listed, known, actions, claims=known.claims)
         if "claims" in names:
-            stored = now.read_current(Claim, video_id) if options.only_claims else None
-            given = listed.given_claims if listed is not None else None
-            earlier = bookkeeping.known_claims(now, video_id)
-            extraction = Extraction(known, actions, earlier, stored, given)
-            claims = extraction.corrected(stored or ())
-        reviewed = reviews.claims_in_force(actions)
-        scope = scope_of(now, video_id, claims, selected, options.only_claims, reviewed)
-    options = options.limited_to(listed.entry.published_before if listed else None)
-    return RunInput(selected, options, known, actions, claims, scope, extraction, listed)
+            given = replace(given, earlier=bookkeeping.known_claims(now, video_id))
+            stored = now.read_current(Claim, video_id) if options.only_claims else ()
+            given = replace(given, claims=given.corrected(stored))
+        only, reviewed = options.only_claims, reviews.claims_in_force(actions)
+        held, carried = kept_claims(now, video_id, given.claims, selected, only, reviewed)
+    return replace(given, held=held, carried=carried)
 
 
-def scope_of(
+def kept_claims(
     store: Warehouse,
     video_id: str,
     claims: Sequence[Claim],
     stages: Sequence[Stage],
     only: Sequence[str],
     reviewed: reviews.ClaimsInForce,
-) -> Scope:
-    """Return the claims of a run: all, or `only` some and the new wordings of reviewers.
+) -> tuple[VideoRows, tuple[bookkeeping.CarriedClaim, ...]]:
+    """Return the last rows and the claims that a run keeps, if it checks `only` some claims.
 
-    A claim of `only` that a reviewer dropped or split is not checked.
+    It also checks new wordings of reviewers, and no claim that a reviewer dropped or split.
 
     Raises dagster.Failure: The video has no such claim, or other claims were never checked and have
     no rows to keep. Never retried.
@@ -109,9 +136,9 @@ def scope_of(
             f"The video {video_id} has no claim {', '.join(unknown)} (only_claims). "
             f"Its claims: factible review -- {video_id}"
         )
-    others = [claim for claim in claims if only and claim.claim_id not in only]
+    others = [claim.claim_id for claim in claims if only and claim.claim_id not in only]
     if not others:
-        return Scope(claims)
+        return VideoRows(), ()
 
     def unchecked(why: str) -> dg.Failure:
         return common.final_failure(
@@ -127,23 +154,14 @@ def scope_of(
     held = store.read_sets(video_id, {stage: found[stage].run_id for stage in stages})
     # The claims with rows in every held set.
     complete = set(known)
-    if "queries" in held.sets:
-        complete &= {row.claim_id for row in held.queries}
-    if "verdicts" in held.sets:
-        complete &= {row.claim_id for row in held.verdicts}
-    needed = {claim.claim_id for claim in others} - reviewed.worded.keys()
-    if never_checked := sorted(needed - complete):
+    for asset, rows in (("queries", held.queries), ("verdicts", held.verdicts)):
+        if asset in held.sets:
+            complete &= {row.claim_id for row in rows}
+    if never_checked := sorted({*others} - reviewed.worded.keys() - complete):
         raise unchecked(f"the claim {never_checked[0]} was never checked")
-    carried = [claim for claim in others if claim.claim_id in complete]
     earlier = bookkeeping.read_carried(store, video_id, last.run_id)
-    return Scope(
-        [claim for claim in claims if claim not in carried],
-        held,
-        tuple(
-            earlier.get(
-                claim.claim_id,
-                bookkeeping.CarriedClaim(claim.claim_id, last.run_id, last.checked_at),
-            )
-            for claim in carried
-        ),
+    return held, tuple(
+        earlier.get(each, bookkeeping.CarriedClaim(each, last.run_id, last.checked_at))
+        for each in others
+        if each in complete
     )

@@ -48,9 +48,9 @@ async def stored_results(
 
     Raises dagster.Failure: A row breaks a rule, so nothing is stored. Never retried.
     """
-    video, claims, scope = run.known.video, run.claims, run.scope
-    others = frozenset(claim.claim_id for claim in scope.carried)
-    result = with_others(result, scope.held, claims, others) if others else result
+    video, claims = run.known.video, run.claims
+    others = frozenset(claim.claim_id for claim in run.carried)
+    result = with_others(result, run.held, claims, others) if others else result
     whole = replace(run.known, claims=tuple(claims), **result.parts(run.selected))
     checks, refusal = check_integrity(run.selected, whole, run.options.search)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
@@ -91,7 +91,7 @@ def _write(
     Returns the materializations, and the changes to the verdicts if the run computed any.
     """
     video_id, changes = run.known.video.video_id, None
-    checked = frozenset(claim.claim_id for claim in run.scope.checked)
+    checked = frozenset(claim.claim_id for claim in run.checked)
     uses = bookkeeping.service_uses(
         result.searches,
         result.pages,
@@ -104,7 +104,7 @@ def _write(
         nonlocal changes
         applied = reviews.applied_by(run.actions, checked, frozenset(run.selected))
         bookkeeping.record_run(
-            connection, video_id, stamp, applied=applied, carried=run.scope.carried, uses=uses
+            connection, video_id, stamp, applied=applied, carried=run.carried, uses=uses
         )
         if "verdicts" in run.selected:
             # Within the transaction, so that the view sees the new rows.

@@ -3,59 +3,24 @@
 The step `claim_checks` makes it, and checks the first claims while it still looks for others.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import dagster as dg
 
-from factible_assets.config import ClaimsConfig
 from factible_assets.pipeline.assets import common
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import Claim, LlmCall, ReviewAction
-from factible_assets.stages.claims import corrected_claims
-from factible_assets.stages.flow import BeginChecks, ClaimsResult, extract_claims
-from factible_assets.stages.ports import ClaimDrafts, ReasonerError, ReasonerOutageError, Services
+from factible_assets.records.tables import Claim, LlmCall
+from factible_assets.stages.flow import ClaimsResult
+from factible_assets.stages.ports import ReasonerError, ReasonerOutageError
 from factible_assets.wording import cell, rows_table
 from warehouse import bookkeeping
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
 CODE_VERSION = "8"
-
-
-class Extraction(NamedTuple):
-    """The input of a search for claims: the transcript, and the reviewers' actions.
-
-    `known` are all claims ever found in the video, by id. The run keeps the `stored` claims, or
-    takes those that the corpus has `given`; without either it looks for claims.
-    """
-
-    said: VideoRows
-    actions: Sequence[ReviewAction]
-    known: Mapping[str, Claim]
-    stored: Sequence[Claim] | None
-    given: ClaimDrafts | None
-
-    def corrected(self, found: Sequence[Claim]) -> tuple[Claim, ...]:
-        """Apply the reviewers' corrections."""
-        (transcript,) = self.said.transcripts
-        return corrected_claims(found, self.actions, self.known, transcript, self.said.segments)
-
-    async def find(
-        self, services: Services, options: ClaimsConfig, begin: BeginChecks | None
-    ) -> ClaimsResult:
-        """Return the claims; for `begin` and the errors see `extract_claims`."""
-        if self.stored is not None:
-            return ClaimsResult(self.corrected(self.stored), (), 0.0)
-        (transcript,) = self.said.transcripts
-        return await extract_claims(
-            *(self.said.video, transcript, self.said.segments, services, options),
-            given=self.given,
-            corrected=self.corrected,
-            begin=begin,
-        )
 
 
 def claims_results(
