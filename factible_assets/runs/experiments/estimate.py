@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
@@ -33,7 +32,7 @@ from factible_assets.services.models import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
 from factible_assets.strategies import strategy_named
-from resources.llm.registry import CHARACTERS_PER_TOKEN, ModelInfo
+from resources.llm.registry import CHARACTERS_PER_TOKEN
 from resources.statements import statements
 from warehouse.store import Warehouse
 
@@ -52,37 +51,37 @@ _QUERY_TOKENS = 40
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of one or several calls. `source` is `recorded`, `stage` or `assumed`."""
+    """Mean tokens of a call. `source` is `recorded`, `stage` or `assumed`."""
 
     input: float
     output: float
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallEstimate:
     """The calls of one stage and model. `usd` is None if the model has no listed price."""
 
     stage: str
     model: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
     tokens_from: str
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class VariantEstimate:
     """The stages of one variant to compute, shared with another variant, or done; and the work."""
 
     variant: str
-    compute: int
-    shared: int
-    done: int
-    searches: int
-    pages: int
-    model_calls: int
+    compute: int = 0
+    shared: int = 0
+    done: int = 0
+    searches: int = 0
+    pages: int = 0
+    model_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def estimate(
     It writes nothing and asks no service.
     """
     store = ExperimentStore(experiment_file(settings, experiment.name), fresh=fresh)
-    counter = _Counter(settings, store, StageKeys(settings), _recorded(settings))
+    keys, usage = StageKeys(settings), _recorded(settings)
     said: dict[str, VideoRows | None] = {}
     for listed in experiment.videos:
         video_id = listed.video.video_id
@@ -121,110 +120,101 @@ def estimate(
         except ExperimentError:  # the run reports it
             found = None
         said[video_id] = found
-    variants = []
-    for variant in experiment.variants:
-        totals: Counter[str] = Counter()
+    calls: dict[tuple[str, str], CallEstimate] = {}
+    missing: dict[str, None] = {}
+    variants = [VariantEstimate(each.name) for each in experiment.variants]
+    for variant, counted in zip(experiment.variants, variants, strict=True):
         for listed in experiment.videos:
-            totals += counter.count(variant, listed, said[listed.video.video_id])
-        counts = {each.name: totals[each.name] for each in fields(VariantEstimate)[1:]}
-        variants.append(VariantEstimate(variant.name, **counts))
-    calls = []
-    for stage, model in sorted(counter.calls, key=lambda at: (STAGES.index(at[0]), at[1])):
-        number, tokens = counter.calls[stage, model]
-        read, written = round(tokens.input), round(tokens.output)
-        price = counter.models[model].price
-        usd = price.cost(read, written) if price else None
-        calls.append(CallEstimate(stage, model, number, read, written, usd, tokens.source))
+            choice = choose(variant, settings, listed.web)
+            missing |= dict.fromkeys(choice.missing)
+            rows = said[listed.video.video_id]
+            counting = _count(counted, variant, choice, listed, rows, keys, store)
+            for stage, number, assumed in counting:
+                model, info = choice.models[stage], plan_models(choice.settings).stages[stage]
+                mean = usage.get((stage, model)) or usage.get((stage, "")) or assumed
+                of_model = CallEstimate(stage, model, mean.source)
+                of_model = calls.setdefault((stage, model), of_model)
+                of_model.calls += number
+                of_model.input_tokens += round(number * mean.input)
+                of_model.output_tokens += round(number * mean.output)
+                if info.price is not None:
+                    of_model.usd = info.price.cost(of_model.input_tokens, of_model.output_tokens)
+    by_stage = sorted(calls.values(), key=lambda each: (STAGES.index(each.stage), each.model))
     return Estimate(
         tuple(variants),
-        tuple(calls),
+        tuple(by_stage),
         videos=len(said),
         transcripts_to_fetch=list(said.values()).count(None),
-        missing=tuple(counter.missing),
+        missing=tuple(missing),
         searches=sum(each.searches for each in variants),
         pages=sum(each.pages for each in variants),
-        model_calls=sum(each.calls for each in calls),
-        usd=math.fsum(each.usd or 0.0 for each in calls),
-        unpriced=tuple(dict.fromkeys(each.model for each in calls if each.usd is None)),
+        model_calls=sum(each.model_calls for each in variants),
+        usd=math.fsum(each.usd or 0.0 for each in by_stage),
+        unpriced=tuple(dict.fromkeys(each.model for each in by_stage if each.usd is None)),
     )
 
 
-@dataclass
-class _Counter:
-    """Counts each piece of work once. `calls` has their number and tokens, by stage and model."""
+def _count(
+    counted: VariantEstimate,
+    variant: Variant,
+    choice: VariantServices,
+    listed: CorpusVideo,
+    said: VideoRows | None,
+    keys: StageKeys,
+    store: ExperimentStore,
+) -> Iterator[tuple[str, int, Tokens]]:
+    """Count the work that a variant adds on one video.
 
-    settings: Settings
-    store: ExperimentStore
-    keys: StageKeys
-    usage: Mapping[tuple[str, str], Tokens]
-    calls: dict[tuple[str, str], tuple[int, Tokens]] = field(default_factory=dict)
-    models: dict[str, ModelInfo] = field(default_factory=dict)
-    missing: dict[str, None] = field(default_factory=dict)
+    Yields each stage with model calls, their number, and the tokens of one.
+    """
+    video_id, given = listed.video.video_id, listed.given_claims
+    strategy = strategy_named(variant.config.strategy)
+    config = strategy.adapt(variant.config, listed.video)
+    characters = len(said.transcripts[0].text) if said else UNKNOWN_TRANSCRIPT
+    unknown = Transcript(video_id=video_id, text="?", provider="unknown", content_hash="unknown")
+    rows = said or VideoRows(videos=(listed.video,), transcripts=(unknown,))
+    own = keys.of(variant.config, rows, choice, given)
+    holders = store.holders(variant.name, video_id, own, strategy)
+    store.note(variant.name, video_id, own, STAGES)
+    missing = STAGES[len(holders) :]
+    done = sum(name == variant.name for name in holders.values())
+    counted.done += done
+    counted.shared += len(holders) - done
+    counted.compute += len(missing)
 
-    def count(self, variant: Variant, listed: CorpusVideo, said: VideoRows | None) -> Counter[str]:
-        """Count the work that one variant adds on one video."""
-        choice = choose(variant, self.settings, listed.web)
-        self.missing |= dict.fromkeys(choice.missing)
-        video_id, given = listed.video.video_id, listed.given_claims
-        characters = len(said.transcripts[0].text) if said else UNKNOWN_TRANSCRIPT
-        unknown = Transcript(
-            video_id=video_id, text="?", provider="unknown", content_hash="unknown"
-        )
-        rows = said or VideoRows(videos=(listed.video,), transcripts=(unknown,))
-        keys = self.keys.of(variant.config, rows, choice, given)
-        strategy = strategy_named(variant.config.strategy)
-        config = strategy.adapt(variant.config, listed.video)
-        claims = config.claims.max_claims if given is None else len(given.claims)
-        searches = strategy.most_searches(config)
-        pages_of_claim = searches * config.search.max_results
-        pages = claims * pages_of_claim
-        calls = {
-            "claims": _windows(characters) if given is None else 0,
-            "queries": 0 if _queries_come_with_claims(config, choice, given is None) else claims,
-            "evidence": pages,
-            "verdicts": int(choice.made_by["verdicts"] == "llm"),
-        }
-        # A check that stops at enough sources does not wait for a group of pages.
-        if config.evidence.together and config.evidence.enough_origins is None:
-            calls["evidence"] = claims * math.ceil(pages_of_claim / ReadingLimits().together)
-        if strategy.needs_model:
-            # The model chooses its questions, within its budget; most of them are about pages.
-            calls = {"claims": calls["claims"], "evidence": claims * config.budget.max_calls}
-        holders = self.store.holders(variant.name, video_id, keys, strategy)
-        self.store.note(variant.name, video_id, keys, STAGES)
-        missing = STAGES[len(holders) :]
-        done = sum(name == variant.name for name in holders.values())
-        totals = Counter(compute=len(missing), done=done, shared=len(holders) - done)
-        for stage in missing:
-            if stage == "search_hits":
-                providers = len(search_names(self.settings)) if choice.web == "live" else 1
-                totals["searches"] += claims * searches * max(1, providers)
-            if stage == "evidence":
-                totals["pages"] += pages
-            if stage in choice.models and (number := calls.get(stage, 0)):
-                totals["model_calls"] += number
-                pages_per_call = (pages if stage == "evidence" else number) / number
-                assumed = assumed_tokens(stage, characters, config, pages_per_call)
-                self._add_calls(stage, choice, number, assumed)
-        return totals
-
-    def _add_calls(self, stage: str, choice: VariantServices, calls: int, assumed: Tokens) -> None:
-        model = choice.models[stage]
-        self.models.setdefault(model, plan_models(choice.settings).stages[stage])
-        each = self.usage.get((stage, model)) or self.usage.get((stage, "")) or assumed
-        known, total = self.calls.get((stage, model), (0, Tokens(0.0, 0.0, "")))
-        read, written = total.input + calls * each.input, total.output + calls * each.output
-        self.calls[stage, model] = known + calls, Tokens(read, written, each.source)
+    claims = config.claims.max_claims if given is None else len(given.claims)
+    searches = strategy.most_searches(config)
+    pages_of_claim = searches * config.search.max_results
+    if "search_hits" in missing:
+        providers = len(search_names(choice.settings)) if choice.web == "live" else 1
+        counted.searches += claims * searches * max(1, providers)
+    if "evidence" in missing:
+        counted.pages += claims * pages_of_claim
+    calls = {
+        "claims": _windows(characters) if given is None else 0,
+        "queries": 0 if _queries_come_with_claims(config, choice, given is None) else claims,
+        "evidence": claims * pages_of_claim,
+        "verdicts": int(choice.made_by["verdicts"] == "llm"),
+    }
+    # A check that stops at enough sources does not wait for a group of pages.
+    if config.evidence.together and config.evidence.enough_origins is None:
+        calls["evidence"] = claims * math.ceil(pages_of_claim / ReadingLimits().together)
+    if strategy.needs_model:
+        # The model chooses its questions, within its budget; most of them are about pages.
+        calls = {"claims": calls["claims"], "evidence": claims * config.budget.max_calls}
+    for stage in missing:
+        if stage in choice.models and (number := calls.get(stage, 0)):
+            counted.model_calls += number
+            pages_per_call = claims * pages_of_claim / number if stage == "evidence" else 1.0
+            yield stage, number, assumed_tokens(stage, characters, config, pages_per_call)
 
 
 def _queries_come_with_claims(
     config: FactCheckConfig, choice: VariantServices, are_extracted: bool
 ) -> bool:
-    models = choice.models
-    is_one_model = (
-        not {"queries", "claims"} <= models.keys() or models["queries"] == models["claims"]
-    )
-    return are_extracted and config.queries.max_queries <= USUAL and is_one_model
+    """Tell whether the call for the claims returns their queries too."""
+    models = {choice.models[each] for each in ("claims", "queries") if each in choice.models}
+    return are_extracted and config.queries.max_queries <= USUAL and len(models) < 2  # noqa: PLR2004
 
 
 def _windows(characters: int) -> int:

@@ -1,34 +1,17 @@
 -- Questions about experiments.
 
 -- name: usable_sets
--- In the file of an experiment, run_id is the variant and code_version the key of the stage. If a
--- check is incomplete or has no verdicts, its sets from the first failed stage on are not usable.
-WITH failures AS (
-    SELECT run_id, video_id, 'queries' AS asset FROM queries WHERE status = 'infra_error'
-    UNION
-    SELECT run_id, video_id, 'search_hits' FROM searches WHERE status = 'infra_error'
-    UNION
-    SELECT run_id, video_id, 'evidence' FROM evidence WHERE status = 'infra_error'
-    UNION
-    SELECT run_id, video_id, 'verdicts' FROM verdict_history WHERE status = 'incomplete'
-),
-stages AS (
-    SELECT unnest(assets) AS asset, generate_subscripts(assets, 1) AS place
-    FROM (SELECT ['transcripts', 'claims', 'queries', 'search_hits', 'reliability_ratings', 'evidence', 'verdicts'] AS assets)
-),
-broken AS (
-    SELECT run_id, video_id, min(place) AS place
-    FROM failures JOIN stages USING (asset)
-    GROUP BY ALL
-    HAVING bool_or(asset = 'verdicts') OR (run_id, video_id) NOT IN (
-        SELECT (run_id, video_id) FROM materializations WHERE asset = 'verdicts'
+-- If a check is incomplete or has no verdicts, its sets from the first incomplete stage on are not usable.
+SELECT variant, video_id, asset, stage_key
+FROM experiment_sets
+QUALIFY bool_or(asset = 'verdicts' AND status = 'ok') OVER (PARTITION BY variant, video_id)
+    OR bool_and(status = 'ok') OVER (
+        PARTITION BY variant, video_id
+        ORDER BY list_position(['transcripts', 'claims', 'queries', 'search_hits', 'reliability_ratings', 'evidence', 'verdicts'], asset)
     )
-)
-SELECT sets.run_id, sets.video_id, sets.asset, sets.code_version
-FROM materializations AS sets
-JOIN stages USING (asset)
-LEFT JOIN broken ON broken.run_id = sets.run_id AND broken.video_id = sets.video_id
-WHERE broken.place IS NULL OR stages.place < broken.place
+
+-- name: sets
+SELECT * FROM experiment_sets WHERE asset <> 'transcripts'
 
 -- name: failed_videos
 SELECT DISTINCT variant, video_id FROM experiment_sets WHERE experiment = ? AND status = 'failed'

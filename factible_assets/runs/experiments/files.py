@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,12 +17,9 @@ from factible_assets.runs.experiments.plan import (
     MODEL_OPTIONS,
     PROMPT_FILES,
     STRATEGIES,
-    Axis,
-    Design,
     Experiment,
     Variant,
     checked_value,
-    count_of,
     expand,
     options,
     settings_of,
@@ -126,28 +124,21 @@ def load_experiments(
     found: dict[str, Experiment] = {}
     problems: list[lines.FileProblem] = []
     for file in files:
-        reading = load_experiment(file, corpora, settings)
-        problems.extend(reading.problems)
-        for one in reading.experiments:
-            first = found.setdefault(one.name, one)
-            if first is not one:
-                sentence = (
-                    f"The experiment {one.name!r} exists already, in {first.file}, line "
-                    f"{first.line}. Give one of the two another name."
-                )
-                problems.append(lines.FileProblem(file, one.line, sentence))
+        try:
+            document = lines.read_document(file)
+        except lines.PlacedError as error:
+            problems.append(error.at(file))
+            continue
+        reader = _Reader(file=file, document=document, corpora=corpora, settings=settings)
+        one = reader.experiment()
+        if one is not None and (first := found.setdefault(one.name, one)) is not one:
+            words = f"exists already, in {first.file}, line {first.line}."
+            reader.report(
+                ("experiment",),
+                f"The experiment {one.name!r} {words} Give one of the two another name.",
+            )
+        problems += sorted(reader.problems, key=lambda problem: problem.line or 0)
     return ExperimentsReading(tuple(found.values()), tuple(problems))
-
-
-def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> ExperimentsReading:
-    try:
-        document = lines.read_document(file)
-    except lines.PlacedError as error:
-        return ExperimentsReading(problems=(error.at(file),))
-    reader = _Reader(file=file, document=document, corpora=corpora, settings=settings)
-    experiment = reader.experiment()
-    problems = tuple(sorted(reader.problems, key=lambda problem: problem.line or 0))
-    return ExperimentsReading((experiment,) if experiment and not problems else (), problems)
 
 
 @dataclass(kw_only=True)
@@ -156,6 +147,7 @@ class _Reader(lines.EntryReader):
     settings: Settings
 
     def experiment(self) -> Experiment | None:
+        """Return the experiment of the file; None if it has problems."""
         self.problems += self.document.repeated_keys(self.file)
         data = self.document.data
         if not isinstance(data, dict):
@@ -166,19 +158,19 @@ class _Reader(lines.EntryReader):
         written = self.entry(ExperimentFile, given, ())
         if written is None:
             return None
-        videos = self._videos(written)
-        design = self._design(written)
+        videos, variants = self._videos(written), self._variants(written)
         if self.problems:
             return None
-        if (most := count_of(design)) > MAX_VARIANTS:
-            words = f"These lists make up to {most:,} variants, and {MAX_VARIANTS} are the most. "
+        if len(variants) > MAX_VARIANTS:
+            words = f"These lists make more than {MAX_VARIANTS} variants, which are the most. "
             self.report((), f"{words}Shorten them, or try one factor at a time.")
             return None
-        variants = expand(design)
         self._refuse_contradictions(variants)
         names = [variant.name for variant in variants]
         baseline = written.baseline or names[0]
         self._expect(baseline, names, ("baseline",), "There is no variant {!r}.")
+        if self.problems:
+            return None
         name, line = written.experiment, self.document.line(("experiment",))
         return Experiment(name, written.description, variants, baseline, videos, self.file, line)
 
@@ -209,8 +201,7 @@ class _Reader(lines.EntryReader):
             for index, video_id in enumerate(written.videos):
                 place: lines.Place = ("videos", index)
                 self._expect(video_id, everything, place, "No corpus has a video {!r}.", unread)
-            named = map(self.corpora.find, dict.fromkeys(written.videos))
-            listed = [one for one in named if one is not None]
+            listed = [everything[one] for one in dict.fromkeys(written.videos) if one in everything]
         chosen = tuple(
             one for one in listed if not written.tags or set(one.video.tags) & set(written.tags)
         )
@@ -219,67 +210,65 @@ class _Reader(lines.EntryReader):
             self.report(("tags",) if written.tags else ("videos",), words)
         return chosen
 
-    def _design(self, written: ExperimentFile) -> Design:
-        fixed: dict[str, Value] = {}
-        sweeps: list[Axis] = []
-        for name, given in written.settings.items():
-            place: lines.Place = ("settings", name)
-            if isinstance(given, list):
-                sweeps += self._axis(name, given, place)
-            else:
-                fixed |= self._value(name, given, place)
-        swept = {name for name, _ in sweeps}
-        factors: list[Axis] = []
-        for name, given in written.one_at_a_time.items():
+    def _variants(self, written: ExperimentFile) -> tuple[Variant, ...]:
+        """Return the variants, or the first ones if they are too many."""
+        settings = self._values(written.settings, "settings")
+        factors = self._values(written.one_at_a_time, "one_at_a_time")
+        lists = {name for name, each in written.settings.items() if isinstance(each, list)}
+        sweeps = {name: values for name, values in settings.items() if name in lists}
+        for name in factors:
             place = ("one_at_a_time", name)
-            if name in options() and not isinstance(given, list):
+            if not isinstance(written.one_at_a_time[name], list):
                 words = f"{name} is one value here. Give a list, or put it in settings."
                 self.report(place, words)
-            elif axes := self._axis(name, given, place):
-                factors += axes
-                if name in swept:
-                    words = f"{name} is swept under settings as well. Keep one of the two lists."
-                    self.report(place, words)
-        return Design(fixed, self._strategies(written, swept), tuple(sweeps), tuple(factors))
+            elif name in sweeps:
+                words = f"{name} is swept under settings as well. Keep one of the two lists."
+                self.report(place, words)
+        strategies = self._strategies(written, sweeps)
+        if self.problems:
+            return ()
+        fixed = {name: values[0] for name, values in settings.items() if name not in lists}
+        return tuple(islice(expand(fixed, strategies, sweeps, factors), MAX_VARIANTS + 1))
 
-    def _is_option(self, name: str, place: lines.Place) -> bool:
-        return self._expect(name, options(), place, "There is no option {!r}.")
-
-    def _axis(self, name: str, given: list[Any], place: lines.Place) -> list[Axis]:
-        if not self._is_option(name, place):
-            return []
-        values: dict[str, Value] = {}
-        for index, each in enumerate(given):
-            for value in self._value(name, each, (*place, index)).values():
-                label = shown(value)
-                if label in values:
-                    self.report(
-                        (*place, index), f"The list has the value {label} twice. Remove one."
-                    )
+    def _values(self, written: Mapping[str, Any], *place: str) -> dict[str, tuple[Value, ...]]:
+        """Return the values of each option, without invalid ones, which it reports."""
+        found: dict[str, tuple[Value, ...]] = {}
+        for name, given in written.items():
+            if not self._expect(name, options(), (*place, name), "There is no option {!r}."):
+                continue
+            values: dict[str, Value] = {}
+            for index, each in enumerate(given if isinstance(given, list) else [given]):
+                at: lines.Place = (*place, name, index)
+                try:
+                    value = self._checked(name, each)
+                except (OptionError, SetupError) as error:
+                    self.report(at, str(error))
+                    continue
+                if (label := shown(value)) in values:
+                    self.report(at, f"The list has the value {label} twice. Remove one.")
                 values[label] = value
-        if not given:
-            self.report(place, f"The list of {name} is empty. Give values, or leave it out.")
-        return [(name, tuple(values.values()))] if values else []
+            if given == []:
+                words = f"The list of {name} is empty. Give values, or leave it out."
+                self.report((*place, name), words)
+            found[name] = tuple(values.values())
+        return found
 
-    def _value(self, name: str, given: object, place: lines.Place) -> dict[str, Value]:
-        """Return the option with its value; empty, with a problem reported, if it is invalid."""
-        if not self._is_option(name, place):
-            return {}
+    def _checked(self, name: str, given: object) -> Value:
+        """Return a valid value. Raises OptionError or SetupError."""
+        value = checked_value(name, given)
         try:
-            value = checked_value(name, given)
             if name in MODEL_OPTIONS:
                 plan_models(settings_of({"model": value}, self.settings))
             elif name == PROMPT_FILES:
                 check_prompt_files(settings_of({name: value}, self.settings))
-        except OptionError as error:
-            self.report(place, error.sentence)
         except SetupError as error:
-            self.report(place, f"{name}: {error}")
-        else:
-            return {name: value}
-        return {}
+            raise SetupError(f"{name}: {error}") from error
+        return value
 
-    def _strategies(self, written: ExperimentFile, swept: set[str]) -> dict[str, dict[str, Value]]:
+    def _strategies(
+        self, written: ExperimentFile, swept: Collection[str]
+    ) -> dict[str, dict[str, Value]]:
+        """Return the values of the named strategies, and of those that the file describes."""
         chosen: dict[str, dict[str, Value]] = {}
         places: dict[str, lines.Place] = {}
         for index, name in enumerate(written.strategies):
@@ -290,35 +279,36 @@ class _Reader(lines.EntryReader):
             elif self._expect(name, STRATEGIES, place, "There is no strategy {!r}.", more):
                 chosen[name], places[name] = dict(STRATEGIES[name]), place
         for name, given in written.variants.items():
-            place = ("variants", name)
+            at = places[name] = "variants", name
             if not _VARIANT.fullmatch(name) or name in STRATEGIES:
                 self.report(
-                    place,
+                    at,
                     f"A variant cannot be called {name!r}. Take letters, digits, dots, hyphens "
                     "and underscores, and none of the named strategies.",
                 )
                 continue
-            chosen[name], places[name] = {}, place
-            for option, value in (given or {}).items():
-                chosen[name] |= self._value(option, value, (*place, option))
+            # A variant has one value of each option.
+            single = {option: [value] for option, value in (given or {}).items()}
+            found = self._values(single, *at)
+            chosen[name] = {option: each[0] for option, each in found.items() if each}
         for name, values in chosen.items():
-            for option in swept.intersection(values):
+            for option in swept & values.keys():
                 words = f"{name} sets {option}, which is swept under settings. Keep one of the two."
                 self.report(places[name], words)
         return chosen
 
-    def _refuse_contradictions(self, variants: tuple[Variant, ...]) -> None:
+    def _refuse_contradictions(self, variants: Iterable[Variant]) -> None:
+        """Report the first variant whose values are valid alone, but contradict each other."""
         for variant in variants:
+            words = ""
             try:
-                config = variant.config
+                if variant.names_a_model and variant.config.reasoner == "embedded":
+                    words = (
+                        f"The variant {variant.name} names a model and wants the reasoner "
+                        "embedded, which asks none. Remove one of the two."
+                    )
             except OptionError as error:
-                # Each value is valid alone, but two contradict each other.
-                self.report(("settings",), f"In the variant {variant.name}, {error.sentence}")
-                return
-            if variant.names_a_model and config.reasoner == "embedded":
-                self.report(
-                    ("settings",),
-                    f"The variant {variant.name} names a model and wants the reasoner embedded, "
-                    "which asks none. Remove one of the two.",
-                )
+                words = f"In the variant {variant.name}, {error.sentence}"
+            if words:
+                self.report(("settings",), words)
                 return

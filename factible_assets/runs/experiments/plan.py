@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, TypeAlias, get_args
+from types import MappingProxyType
+from typing import Any, Final, get_args
 
 from factible_assets import config
 from factible_assets.config import FactCheckConfig, OptionError, Reasoners, RunOption, Value, Values
@@ -61,10 +61,6 @@ def _stage(option: str) -> str:
     return option.partition("_")[2]
 
 
-Axis: TypeAlias = tuple[str, tuple[Value, ...]]
-"""An option and the values to try."""
-
-
 class ExperimentError(FactibleError):
     """An experiment cannot be read, planned or run."""
 
@@ -76,15 +72,13 @@ def options() -> Mapping[str, RunOption]:
     An experiment measures every check, so no claim takes over an earlier one.
     """
     found = {name: each for name, each in config.run_options().items() if name != "reuse_days"}
-    for name in MODEL_OPTIONS:
-        stage = _stage(name)
-        what = f"The model of the stage {stage}." if stage else "The model of all stages."
-        words = f"{what} Named as in models.yaml, or PROVIDER/MODEL."
-        found[name] = RunOption(name, (), None, {"type": "string", "description": words})
     words = "A folder of prompt files that replace ours; absolute, or relative to the data folder."
-    found[PROMPT_FILES] = RunOption(
-        PROMPT_FILES, (), None, {"type": "string", "description": words}
-    )
+    texts = {PROMPT_FILES: words}
+    for name in MODEL_OPTIONS:
+        what = f"the stage {_stage(name)}" if _stage(name) else "all stages"
+        texts[name] = f"The model of {what}. Named as in models.yaml, or PROVIDER/MODEL."
+    for name, words in texts.items():
+        found[name] = RunOption(name, (), None, {"type": "string", "description": words})
     return found
 
 
@@ -118,21 +112,6 @@ def settings_of(values: Values, settings: Settings) -> Settings:
     if PROMPT_FILES in values:
         own[PROMPT_FILES] = settings.home / Path(str(values[PROMPT_FILES])).expanduser()
     return settings.model_copy(update={**own, "stage_models": stages})
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """The settings of an experiment.
-
-    Every variant has the `fixed` values and one of the named `strategies`, if there are any. The
-    variants cover every combination of the `sweeps`; around each, every value of the `factors` is
-    tried alone.
-    """
-
-    fixed: Values = field(default_factory=dict)
-    strategies: Mapping[str, Values] = field(default_factory=dict)
-    sweeps: tuple[Axis, ...] = ()
-    factors: tuple[Axis, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,36 +153,32 @@ class Experiment:
     line: int
 
 
-def expand(design: Design) -> tuple[Variant, ...]:
-    """Return the variants of an experiment, named after their differences.
+def expand(
+    fixed: Values = MappingProxyType({}),
+    strategies: Mapping[str, Values] = MappingProxyType({}),
+    sweeps: Mapping[str, Sequence[Value]] = MappingProxyType({}),
+    factors: Mapping[str, Sequence[Value]] = MappingProxyType({}),
+) -> Iterator[Variant]:
+    """Yield the variants of an experiment, named after their differences.
 
-    A factor's value that equals the one around it adds no variant.
+    Every variant has the `fixed` values and one of the `strategies`, if there are any. The variants
+    cover every combination of the `sweeps`. Around each, every value of the `factors` is tried
+    alone; a value that equals the one around it adds no variant.
     """
-    variants: dict[str, Variant] = {}
-
-    def add(values: Values, *differences: str) -> None:
-        name = ",".join(filter(None, differences)) or BASE
-        variants.setdefault(name, Variant(name, values))
-
-    names = [name for name, _ in design.sweeps]
-    for strategy, chosen in (design.strategies or {"": {}}).items():
-        for combination in product(*(values for _, values in design.sweeps)):
-            swept = dict(zip(names, combination, strict=True))
+    for strategy, chosen in (strategies or {"": {}}).items():
+        for combination in product(*sweeps.values()):
+            swept = dict(zip(sweeps, combination, strict=True))
             parts = [strategy, *(f"{name}={shown(value)}" for name, value in swept.items())]
-            around = {**design.fixed, **chosen, **swept}
-            add(around, *parts)
-            for name, values in design.factors:
+            around = {**fixed, **chosen, **swept}
+            yield _variant(around, *parts)
+            for name, values in factors.items():
                 for value in values:
                     if value != around.get(name, options()[name].default):
-                        add({**around, name: value}, *parts, f"{name}={shown(value)}")
-    return tuple(variants.values())
+                        yield _variant({**around, name: value}, *parts, f"{name}={shown(value)}")
 
 
-def count_of(design: Design) -> int:
-    """Return an upper bound for the number of variants."""
-    swept = math.prod(len(values) for _, values in design.sweeps)
-    alone = sum(len(values) for _, values in design.factors)
-    return max(1, len(design.strategies)) * swept * (1 + alone)
+def _variant(values: Values, *differences: str) -> Variant:
+    return Variant(",".join(filter(None, differences)) or BASE, values)
 
 
 def shown(value: Value) -> str:

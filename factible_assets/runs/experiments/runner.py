@@ -11,27 +11,26 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
+import duckdb
 from filelock import FileLock, Timeout
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.errors import first_of
-from factible_assets.evaluation.figures import RESAMPLES
-from factible_assets.evaluation.matching import ClaimMatcher, default_matcher
+from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.evaluation.tables import columns_of
 from factible_assets.pipeline.assets.claim_results import asset_rows
 from factible_assets.pipeline.resources import RunContext, open_services
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import Claim, Evidence, Query, Record, Search, Verdict
+from factible_assets.records.tables import Evidence, Query, Record, Search, Verdict
 from factible_assets.runs.experiments import surroundings
 from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError
 from factible_assets.settings import Settings
@@ -44,7 +43,7 @@ from resources.statements import statements
 from resources.storage.imports import ArchiveError
 from warehouse.publication import remove_database
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows
+from warehouse.sets import AssetRows, insert_rows
 from warehouse.store import Warehouse
 
 DEFAULT_JOBS = 4
@@ -62,7 +61,7 @@ def experiment_file(settings: Settings, name: str) -> Path:
 
 
 class ExperimentStore:
-    """The rows of one experiment. A set of rows has the key of its stage as its `code_version`.
+    """The rows of one experiment, and in `experiment_sets` the key and the status of each set.
 
     If an earlier process left a check incomplete, its sets from the first stage with a failed
     service on count as missing, and the next run computes them again. Within a process variants
@@ -112,14 +111,46 @@ class ExperimentStore:
         """Return the rows of some stages, each from the variant named for it."""
         return self._warehouse.read_sets(video_id, holders)
 
+    def sets(self) -> list[dict[str, Any]]:
+        """Return the rows of `experiment_sets`, of all variants that the file has."""
+        return self._warehouse.rows(_SQL["sets"])
+
     def write(
-        self, variant: str, video_id: str, keys: Mapping[str, str], sets: Mapping[Any, AssetRows]
+        self,
+        place: Mapping[str, str],
+        keys: Mapping[str, str],
+        sets: Mapping[str, AssetRows],
+        sources: Mapping[str, str],
     ) -> None:
-        """Store sets of rows by stage, each under its key, in one transaction."""
-        keyed = {stage: replace(rows, code_version=keys[stage]) for stage, rows in sets.items()}
+        """Store sets of rows by stage in one transaction.
+
+        `place` has the experiment, the variant and the video. A set that a variant shares with
+        another has it in `sources`.
+        """
+        variant, video_id = place["variant"], place["video_id"]
+        rows = []
+        for stage, own in sets.items():
+            status, reason = status_of(own.rows)
+            row = {"asset": stage, "stage_key": keys[stage], "source": sources.get(stage, variant)}
+            how = {"status": status, "reason": reason, "duration_seconds": own.duration_seconds}
+            rows.append({**place, **row, **how, "first_verdict_seconds": own.first_result_seconds})
+
+        def note(connection: duckdb.DuckDBPyConnection) -> None:
+            insert_rows(connection, "experiment_sets", rows, again="replace")
+
         stamp = Stamp(run_id=variant, checked_at=datetime.now(UTC))
-        self._warehouse.write_assets(video_id, keyed, stamp=stamp)
+        self._warehouse.write_assets(video_id, sets, stamp=stamp, also=note)
         self.note(variant, video_id, keys, sets)
+
+
+def status_of(rows: Sequence[Record]) -> tuple[str, str | None]:
+    """Return `ok`, or `incomplete` and the reason if a service failed for a part of a set."""
+    for row in rows:
+        if isinstance(row, Query | Search | Evidence) and row.status == "infra_error":
+            return "incomplete", row.reason or "a service failed"
+        if isinstance(row, Verdict) and row.status == "incomplete":
+            return "incomplete", row.reason or "services failed"
+    return "ok", None
 
 
 # --- A run --------------------------------------------------------------------------------------
@@ -150,7 +181,7 @@ def run_experiment(
     corpora: CorporaReading,
     settings: Settings,
     *,
-    jobs: int = DEFAULT_JOBS,
+    jobs: int = 4,
     fresh: bool = False,
     watcher: Watcher = lambda _: None,
 ) -> tuple[list[VariantOutcome], ExperimentStore]:
@@ -184,8 +215,9 @@ def run_experiment(
                     choice = choices[variant.name, video_id]
                     config = variant.config.limited_to(listed.entry.published_before)
                     keys = stage_keys.of(config, said, choice, listed.given_claims)
-                    names = experiment.name, variant.name
-                    outcome = await _Check(*names, config, said, keys, choice, listed, store).run()
+                    place = {"experiment": experiment.name, "variant": variant.name}
+                    place["video_id"] = video_id
+                    outcome = await _Check(place, config, said, keys, choice, listed, store).run()
                 watcher(outcome)
                 outcomes.append(outcome)
         return outcomes
@@ -212,24 +244,11 @@ def run_experiment(
         ) from error
 
 
-class _Timer(Observer):
-    """Measures the seconds to the first verdict."""
-
-    def __init__(self) -> None:
-        self._started = perf_counter()
-        self.seconds: float | None = None
-
-    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        if self.seconds is None:
-            self.seconds = perf_counter() - self._started
-
-
 @dataclass(frozen=True, slots=True)
 class _Check:
     """One variant on one video."""
 
-    experiment: str
-    variant: str
+    place: Mapping[str, str]
     config: FactCheckConfig
     said: VideoRows
     keys: Mapping[str, str]
@@ -239,22 +258,21 @@ class _Check:
 
     async def run(self) -> VariantOutcome:
         """Reuse the stored stages up to the first missing one, and compute the others."""
-        video_id, strategy = self.said.video.video_id, strategy_named(self.config.strategy)
-        holders = self.store.holders(self.variant, video_id, self.keys, strategy)
+        variant, video_id = self.place["variant"], self.place["video_id"]
+        strategy, failure = strategy_named(self.config.strategy), None
+        holders = self.store.holders(variant, video_id, self.keys, strategy)
         missing = STAGES[len(holders) :]
-        shared = tuple(stage for stage, name in holders.items() if name != self.variant)
-        held, failure = VideoRows(), None
+        shared = {stage: name for stage, name in holders.items() if name != variant}
+        held = VideoRows()
         if shared or (holders and missing):
             held = await asyncio.to_thread(self.store.read, video_id, holders)
         if shared:
-            copies = {
-                stage: replace(
-                    AssetRows(held.of_asset(stage), "", held.sets[stage].data_version),
-                    duration_seconds=held.sets[stage].duration_seconds,
-                )
-                for stage in shared
-            }
-            await self._write(copies)
+            copies = {}
+            for stage in shared:
+                one = held.sets[stage]
+                rows = AssetRows(held.of_asset(stage), one.code_version, one.data_version)
+                copies[stage] = replace(rows, duration_seconds=one.duration_seconds)
+            await self._write(copies, shared)
         verdicts: Sequence[Verdict] = held.verdicts
         try:
             if missing:
@@ -264,23 +282,27 @@ class _Check:
         except (SetupError, ArchiveError) as error:
             failure = str(error)
         is_incomplete = not failure and any(each.status == "incomplete" for each in verdicts)
-        kept = tuple(stage for stage in holders if stage not in shared)
-        computed = () if failure else missing
         return VariantOutcome(
-            self.variant, video_id, computed, shared, kept, int(is_incomplete), failure
+            variant,
+            video_id,
+            computed=() if failure else missing,
+            shared=tuple(shared),
+            kept=tuple(stage for stage in holders if stage not in shared),
+            incomplete=int(is_incomplete),
+            failure=failure,
         )
 
     async def _compute(
         self, missing: Sequence[str], held: VideoRows, strategy: Strategy
     ) -> Sequence[Verdict]:
         """Compute and store the missing stages."""
-        timer, said, claims = _Timer(), self.said, held.claims
+        said, claims, seconds = self.said, held.claims, 0.0
         # Each variant has a budget of its own for each video.
-        subject = f"{said.video.video_id} in the variant {self.variant}"
+        subject = f"{said.video.video_id} in the variant {self.place['variant']}"
         async with open_services(
             self.choice.settings,
-            observer=timer,
-            run=RunContext(f"experiment {self.experiment}", subject, _log),
+            observer=Observer(),
+            run=RunContext(f"experiment {self.place['experiment']}", subject, _log),
             reasoners=self.choice.reasoners,
             web=self.choice.web,
             listed=self.listed,
@@ -291,9 +313,9 @@ class _Check:
                 found = await extract_claims(
                     said.video, said.transcripts[0], said.segments, services, options, given=given
                 )
-                claims = tuple(found.claims)
+                claims, seconds = found.claims, found.seconds
                 rows = [*claims, *found.llm_calls]
-                await self._write({"claims": AssetRows(rows, "", duration_seconds=found.seconds)})
+                await self._write({"claims": AssetRows(rows, "", duration_seconds=seconds)}, {})
             stages = tuple(each for each in ALL_STAGES if each in missing)
             result = await check_claims(
                 said.video,
@@ -304,18 +326,18 @@ class _Check:
                 known=held,
                 strategy=strategy,
             )
+        sets = {str(each): asset_rows(each, result) for each in stages}
+        first = sets["verdicts"].first_result_seconds
         # With reused stages, the time to the first verdict would say nothing.
-        first = timer.seconds if missing == STAGES else None
-        sets = {each: asset_rows(each, result) for each in stages}
+        first = None if first is None or missing != STAGES else seconds + first
         sets["verdicts"] = replace(sets["verdicts"], first_result_seconds=first)
-        await self._write(sets)
+        await self._write(sets, {})
         return result.verdicts
 
-    async def _write(self, sets: Mapping[Any, AssetRows]) -> None:
+    async def _write(self, sets: Mapping[str, AssetRows], sources: Mapping[str, str]) -> None:
         if "claims" in sets:
             sets = {"transcripts": AssetRows(self.said.of_asset("transcripts"), ""), **sets}
-        video_id = self.said.video.video_id
-        await asyncio.to_thread(self.store.write, self.variant, video_id, self.keys, sets)
+        await asyncio.to_thread(self.store.write, self.place, self.keys, sets, sources)
 
 
 # --- The results --------------------------------------------------------------------------------
@@ -326,7 +348,7 @@ def run_and_score(
     corpora: CorporaReading,
     settings: Settings,
     *,
-    jobs: int = DEFAULT_JOBS,
+    jobs: int = 4,
     fresh: bool = False,
     watcher: Watcher = lambda _: None,
 ) -> list[VariantOutcome]:
@@ -350,127 +372,80 @@ def _result_rows(
     started_at: datetime,
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of the main warehouse, by table."""
-    name, matcher = experiment.name, default_matcher()
-    failures = {(each.variant, each.video_id): each for each in ran if each.failure is not None}
-    sources: dict[tuple[str, str, str], str] = {}
-    tables: dict[str, list[dict[str, Any]]] = {
-        "experiments": [
-            {
-                "experiment": name,
-                "description": experiment.description,
-                "file": str(experiment.file),
-                "warehouse": str(store.path.relative_to(settings.home)),
-                "baseline": experiment.baseline,
-                "matcher": str(matcher.rule),
-                "code_version": surroundings.code_version(),
-                "videos": len(experiment.videos),
-                "started_at": started_at,
-                "finished_at": datetime.now(UTC),
-            }
-        ],
-        "experiment_variants": [],
-        "experiment_sets": [],
-        "experiment_results": [],
-        "experiment_video_results": [],
+    matcher, rule = default_matcher(), str(default_matcher().rule)
+    head = {
+        "experiment": experiment.name,
+        "description": experiment.description,
+        "file": str(experiment.file),
+        "warehouse": str(store.path.relative_to(settings.home)),
+        "baseline": experiment.baseline,
+        "matcher": rule,
+        "code_version": surroundings.code_version(),
+        "videos": len(experiment.videos),
+        "started_at": started_at,
+        "finished_at": datetime.now(UTC),
     }
+    variants, results, of_videos = [], [], []
+    ended = {(each.variant, each.video_id): each for each in ran}
+    sets = [
+        row
+        for row in store.sets()
+        if (end := ended.get((row["variant"], row["video_id"]))) and end.failure is None
+    ]
+    failed: dict[str, set[str]] = {}
+    for end in (each for each in ran if each.failure is not None):
+        failed.setdefault(end.variant, set()).add(end.video_id)
+        told = {"experiment": experiment.name, "variant": end.variant, "video_id": end.video_id}
+        told |= {"asset": STAGES[len(end.shared) + len(end.kept)], "stage_key": ""}
+        why = {"status": "failed", "reason": end.failure or "no transcript"}
+        sets.append({**told, "source": end.variant, **why})
     for position, variant in enumerate(experiment.variants, start=1):
         choice = surroundings.choose(variant, settings, None)
-        place: dict[str, Any] = {"experiment": name, "variant": variant.name}
-        failed = {video_id for known, video_id in failures if known == variant.name}
+        place = {"experiment": experiment.name, "variant": variant.name}
+        without = failed.get(variant.name, set())
         described = {
             "position": position,
             "is_baseline": variant.name == experiment.baseline,
             "settings": json.dumps(dict(variant.values)),
             "reasoner": _reasoner_words(choice.made_by),
             "models": json.dumps(dict(choice.models)),
-            "videos": len(experiment.videos) - len(failed),
-            "failed_videos": len(failed),
+            "videos": len(experiment.videos) - len(without),
+            "failed_videos": len(without),
         }
-        tables["experiment_variants"].append(place | described)
-        for video_id in failed:
-            end = failures[variant.name, video_id]
-            stage = STAGES[len(end.shared) + len(end.kept)]
-            told = {"video_id": video_id, "asset": stage, "stage_key": "", "source": variant.name}
-            why = {"status": "failed", "reason": end.failure or "no transcript"}
-            tables["experiment_sets"].append(place | told | why)
-        outcomes = list(_outcomes(experiment, store, variant.name, failed))
-        for outcome in outcomes:
-            tables["experiment_sets"] += _set_rows(place, outcome, sources)
-        evaluation = score(outcomes, matcher=matcher)
-        tables["experiment_results"] += [
-            place | columns_of(each) | {"trivial": each.baseline, "matcher": str(matcher.rule)}
+        variants.append(place | described)
+        evaluation = score(_outcomes(experiment, store, variant.name, without), matcher=matcher)
+        results += [
+            place | columns_of(each) | {"trivial": each.baseline, "matcher": rule}
             for each in evaluation.figures
         ]
-        tables["experiment_video_results"] += [
-            place
-            | {"video_id": video_id, "metric": each.name}
+        of_videos += [
+            {**place, "video_id": video_id, "metric": each.name}
             | {column: getattr(each, column) for column in ("value", "n", "unit")}
             for video_id, figures in evaluation.per_video.items()
             for each in figures
         ]
-    return tables
-
-
-def _set_rows(
-    place: Mapping[str, str], outcome: VideoOutcome, sources: dict[tuple[str, str, str], str]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `experiment_sets`; `sources` has the first variant with a key."""
-    for stage in STAGES:
-        whole, video_id = outcome.sets[stage], outcome.video.video_id
-        status, reason = status_of(outcome.of_asset(stage))
-        known = (video_id, stage, whole.code_version)
-        yield {
-            **place,
-            "video_id": video_id,
-            "asset": stage,
-            "stage_key": whole.code_version,
-            "source": sources.setdefault(known, place["variant"]),
-            "status": status,
-            "reason": reason,
-            "duration_seconds": whole.duration_seconds,
-            "first_verdict_seconds": outcome.first_verdict_seconds if stage == "verdicts" else None,
-        }
-
-
-def status_of(rows: Sequence[Record]) -> tuple[str, str | None]:
-    """Return `ok`, or `incomplete` and the reason if a service failed for a part of a set."""
-    for row in rows:
-        if isinstance(row, Query | Search | Evidence) and row.status == "infra_error":
-            return "incomplete", row.reason or "a service failed"
-        if isinstance(row, Verdict) and row.status == "incomplete":
-            return "incomplete", row.reason or "services failed"
-    return "ok", None
+    return {
+        "experiments": [head],
+        "experiment_variants": variants,
+        "experiment_sets": sets,
+        "experiment_results": results,
+        "experiment_video_results": of_videos,
+    }
 
 
 def _outcomes(
-    experiment: Experiment, store: ExperimentStore, variant: str, failed: set[str]
-) -> Iterator[VideoOutcome]:
-    """Yield the outcome of each video that the variant has verdicts for."""
+    experiment: Experiment, store: ExperimentStore, variant: str, failed: Collection[str]
+) -> list[VideoOutcome]:
+    """Return the outcome of each video that the variant has verdicts for."""
+    found = []
     for listed in experiment.videos:
         video_id = listed.video.video_id
         if video_id not in failed and all(store.has(variant, video_id, each) for each in STAGES):
             held = store.read(video_id, dict.fromkeys(("transcripts", *STAGES), variant))
             seconds = held.sets["verdicts"].first_result_seconds
-            yield VideoOutcome(**held.parts(), truth=listed.claims, first_verdict_seconds=seconds)
-
-
-def score_variants(
-    experiment: Experiment,
-    store: ExperimentStore,
-    matcher: ClaimMatcher,
-    *,
-    bootstrap: int = RESAMPLES,
-    failed: Mapping[str, set[str]] | None = None,
-) -> dict[str, Evaluation]:
-    """Score every variant from its stored rows, without the videos on which it `failed`."""
-    return {
-        each.name: score(
-            list(_outcomes(experiment, store, each.name, (failed or {}).get(each.name, set()))),
-            matcher=matcher,
-            bootstrap=bootstrap,
-        )
-        for each in experiment.variants
-    }
+            one = VideoOutcome(**held.parts(), truth=listed.claims, first_verdict_seconds=seconds)
+            found.append(one)
+    return found
 
 
 def scored_again(experiment: Experiment, settings: Settings) -> dict[str, Evaluation]:
@@ -479,12 +454,16 @@ def scored_again(experiment: Experiment, settings: Settings) -> dict[str, Evalua
     if not file.exists():
         return {}
     failed: dict[str, set[str]] = {}
-    for variant, video_id in (
-        Warehouse(settings.warehouse).query(_SQL["failed_videos"], [experiment.name]).rows()
-    ):
-        failed.setdefault(variant, set()).add(video_id)
-    store = ExperimentStore(file)
-    return score_variants(experiment, store, default_matcher(), bootstrap=1, failed=failed)
+    ended = Warehouse(settings.warehouse).rows(_SQL["failed_videos"], [experiment.name])
+    for row in ended:
+        failed.setdefault(row["variant"], set()).add(row["video_id"])
+    store, matcher = ExperimentStore(file), default_matcher()
+    return {
+        name: score(
+            _outcomes(experiment, store, name, failed.get(name, ())), matcher=matcher, bootstrap=1
+        )
+        for name in (each.name for each in experiment.variants)
+    }
 
 
 def _reasoner_words(made_by: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from factible_assets.config import Reasoners
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.pipeline.resources import RunContext
 from factible_assets.records.tables import Transcript, TranscriptSegment, Video
-from factible_assets.runs.experiments.files import load_experiment
+from factible_assets.runs.experiments.files import load_experiments
 from factible_assets.runs.experiments.plan import Experiment
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import (
@@ -66,7 +66,7 @@ def experiment_of(text: str, settings: Settings) -> Experiment:
     """
     file = settings.home / "experiment.yaml"
     file.write_text(text)
-    reading = load_experiment(file, corpora_of(settings), settings)
+    reading = load_experiments([file], corpora_of(settings), settings)
     assert reading.experiments, [str(problem) for problem in reading.problems]
     return reading.experiments[0]
 
@@ -75,7 +75,7 @@ def problems_of(text: str, settings: Settings) -> list[str]:
     """Return the problems of a file with this text, each as `line: sentence`."""
     file = settings.home / "experiment.yaml"
     file.write_text(text)
-    reading = load_experiment(file, corpora_of(settings), settings)
+    reading = load_experiments([file], corpora_of(settings), settings)
     return [f"{problem.line}: {problem.sentence}" for problem in reading.problems]
 
 

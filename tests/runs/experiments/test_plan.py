@@ -13,10 +13,8 @@ from factible_assets.config import FactCheckConfig, OptionError
 from factible_assets.runs.experiments.plan import (
     STAGES,
     STRATEGIES,
-    Design,
     Variant,
     checked_value,
-    count_of,
     expand,
     options,
     settings_of,
@@ -27,19 +25,18 @@ from factible_assets.settings import Settings
 AROUND: dict[str, Any] = {"subject": "a video", "makers": {}, "code": "code"}
 
 
-def names(design: Design) -> list[str]:
-    return [variant.name for variant in expand(design)]
+def names(**design: Any) -> list[str]:
+    return [variant.name for variant in expand(**design)]
 
 
 def test_without_lists_there_is_one_variant() -> None:
-    (variant,) = expand(Design(fixed={"max_claims": 4}))
+    (variant,) = expand(fixed={"max_claims": 4})
     assert variant.name == "base"
     assert variant.config.claims.max_claims == 4
 
 
 def test_lists_make_every_combination() -> None:
-    design = Design(sweeps=(("max_claims", (1, 3)), ("max_queries", (1, 2))))
-    assert names(design) == [
+    assert names(sweeps={"max_claims": (1, 3), "max_queries": (1, 2)}) == [
         "max_claims=1,max_queries=1",
         "max_claims=1,max_queries=2",
         "max_claims=3,max_queries=1",
@@ -48,10 +45,8 @@ def test_lists_make_every_combination() -> None:
 
 
 def test_one_factor_at_a_time_changes_one_option_of_the_base() -> None:
-    design = Design(
-        fixed={"max_claims": 10}, factors=(("max_queries", (1, 3, 5)), ("min_margin", (0.2, 0.4)))
-    )
-    variants = expand(design)
+    factors = {"max_queries": (1, 3, 5), "min_margin": (0.2, 0.4)}
+    variants = [*expand(fixed={"max_claims": 10}, factors=factors)]
     # 3 queries and a margin of 0.2 are the defaults, so they are the base itself.
     assert [each.name for each in variants] == [
         "base",
@@ -68,7 +63,7 @@ def test_one_factor_at_a_time_changes_one_option_of_the_base() -> None:
 
 
 def test_the_named_strategies_are_the_published_ones() -> None:
-    variants = expand(Design(strategies=STRATEGIES))
+    variants = expand(strategies=STRATEGIES)
     sizes = {
         each.name: (
             each.config.claims.max_claims,
@@ -81,16 +76,18 @@ def test_the_named_strategies_are_the_published_ones() -> None:
 
 
 def test_a_strategy_overrides_fixed_settings() -> None:
-    (variant,) = expand(Design(fixed={"max_claims": 9}, strategies={"mine": {"max_claims": 2}}))
+    (variant,) = expand(fixed={"max_claims": 9}, strategies={"mine": {"max_claims": 2}})
     assert variant.config.claims.max_claims == 2
 
 
 def test_factors_are_tried_around_every_strategy() -> None:
-    design = Design(
-        strategies={"a": {"max_claims": 1}, "b": {"max_claims": 2}},
-        factors=(("max_queries", (5,)),),
-    )
-    assert names(design) == ["a", "a,max_queries=5", "b", "b,max_queries=5"]
+    two = {"a": {"max_claims": 1}, "b": {"max_claims": 2}}
+    assert names(strategies=two, factors={"max_queries": (5,)}) == [
+        "a",
+        "a,max_queries=5",
+        "b",
+        "b,max_queries=5",
+    ]
 
 
 @given(
@@ -101,12 +98,9 @@ def test_factors_are_tried_around_every_strategy() -> None:
 def test_variants_have_distinct_names_and_distinct_settings(
     claims: list[int], queries: list[int], results: list[int]
 ) -> None:
-    design = Design(
-        sweeps=(("max_claims", tuple(claims)), ("max_queries", tuple(queries))),
-        factors=(("max_results", tuple(results)),) if results else (),
-    )
-    variants = expand(design)
-    assert len({each.name for each in variants}) == len(variants) <= count_of(design)
+    sweeps = {"max_claims": claims, "max_queries": queries}
+    variants = [*expand(sweeps=sweeps, factors={"max_results": results})]
+    assert len({each.name for each in variants}) == len(variants)
     assert len({each.config.model_dump_json() for each in variants}) == len(variants)
 
 

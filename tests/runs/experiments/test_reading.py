@@ -118,7 +118,7 @@ def test_filters_are_combined(settings: Settings) -> None:
         ),
         ("experiment: e\nvideos: talk-one\n", "2: videos is 'talk-one', and no list."),
         ("experiment: e\nexperiment: f\n", "2: The key 'experiment' is written twice here."),
-        (TOO_MANY, "1: These lists make up to 216 variants, and 200 are the most."),
+        (TOO_MANY, "1: These lists make more than 200 variants, which are the most."),
     ],
 )
 def test_a_problem_has_its_line_and_the_remedy(

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from factible_assets.evaluation.matching import default_matcher
 from factible_assets.records.tables import Claim, Evidence, Query, Transcript, Verdict, Video
 from factible_assets.runs.experiments import runner, surroundings
 from factible_assets.runs.experiments.plan import Experiment, ExperimentError
@@ -24,7 +23,6 @@ from factible_assets.runs.experiments.runner import (
     experiment_file,
     run_and_score,
     run_experiment,
-    score_variants,
     scored_again,
 )
 from factible_assets.settings import Settings
@@ -344,7 +342,7 @@ def test_jobs_limits_the_videos_at_once(settings: Settings, machine: Machine) ->
 
 
 def test_a_variant_can_be_scored_from_its_rows(once: Once) -> None:
-    scored = score_variants(once.experiment, once.store, default_matcher(), bootstrap=1)
+    scored = scored_again(once.experiment, once.settings)
     seconds = {
         variant: next(
             figure.value
