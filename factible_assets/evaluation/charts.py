@@ -76,6 +76,20 @@ def curves(across: Sequence[int], lines: Mapping[str, Sequence[float | None]]) -
     return _picture(_LABEL + _BAR, _PLOT + _ROW + 2, drawn + ends)
 
 
+def dots(points: Mapping[str, tuple[float, float]]) -> str:
+    """Draw labelled points (across, up; none negative) from zero on; empty with fewer than two."""
+    if len(points) < 2:  # noqa: PLR2004 - a comparison needs two
+        return ""
+    right, top = (max(each[axis] for each in points.values()) or 1.0 for axis in (0, 1))
+    drawn = f'<path fill="none" stroke="{_OTHER}" d="M0 0v{_PLOT}h{2 * _PLOT}"/>'
+    for label, (across, up) in points.items():
+        x, y = round(2 * _PLOT * across / right), round(_PLOT * (1 - up / top))
+        drawn += f'<circle cx="{x}" cy="{y}" r="4" fill="{_MEASURED}"/>'
+        drawn += f'<text x="{x + 6}" y="{max(y, 12)}">{html.escape(label)}</text>'
+    drawn += f'<text y="{_PLOT + 14}">0 to {right:.3g}; 0 to {top:.3g}</text>'
+    return _picture(_LABEL + _BAR, _PLOT + _ROW + 2, drawn)
+
+
 def _picture(width: int, height: int, drawn: str) -> str:
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '

@@ -7,7 +7,7 @@ import re
 
 from lxml import etree
 
-from factible_assets.evaluation.charts import bars, counted, curves, inline_charts
+from factible_assets.evaluation.charts import bars, counted, curves, dots, inline_charts
 from factible_assets.evaluation.scoring import score
 from factible_assets.records.tables import METHOD
 from tests.evaluation.outcomes import call, outcome
@@ -52,6 +52,15 @@ def test_every_value_has_its_label_its_number_and_a_bar_of_its_length() -> None:
     lengths = [int(path.split("h")[1].split("v")[0]) for path in paths]
     assert lengths[0] > 3 * lengths[1] > 0
     assert lengths[1] > lengths[2] > 0
+
+
+def test_points_are_drawn_from_zero_on_and_one_alone_is_not() -> None:
+    assert dots({"1": (1.0, 1.0)}) == ""
+    drawn = drawing(dots({"1": (2.0, 0.5), "2": (4.0, 1.0), "3": (0.0, 0.0)}))
+    circles = drawn.iter("{http://www.w3.org/2000/svg}circle")
+    places = [(each.attrib["cx"], each.attrib["cy"]) for each in circles]
+    assert places == [("100", "50"), ("200", "0"), ("0", "100")]
+    assert dots({"1": (0.0, 0.0), "2": (0.0, 0.0)})
 
 
 def test_empty_data_gives_no_picture() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from factible_assets.evaluation.figures import (
@@ -24,6 +24,10 @@ from resources.statements import statements
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.runs.experiments", "experiments.sql")
+_NO_FIGURE: Mapping[str, Any] = dict.fromkeys(
+    ("value", "interval_low", "interval_high", "n", "unit", "trivial")
+) | {"n": 0, "unit": ""}
+"""The columns of a metric that a variant does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ class Comparison:
 
 def finished_experiments(warehouse: Warehouse) -> dict[str, datetime]:
     """Return the time at which each experiment was last finished."""
-    return dict(warehouse.query(_SQL["finished"]).rows())
+    return {row["experiment"]: row["finished_at"] for row in warehouse.rows(_SQL["finished"])}
 
 
 def read_comparison(
@@ -119,18 +123,16 @@ def read_comparison(
 
     Raises ExperimentError: It never finished, or has no such variant.
     """
-    heads = warehouse.query(_SQL["head"], [experiment])
-    if heads.is_empty():
+    asked = [experiment]
+    head = next(iter(warehouse.rows(_SQL["head"], asked)), None)
+    if head is None:
         raise ExperimentError(
             f"The experiment {experiment} has not finished yet. Run it: factible experiment "
             f"run {experiment}"
         )
-    head = heads.row(0, named=True)
     variants = tuple(
-        VariantInfo(name, is_baseline, json.loads(settings), reasoner, json.loads(models), *counts)
-        for _, name, is_baseline, settings, reasoner, models, *counts in warehouse.query(
-            _SQL["variants"], [experiment]
-        ).iter_rows()
+        VariantInfo(**row | {name: json.loads(row[name]) for name in ("settings", "models")})
+        for row in warehouse.rows(_SQL["variants"], asked)
     )
     names = [variant.name for variant in variants]
     against = baseline or head["baseline"]
@@ -138,26 +140,30 @@ def read_comparison(
         raise ExperimentError(
             f"The experiment {experiment} has no variant {against}. It has {', '.join(names)}."
         )
-    pooled = warehouse.query(_SQL["figures"], [experiment])
-    figures = {(row["metric"], row["variant"]): row for row in pooled.iter_rows(named=True)}
+    figures = {
+        (row["metric"], row["variant"]): row for row in warehouse.rows(_SQL["figures"], asked)
+    }
     by_video: dict[tuple[str, str], dict[str, float]] = {}
-    values = warehouse.query(_SQL["video_values"], [experiment])
-    for variant, metric, video_id, value in values.iter_rows():
-        by_video.setdefault((metric, variant), {})[video_id] = value
-    metrics = []
-    for metric, described in CATALOGUE.items():
-        rows = {name: figures.get((metric, name)) for name in names}
-        known = next((row for row in rows.values() if row is not None), None)
-        if known is not None:
-            base = by_video.get((metric, against), {})
-            cells = tuple(
-                _cell(
-                    name, row, base if name != against else None, by_video.get((metric, name), {})
-                )
-                for name, row in rows.items()
-            )
-            about = described.family, described.better, known["averaging"]
-            metrics.append(MetricComparison(metric, *about, cells))
+    for row in warehouse.rows(_SQL["video_values"], asked):
+        by_video.setdefault((row["metric"], row["variant"]), {})[row["video_id"]] = row["value"]
+
+    def cell(metric: str, variant: str) -> Cell:
+        figure = figures.get((metric, variant), _NO_FIGURE)
+        own = Cell(variant, *(figure[name] for name in _NO_FIGURE))
+        first, second = (by_video.get((metric, each), {}) for each in (against, variant))
+        both = sorted(first.keys() & second.keys())
+        if variant == against or figure is _NO_FIGURE:
+            return own
+        before, after = [first[each] for each in both], [second[each] for each in both]
+        return replace(
+            own,
+            bootstrap=paired_bootstrap(before, after),
+            wilcoxon=wilcoxon_signed_rank(before, after) if len(both) > 1 else None,
+            above=sum(b > a for a, b in zip(before, after, strict=True)),
+            below=sum(b < a for a, b in zip(before, after, strict=True)),
+        )
+
+    averaging = {metric: row["averaging"] for (metric, _), row in reversed(figures.items())}
     return Comparison(
         experiment=experiment,
         description=head["description"],
@@ -165,30 +171,14 @@ def read_comparison(
         matcher=head["matcher"],
         code_version=head["code_version"],
         scored_videos=head["videos"],
-        finished_at=head["finished_at"].replace(tzinfo=UTC),
+        finished_at=head["finished_at"],
         variants=variants,
-        metrics=tuple(metrics),
-    )
-
-
-def _cell(
-    variant: str,
-    figure: Mapping[str, Any] | None,
-    baseline: Mapping[str, float] | None,
-    own: Mapping[str, float],
-) -> Cell:
-    if figure is None:
-        return Cell(variant, None, None, None, 0, "", None)
-    names = ("value", "interval_low", "interval_high", "n", "unit", "trivial")
-    cell = Cell(variant, *(figure[name] for name in names))
-    if baseline is None:
-        return cell
-    both = sorted(baseline.keys() & own.keys())
-    first, second = [baseline[each] for each in both], [own[each] for each in both]
-    return replace(
-        cell,
-        bootstrap=paired_bootstrap(first, second),
-        wilcoxon=wilcoxon_signed_rank(first, second) if len(both) > 1 else None,
-        above=sum(b > a for a, b in zip(first, second, strict=True)),
-        below=sum(b < a for a, b in zip(first, second, strict=True)),
+        metrics=tuple(
+            MetricComparison(
+                *(name, about.family, about.better, averaging[name]),
+                tuple(cell(name, variant) for variant in names),
+            )
+            for name, about in CATALOGUE.items()
+            if name in averaging
+        ),
     )

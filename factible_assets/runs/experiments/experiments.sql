@@ -24,8 +24,7 @@ SELECT * FROM experiments WHERE experiment = ?
 
 -- name: variants
 SELECT
-    variants.position,
-    variants.variant,
+    variants.variant AS name,
     variants.is_baseline,
     variants.settings,
     variants.reasoner,
@@ -38,7 +37,7 @@ FROM experiment_variants AS variants
 LEFT JOIN experiment_sets AS sets USING (experiment, variant)
 WHERE variants.experiment = ?
 GROUP BY ALL
-ORDER BY variants.position
+ORDER BY any_value(variants.position)
 
 -- name: figures
 -- If a metric has both averages, the mean over videos counts, because the tests compare it.

@@ -12,7 +12,7 @@ import pytest
 
 from factible_assets.evaluation.figures import paired_bootstrap, wilcoxon_signed_rank
 from factible_assets.runs.experiments.comparison import Comparison, read_comparison
-from factible_assets.runs.experiments.page import render_page, scatter, strip_scale
+from factible_assets.runs.experiments.page import render_page, strip_scale
 from factible_assets.runs.experiments.plan import ExperimentError
 from tests.evaluation.test_scoring import two_videos
 from tests.report.page import Page, hash_source
@@ -249,18 +249,3 @@ def test_all_variants_share_one_scale(comparison: Comparison) -> None:
     assert metric is not None
     at = strip_scale(metric)
     assert at(_mean(BASE) or 0.0) < at(_mean(BETTER) or 0.0)
-
-
-def test_a_scatter_needs_two_variants_and_has_round_ticks() -> None:
-    assert scatter("x", "y", [(1, "a", 1.0, 1.0), (2, "b", None, 1.0)]) is None
-    drawn = scatter("x", "y", [(1, "a", 3.0, 0.9), (2, "b", 7.2, 1.0), (3, "c", 0.0, 0.0)])
-    assert drawn is not None
-    assert [label for _, label in drawn.x_ticks] == ["0", "2", "4", "6", "8"]
-    assert [label for _, label in drawn.y_ticks] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
-    for point in drawn.points:
-        assert drawn.left <= point.x <= drawn.right
-        assert drawn.top <= point.y <= drawn.bottom
-
-
-def test_a_scatter_without_benefit_is_drawn() -> None:
-    assert scatter("x", "y", [(1, "a", 0.0, 0.0), (2, "b", 0.0, 0.0)]) is not None
