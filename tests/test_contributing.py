@@ -55,12 +55,8 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         ),
         "warehouse/schema/claims.sql": (
             Put(
-                "    mood VARCHAR,\n",
+                "    mood VARCHAR,  -- How it is said.\n",
                 before="    basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm', 'given'",
-            ),
-            Put(
-                "COMMENT ON COLUMN claims.mood IS 'How it is said.';\n",
-                before="COMMENT ON COLUMN claims.basis IS",
             ),
         ),
         "warehouse/versions.py": (RAISE_THE_VERSION,),
@@ -91,16 +87,12 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             Put(
                 """
                 CREATE TABLE topics (
-                    video_id VARCHAR NOT NULL,
-                    name VARCHAR NOT NULL CHECK (name <> ''),
-                    run_id VARCHAR NOT NULL,
-                    checked_at TIMESTAMPTZ NOT NULL
+                    video_id VARCHAR NOT NULL,  -- The video.
+                    name VARCHAR NOT NULL CHECK (name <> ''),  -- In one word.
+                    run_id VARCHAR NOT NULL,  -- The run that wrote the row.
+                    checked_at TIMESTAMPTZ NOT NULL  -- When (UTC).
                 );
                 COMMENT ON TABLE topics IS 'What each video is about.';
-                COMMENT ON COLUMN topics.video_id IS 'The video.';
-                COMMENT ON COLUMN topics.name IS 'In one word.';
-                COMMENT ON COLUMN topics.run_id IS 'The run that wrote the row.';
-                COMMENT ON COLUMN topics.checked_at IS 'When (UTC).';
                 """
             ),
         ),
@@ -108,12 +100,9 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             Put(
                 """
                 CREATE OR REPLACE VIEW current_topics AS
-                SELECT topics.*
                 FROM topics
-                SEMI JOIN current_materializations AS newest
-                    ON newest.asset = 'topics'
-                    AND newest.video_id = topics.video_id
-                    AND newest.run_id = topics.run_id;
+                SEMI JOIN (FROM current_materializations WHERE asset = 'topics')
+                USING (video_id, run_id);
                 COMMENT ON VIEW current_topics IS 'What each video is about.';
 
                 """,

@@ -1,8 +1,8 @@
 """The schema of this version: creating it in an empty store, and refusing a store with another one.
 
-Tables are in `schema/*.sql`, views in `views/*.sql`. The store gets new views whenever their
-definitions differ. `factible upgrade` copies the rows of an older store into this schema
-(upkeep.py).
+Tables are in `schema/*.sql`, views in `views/*.sql`. A comment at the end of a column's line is the
+comment of the column in the store. The store gets new views whenever their definitions differ.
+`factible upgrade` copies the rows of an older store into this schema (upkeep.py).
 
 Tables that grow with every video have no primary key: at each checkpoint DuckDB 1.5 rewrites the
 index behind a key, and with it the last 122,880 rows of the table. With 3,000 videos that took
@@ -33,6 +33,11 @@ VERSION = 36
 _SQL = statements("warehouse", "versions.sql")
 _COMMENT = re.compile(
     r"^COMMENT ON (?:TABLE|COLUMN) (?P<place>[\w.]+) IS '(?P<words>(?:[^']|'')*)';", re.MULTILINE
+)
+_COLUMN = re.compile(
+    r"^CREATE (?:OR REPLACE )?(?P<kind>TABLE|VIEW) (?P<place>\w+)"
+    r"|^ +(?=[^ -])(?=(?P<first>\w*)).*?(?P<last>\w*)[,(]?  -- (?P<words>.+)$",
+    re.MULTILINE,
 )
 _VIEWS_OF_TABLES = {
     **{record.view: record.table for record in ALL_RECORDS},
@@ -145,7 +150,24 @@ def packaged_schema() -> Schema:
         files = sorted((Path(__file__).parent / folder).glob("*.sql"))
         return [file.read_text(encoding="utf-8") for file in files]
 
-    return Schema(VERSION, "\n".join(texts("schema")), tuple(texts("views")))
+    tables = with_comments("\n".join(texts("schema")))
+    return Schema(VERSION, tables, tuple(map(with_comments, texts("views"))))
+
+
+def with_comments(script: str) -> str:
+    """Add a statement for each comment at the end of a column's line.
+
+    A table's column is the first word of its line, a view's is the last before the comment.
+    """
+    comments, kind, place = [script], "", ""
+    for line in _COLUMN.finditer(script):
+        if line["place"]:
+            kind, place = line["kind"], line["place"]
+        else:
+            column = line["first" if kind == "TABLE" else "last"]
+            words = line["words"].replace("'", "''")
+            comments.append(_SQL["comment"].format(place=place, column=column, words=words))
+    return "\n".join(comments)
 
 
 @cache

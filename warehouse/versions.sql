@@ -25,6 +25,9 @@ INSERT INTO schema_version (version, created_at) VALUES (?, ?)
 -- name: views_in_force
 UPDATE schema_version SET views_checksum = ?
 
+-- name: comment
+COMMENT ON COLUMN {place}.{column} IS '{words}';
+
 -- name: comments_of_views
 -- Statements that copy the comments of tables to the columns of the views that show them.
 SELECT 'COMMENT ON COLUMN ' || shown.table_name || '.' || shown.column_name

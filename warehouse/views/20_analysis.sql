@@ -8,44 +8,44 @@ COMMENT ON MACRO verdict_of IS 'The word of pages for the stance of a verdict: s
 
 CREATE OR REPLACE VIEW verdicts AS
 SELECT
-    claims.text AS claim,
-    CASE WHEN judged.claim_id IS NULL THEN 'not judged yet' ELSE verdict_of(judged.stance) END AS verdict,
-    judged.confidence,
-    judged.summary,
-    videos.title AS video_title,
-    videos.channel,
-    claims.speaker,
-    videos.published_on,
+    claims.text AS claim,  -- Wording of the claim.
+    CASE WHEN judged.claim_id IS NULL THEN 'not judged yet' ELSE verdict_of(judged.stance) END AS verdict,  -- The word of the pages: supported, refuted, mixed, unclear, incomplete (services failed) or not judged yet.
+    judged.confidence,  -- How sure the verdict is: low, medium or high; null if it is incomplete.
+    judged.summary,  -- The verdict in words.
+    videos.title AS video_title,  -- Title of the video.
+    videos.channel,  -- The publisher of the video.
+    claims.speaker,  -- The speaker, as the transcript or the corpus names or labels them; null if neither does.
+    videos.published_on,  -- Day on which the video was published.
     CASE
         WHEN claims.start_seconds IS NOT NULL
             AND regexp_full_match(claims.video_id, '[A-Za-z0-9_-]{11}')
             AND regexp_matches(coalesce(videos.url, 'https://youtu.be/' || claims.video_id), '^https?://([a-z]+\.)?(youtube(-nocookie)?\.com|youtu\.be)/')
         THEN 'https://www.youtube.com/watch?v=' || claims.video_id || '&t=' || trunc(claims.start_seconds)::BIGINT || 's'
         ELSE videos.url
-    END AS link,
-    claims.start_seconds,
-    claims.end_seconds,
-    claims.rank AS claim_rank,
-    claims.importance,
-    claims.category AS topic,
-    judged.confidence_score,
-    judged.evidence_quality,
-    judged.supporting,
-    judged.refuting,
-    judged.mixed,
-    judged.unclear,
-    judged.independent_origins,
-    judged.strategy,
-    judged.basis,
-    judged.checked_at,
-    judged.latest_status,
-    judged.latest_checked_at,
-    videos.corpus,
-    videos.category,
-    videos.tags,
-    claims.video_id,
-    claims.claim_id,
-    judged.run_id
+    END AS link,  -- Link to the second of the claim on YouTube; elsewhere to the video.
+    claims.start_seconds,  -- When the claim begins, in seconds from the start of the video; null if it is not known.
+    claims.end_seconds,  -- When the claim ends, in seconds from the start of the video.
+    claims.rank AS claim_rank,  -- 1 is the most important claim of the video.
+    claims.importance,  -- How much the video's thesis rests on the claim, from 0 to 1.
+    claims.category AS topic,  -- Field that the claim belongs to; null if its finder names none.
+    judged.confidence_score,  -- How sure the verdict is, from 0 to 1.
+    judged.evidence_quality,  -- Quality of the evidence, from 0 to 1.
+    judged.supporting,  -- Sources that support the claim.
+    judged.refuting,  -- Sources that refute the claim.
+    judged.mixed,  -- Sources that do both.
+    judged.unclear,  -- Sources that speak of the claim without deciding.
+    judged.independent_origins,  -- Sources that tell stories of their own; copies of one story count once.
+    judged.strategy,  -- How the claim was checked: the name of the strategy.
+    judged.basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
+    judged.checked_at,  -- When the verdict's run checked the video (UTC).
+    judged.latest_status,  -- Status of the newest attempt at a verdict: complete or incomplete.
+    judged.latest_checked_at,  -- When the newest attempt checked the video (UTC).
+    videos.corpus,  -- The corpus that lists the video.
+    videos.category,  -- Category that the corpus gives the video.
+    videos.tags,  -- Tags that the corpus gives the video.
+    claims.video_id,  -- The video.
+    claims.claim_id,  -- The claim.
+    judged.run_id  -- The run that reached the verdict.
 FROM current_claims AS claims
 LEFT JOIN current_videos AS videos
     ON videos.video_id = claims.video_id
@@ -53,45 +53,13 @@ LEFT JOIN current_verdicts AS judged
     ON judged.claim_id = claims.claim_id AND judged.video_id = claims.video_id
 ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.rank;
 COMMENT ON VIEW verdicts IS 'Begin here: one row per current claim, in the order in which its video makes it, with the verdict that stands and who said it, when and where.';
-COMMENT ON COLUMN verdicts.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN verdicts.verdict IS 'The word of the pages: supported, refuted, mixed, unclear, incomplete (services failed) or not judged yet.';
-COMMENT ON COLUMN verdicts.confidence IS 'How sure the verdict is: low, medium or high; null if it is incomplete.';
-COMMENT ON COLUMN verdicts.summary IS 'The verdict in words.';
-COMMENT ON COLUMN verdicts.video_title IS 'Title of the video.';
-COMMENT ON COLUMN verdicts.channel IS 'The publisher of the video.';
-COMMENT ON COLUMN verdicts.speaker IS 'The speaker, as the transcript or the corpus names or labels them; null if neither does.';
-COMMENT ON COLUMN verdicts.published_on IS 'Day on which the video was published.';
-COMMENT ON COLUMN verdicts.link IS 'Link to the second of the claim on YouTube; elsewhere to the video.';
-COMMENT ON COLUMN verdicts.start_seconds IS 'When the claim begins, in seconds from the start of the video; null if it is not known.';
-COMMENT ON COLUMN verdicts.end_seconds IS 'When the claim ends, in seconds from the start of the video.';
-COMMENT ON COLUMN verdicts.claim_rank IS '1 is the most important claim of the video.';
-COMMENT ON COLUMN verdicts.importance IS 'How much the video''s thesis rests on the claim, from 0 to 1.';
-COMMENT ON COLUMN verdicts.topic IS 'Field that the claim belongs to; null if its finder names none.';
-COMMENT ON COLUMN verdicts.confidence_score IS 'How sure the verdict is, from 0 to 1.';
-COMMENT ON COLUMN verdicts.evidence_quality IS 'Quality of the evidence, from 0 to 1.';
-COMMENT ON COLUMN verdicts.supporting IS 'Sources that support the claim.';
-COMMENT ON COLUMN verdicts.refuting IS 'Sources that refute the claim.';
-COMMENT ON COLUMN verdicts.mixed IS 'Sources that do both.';
-COMMENT ON COLUMN verdicts.unclear IS 'Sources that speak of the claim without deciding.';
-COMMENT ON COLUMN verdicts.independent_origins IS 'Sources that tell stories of their own; copies of one story count once.';
-COMMENT ON COLUMN verdicts.strategy IS 'How the claim was checked: the name of the strategy.';
-COMMENT ON COLUMN verdicts.basis IS 'The reader of the pages: embedded or labels (an automatic leaning), or llm.';
-COMMENT ON COLUMN verdicts.checked_at IS 'When the verdict''s run checked the video (UTC).';
-COMMENT ON COLUMN verdicts.latest_status IS 'Status of the newest attempt at a verdict: complete or incomplete.';
-COMMENT ON COLUMN verdicts.latest_checked_at IS 'When the newest attempt checked the video (UTC).';
-COMMENT ON COLUMN verdicts.corpus IS 'The corpus that lists the video.';
-COMMENT ON COLUMN verdicts.category IS 'Category that the corpus gives the video.';
-COMMENT ON COLUMN verdicts.tags IS 'Tags that the corpus gives the video.';
-COMMENT ON COLUMN verdicts.video_id IS 'The video.';
-COMMENT ON COLUMN verdicts.claim_id IS 'The claim.';
-COMMENT ON COLUMN verdicts.run_id IS 'The run that reached the verdict.';
 
 -- A verdict rests on the evidence of its own run, else on the newest evidence at that time.
 CREATE OR REPLACE VIEW evidence_of_runs AS
 SELECT
-    judged.video_id,
-    judged.run_id AS verdict_run_id,
-    gathered.run_id AS evidence_run_id
+    judged.video_id,  -- The video.
+    judged.run_id AS verdict_run_id,  -- The run that judged.
+    gathered.run_id AS evidence_run_id  -- The run whose evidence it judged.
 FROM materializations AS judged
 JOIN materializations AS gathered
     ON gathered.asset = 'evidence'
@@ -103,9 +71,6 @@ QUALIFY row_number() OVER (
     ORDER BY gathered.run_id = judged.run_id DESC, gathered.checked_at DESC, gathered.run_id DESC
 ) = 1;
 COMMENT ON VIEW evidence_of_runs IS 'Which run gathered the evidence that the verdicts of a run rest on.';
-COMMENT ON COLUMN evidence_of_runs.video_id IS 'The video.';
-COMMENT ON COLUMN evidence_of_runs.verdict_run_id IS 'The run that judged.';
-COMMENT ON COLUMN evidence_of_runs.evidence_run_id IS 'The run whose evidence it judged.';
 
 CREATE OR REPLACE VIEW verdict_evidence AS
 SELECT evidence.*
@@ -120,7 +85,9 @@ JOIN current_verdicts
 COMMENT ON VIEW verdict_evidence IS 'The evidence that each current verdict rests on, also where a later re-check failed.';
 
 CREATE OR REPLACE VIEW current_page_texts AS
-SELECT page_texts.*, read_for.video_id
+SELECT
+    page_texts.*,
+    read_for.video_id  -- The video for whose claims the text was read.
 FROM page_texts
 JOIN (
     SELECT content_hash, video_id FROM current_pages
@@ -131,53 +98,52 @@ JOIN (
     SELECT content_hash, video_id FROM verdict_evidence
 ) AS read_for USING (content_hash);
 COMMENT ON VIEW current_page_texts IS 'The texts that the newest evidence of each video was sought in, and those that its verdicts rest on: one row per text and video. Where a page was missing, the text is the snippet of its search (via in evidence).';
-COMMENT ON COLUMN current_page_texts.video_id IS 'The video for whose claims the text was read.';
 
 CREATE OR REPLACE VIEW evidence_chain AS
 SELECT
-    claims.video_id,
-    videos.title AS video_title,
-    videos.channel,
-    claims.claim_id,
-    claims.text AS claim,
-    claims.start_seconds,
-    claims.importance,
-    verdicts.status AS verdict_status,
-    verdict_of(verdicts.stance) AS verdict,
-    verdicts.confidence AS verdict_confidence,
-    verdicts.basis AS verdict_basis,
-    verdicts.strategy,
+    claims.video_id,  -- The video.
+    videos.title AS video_title,  -- Title of the video.
+    videos.channel,  -- The publisher of the video.
+    claims.claim_id,  -- The claim.
+    claims.text AS claim,  -- Wording of the claim.
+    claims.start_seconds,  -- When the claim begins, in seconds from the start of the video.
+    claims.importance,  -- How much the video's thesis rests on the claim, from 0 to 1.
+    verdicts.status AS verdict_status,  -- Whether the verdict is complete or incomplete.
+    verdict_of(verdicts.stance) AS verdict,  -- The verdict on the claim: supported, refuted, mixed, unclear or incomplete.
+    verdicts.confidence AS verdict_confidence,  -- How sure the verdict is: low, medium or high.
+    verdicts.basis AS verdict_basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
+    verdicts.strategy,  -- How the claim was checked.
     -- Not joined: of all queries there are, only those of the rows in question are looked at.
-    (SELECT max(queries.text) FROM queries WHERE queries.query_id = evidence.query_id) AS query,
-    evidence.evidence_id,
-    evidence.status AS evidence_status,
-    evidence.reason AS evidence_reason,
-    evidence.stance,
-    evidence.stance_confidence,
-    evidence.relevance,
-    evidence.quote,
-    evidence.quote_start,
-    evidence.quote_end,
-    evidence.summary,
-    evidence.title AS page_title,
-    evidence.canonical_url AS url,
-    pages.final_url,
-    evidence.domain,
-    evidence.via,
-    evidence.published_on,
-    evidence.published_on > videos.published_on AS is_later,
-    pages.retrieved_at,
-    evidence.content_hash,
-    evidence.rating,
-    evidence.rating_score,
-    evidence.source_class,
-    evidence.bias,
-    evidence.origin,
-    ratings.reasons AS rating_reasons,
-    ratings.datasets AS rating_datasets,
-    evidence.run_id AS evidence_run_id,
-    verdicts.run_id AS verdict_run_id,
-    verdicts.checked_at
+    (SELECT max(queries.text) FROM queries WHERE queries.query_id = evidence.query_id) AS query,  -- The search that found the page.
+    evidence.evidence_id,  -- The piece of evidence.
+    evidence.status AS evidence_status,  -- ok, no_evidence, infra_error or skipped.
+    evidence.reason AS evidence_reason,  -- Why the status is not ok.
+    evidence.stance,  -- How this page stands to the claim: supports, refutes, mixed or unclear.
+    evidence.stance_confidence,  -- How sure the stance is, from 0 to 1.
+    evidence.relevance,  -- How much the page speaks of the claim, from 0 to 1.
+    evidence.quote,  -- Words of the page, verbatim. Text from outside.
+    evidence.quote_start,  -- Offset of the quote in the page's text, in code points from 0.
+    evidence.quote_end,  -- Offset behind the quote in the page's text.
+    evidence.summary,  -- Statement of the page on the claim.
+    evidence.title AS page_title,  -- Title of the page. Text from outside.
+    evidence.canonical_url AS url,  -- URL of the page, in its canonical form.
+    pages.final_url,  -- URL that answered, after redirects.
+    evidence.domain,  -- Registrable domain of the page.
+    evidence.via,  -- By which way the page's text was obtained.
+    evidence.published_on,  -- Day of publication of the page.
+    evidence.published_on > videos.published_on AS is_later,  -- Whether the page was published after the video; null where a day is not known.
+    pages.retrieved_at,  -- When the page was retrieved (UTC).
+    evidence.content_hash,  -- The text that was read: key into page_texts.
+    evidence.rating,  -- The rating that counted: high, medium, low, very_low or unknown.
+    evidence.rating_score,  -- The rating that counted, from 0 to 1.
+    evidence.source_class,  -- The class of the publisher; image: an earlier appearance of a picture in the video.
+    evidence.bias,  -- Political leaning of the source, in the words of the dataset that states one.
+    evidence.origin,  -- Sources with the same origin tell one and the same story.
+    ratings.reasons AS rating_reasons,  -- Why the domain is rated as it is now.
+    ratings.datasets AS rating_datasets,  -- The rating datasets that list the domain now.
+    evidence.run_id AS evidence_run_id,  -- The run that gathered the evidence.
+    verdicts.run_id AS verdict_run_id,  -- The run that reached the verdict.
+    verdicts.checked_at  -- When the run that reached the verdict checked the video (UTC).
 FROM verdict_evidence AS evidence
 JOIN current_claims AS claims
     ON claims.claim_id = evidence.claim_id AND claims.video_id = evidence.video_id
@@ -218,48 +184,6 @@ JOIN current_claims AS claims
 LEFT JOIN current_videos AS videos
     ON videos.video_id = media.video_id;
 COMMENT ON VIEW evidence_chain IS 'From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on, and one per finding on a picture of the video that concerns the claim, of the class image, on which none rests.';
-COMMENT ON COLUMN evidence_chain.video_id IS 'The video.';
-COMMENT ON COLUMN evidence_chain.video_title IS 'Title of the video.';
-COMMENT ON COLUMN evidence_chain.channel IS 'The publisher of the video.';
-COMMENT ON COLUMN evidence_chain.claim_id IS 'The claim.';
-COMMENT ON COLUMN evidence_chain.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN evidence_chain.start_seconds IS 'When the claim begins, in seconds from the start of the video.';
-COMMENT ON COLUMN evidence_chain.importance IS 'How much the video''s thesis rests on the claim, from 0 to 1.';
-COMMENT ON COLUMN evidence_chain.verdict_status IS 'Whether the verdict is complete or incomplete.';
-COMMENT ON COLUMN evidence_chain.verdict IS 'The verdict on the claim: supported, refuted, mixed, unclear or incomplete.';
-COMMENT ON COLUMN evidence_chain.verdict_confidence IS 'How sure the verdict is: low, medium or high.';
-COMMENT ON COLUMN evidence_chain.verdict_basis IS 'The reader of the pages: embedded or labels (an automatic leaning), or llm.';
-COMMENT ON COLUMN evidence_chain.strategy IS 'How the claim was checked.';
-COMMENT ON COLUMN evidence_chain.query IS 'The search that found the page.';
-COMMENT ON COLUMN evidence_chain.evidence_id IS 'The piece of evidence.';
-COMMENT ON COLUMN evidence_chain.evidence_status IS 'ok, no_evidence, infra_error or skipped.';
-COMMENT ON COLUMN evidence_chain.evidence_reason IS 'Why the status is not ok.';
-COMMENT ON COLUMN evidence_chain.stance IS 'How this page stands to the claim: supports, refutes, mixed or unclear.';
-COMMENT ON COLUMN evidence_chain.stance_confidence IS 'How sure the stance is, from 0 to 1.';
-COMMENT ON COLUMN evidence_chain.relevance IS 'How much the page speaks of the claim, from 0 to 1.';
-COMMENT ON COLUMN evidence_chain.quote IS 'Words of the page, verbatim. Text from outside.';
-COMMENT ON COLUMN evidence_chain.quote_start IS 'Offset of the quote in the page''s text, in code points from 0.';
-COMMENT ON COLUMN evidence_chain.quote_end IS 'Offset behind the quote in the page''s text.';
-COMMENT ON COLUMN evidence_chain.summary IS 'Statement of the page on the claim.';
-COMMENT ON COLUMN evidence_chain.page_title IS 'Title of the page. Text from outside.';
-COMMENT ON COLUMN evidence_chain.url IS 'URL of the page, in its canonical form.';
-COMMENT ON COLUMN evidence_chain.final_url IS 'URL that answered, after redirects.';
-COMMENT ON COLUMN evidence_chain.domain IS 'Registrable domain of the page.';
-COMMENT ON COLUMN evidence_chain.via IS 'By which way the page''s text was obtained.';
-COMMENT ON COLUMN evidence_chain.published_on IS 'Day of publication of the page.';
-COMMENT ON COLUMN evidence_chain.is_later IS 'Whether the page was published after the video; null where a day is not known.';
-COMMENT ON COLUMN evidence_chain.retrieved_at IS 'When the page was retrieved (UTC).';
-COMMENT ON COLUMN evidence_chain.content_hash IS 'The text that was read: key into page_texts.';
-COMMENT ON COLUMN evidence_chain.rating IS 'The rating that counted: high, medium, low, very_low or unknown.';
-COMMENT ON COLUMN evidence_chain.rating_score IS 'The rating that counted, from 0 to 1.';
-COMMENT ON COLUMN evidence_chain.source_class IS 'The class of the publisher; image: an earlier appearance of a picture in the video.';
-COMMENT ON COLUMN evidence_chain.bias IS 'Political leaning of the source, in the words of the dataset that states one.';
-COMMENT ON COLUMN evidence_chain.origin IS 'Sources with the same origin tell one and the same story.';
-COMMENT ON COLUMN evidence_chain.rating_reasons IS 'Why the domain is rated as it is now.';
-COMMENT ON COLUMN evidence_chain.rating_datasets IS 'The rating datasets that list the domain now.';
-COMMENT ON COLUMN evidence_chain.evidence_run_id IS 'The run that gathered the evidence.';
-COMMENT ON COLUMN evidence_chain.verdict_run_id IS 'The run that reached the verdict.';
-COMMENT ON COLUMN evidence_chain.checked_at IS 'When the run that reached the verdict checked the video (UTC).';
 
 CREATE OR REPLACE VIEW source_scoreboard AS
 -- The rows of current_verdicts without its additions, which saves a sort and a join of all rows.
@@ -282,29 +206,29 @@ judged AS (
 -- Only evidence with the status ok has a stance. Counts are derived from each other, without FILTER,
 -- which would take a tenth more time.
 SELECT
-    evidence.domain,
-    arg_max(evidence.rating, evidence.checked_at) AS rating,
-    arg_max(evidence.rating_score, evidence.checked_at) AS rating_score,
-    arg_max(evidence.source_class, evidence.checked_at) AS source_class,
-    count(DISTINCT evidence.video_id) AS videos,
-    count(DISTINCT evidence.claim_id) AS claims,
-    count(*) AS sources,
-    count(evidence.stance) AS read,
-    count(CASE WHEN evidence.stance = 'supports' THEN 1 END) AS supporting,
-    count(CASE WHEN evidence.stance = 'refutes' THEN 1 END) AS refuting,
-    count(CASE WHEN evidence.stance = 'mixed' THEN 1 END) AS mixed,
-    read - supporting - refuting - mixed AS unclear,
-    count(CASE WHEN evidence.stance = judged.stance AND judged.stance <> 'unclear' THEN 1 END) AS agreeing,
+    evidence.domain,  -- Registrable domain.
+    arg_max(evidence.rating, evidence.checked_at) AS rating,  -- Newest rating: high, medium, low, very_low or unknown.
+    arg_max(evidence.rating_score, evidence.checked_at) AS rating_score,  -- Newest rating, from 0 to 1.
+    arg_max(evidence.source_class, evidence.checked_at) AS source_class,  -- The class of the publisher of the domain.
+    count(DISTINCT evidence.video_id) AS videos,  -- Videos in whose fact-check the domain appears.
+    count(DISTINCT evidence.claim_id) AS claims,  -- Claims on which a page of the domain was sought or read.
+    count(*) AS sources,  -- Pieces of evidence, with any status.
+    count(evidence.stance) AS read,  -- Pages that were read and speak of the claim.
+    count(CASE WHEN evidence.stance = 'supports' THEN 1 END) AS supporting,  -- Pages that support their claim.
+    count(CASE WHEN evidence.stance = 'refutes' THEN 1 END) AS refuting,  -- Pages that refute their claim.
+    count(CASE WHEN evidence.stance = 'mixed' THEN 1 END) AS mixed,  -- Pages that do both.
+    read - supporting - refuting - mixed AS unclear,  -- Pages that speak of the claim without deciding.
+    count(CASE WHEN evidence.stance = judged.stance AND judged.stance <> 'unclear' THEN 1 END) AS agreeing,  -- Pages whose stance became the verdict (unclear ones not counted).
     count(CASE WHEN
         evidence.stance IN ('supports', 'refutes')
         AND judged.stance IN ('supports', 'refutes')
         AND evidence.stance <> judged.stance
-    THEN 1 END) AS opposing,
-    count(CASE WHEN evidence.status = 'no_evidence' THEN 1 END) AS without_evidence,
-    count(CASE WHEN evidence.status = 'infra_error' THEN 1 END) AS failed,
-    sources - read - without_evidence - failed AS skipped,
-    avg(CASE WHEN evidence.stance IS NOT NULL THEN evidence.relevance END) AS mean_relevance,
-    sum(evidence.rejected_quotes)::BIGINT AS rejected_quotes
+    THEN 1 END) AS opposing,  -- Pages whose stance is the opposite of the verdict.
+    count(CASE WHEN evidence.status = 'no_evidence' THEN 1 END) AS without_evidence,  -- Pages that had nothing to say, or nothing to read.
+    count(CASE WHEN evidence.status = 'infra_error' THEN 1 END) AS failed,  -- Pages that could not be read because a service failed.
+    sources - read - without_evidence - failed AS skipped,  -- Pages that were left unread by a rule.
+    avg(CASE WHEN evidence.stance IS NOT NULL THEN evidence.relevance END) AS mean_relevance,  -- Mean relevance of the pages that were read, from 0 to 1.
+    sum(evidence.rejected_quotes)::BIGINT AS rejected_quotes  -- Quotes that were offered and stand nowhere in the page.
 FROM evidence
 JOIN judged
     ON judged.video_id = evidence.video_id
@@ -312,28 +236,17 @@ JOIN judged
     AND judged.evidence_run_id = evidence.run_id
 GROUP BY evidence.domain;
 COMMENT ON VIEW source_scoreboard IS 'Which sources decide: one row per domain, over the evidence that current verdicts rest on.';
-COMMENT ON COLUMN source_scoreboard.domain IS 'Registrable domain.';
-COMMENT ON COLUMN source_scoreboard.rating IS 'Newest rating: high, medium, low, very_low or unknown.';
-COMMENT ON COLUMN source_scoreboard.rating_score IS 'Newest rating, from 0 to 1.';
-COMMENT ON COLUMN source_scoreboard.source_class IS 'The class of the publisher of the domain.';
-COMMENT ON COLUMN source_scoreboard.videos IS 'Videos in whose fact-check the domain appears.';
-COMMENT ON COLUMN source_scoreboard.claims IS 'Claims on which a page of the domain was sought or read.';
-COMMENT ON COLUMN source_scoreboard.sources IS 'Pieces of evidence, with any status.';
-COMMENT ON COLUMN source_scoreboard.read IS 'Pages that were read and speak of the claim.';
-COMMENT ON COLUMN source_scoreboard.supporting IS 'Pages that support their claim.';
-COMMENT ON COLUMN source_scoreboard.refuting IS 'Pages that refute their claim.';
-COMMENT ON COLUMN source_scoreboard.mixed IS 'Pages that do both.';
-COMMENT ON COLUMN source_scoreboard.unclear IS 'Pages that speak of the claim without deciding.';
-COMMENT ON COLUMN source_scoreboard.agreeing IS 'Pages whose stance became the verdict (unclear ones not counted).';
-COMMENT ON COLUMN source_scoreboard.opposing IS 'Pages whose stance is the opposite of the verdict.';
-COMMENT ON COLUMN source_scoreboard.without_evidence IS 'Pages that had nothing to say, or nothing to read.';
-COMMENT ON COLUMN source_scoreboard.failed IS 'Pages that could not be read because a service failed.';
-COMMENT ON COLUMN source_scoreboard.skipped IS 'Pages that were left unread by a rule.';
-COMMENT ON COLUMN source_scoreboard.mean_relevance IS 'Mean relevance of the pages that were read, from 0 to 1.';
-COMMENT ON COLUMN source_scoreboard.rejected_quotes IS 'Quotes that were offered and stand nowhere in the page.';
 
 CREATE OR REPLACE VIEW failures AS
-SELECT video_id, 'queries' AS asset, claim_id, query_id AS subject, status AS outcome, reason, run_id, checked_at
+SELECT
+    video_id,  -- The video.
+    'queries' AS asset,  -- The asset in which it broke.
+    claim_id,  -- The claim, if it concerns one.
+    query_id AS subject,  -- The object of the request: a query, a provider, a domain, a URL, a claim or a model.
+    status AS outcome,  -- infra_error; ok where only a part is missing; incomplete for verdicts; for model calls also invalid, truncated or refused.
+    reason,  -- Which service failed, and how.
+    run_id,  -- The run.
+    checked_at  -- When that run checked the video (UTC).
 FROM current_queries WHERE status = 'infra_error'
 UNION ALL
 SELECT video_id, 'search_hits', claim_id, provider || ' ' || query_id, status, reason, run_id, checked_at
@@ -357,14 +270,6 @@ UNION ALL
 SELECT video_id, stage, claim_id, provider || ' ' || model, outcome, reason, run_id, checked_at
 FROM current_llm_calls WHERE outcome <> 'ok' AND NOT cache_hit;
 COMMENT ON VIEW failures IS 'Failures in each video''s newest check: questions that stayed open because a service failed. Failed model calls count even if a repetition succeeded.';
-COMMENT ON COLUMN failures.video_id IS 'The video.';
-COMMENT ON COLUMN failures.asset IS 'The asset in which it broke.';
-COMMENT ON COLUMN failures.claim_id IS 'The claim, if it concerns one.';
-COMMENT ON COLUMN failures.subject IS 'The object of the request: a query, a provider, a domain, a URL, a claim or a model.';
-COMMENT ON COLUMN failures.outcome IS 'infra_error; ok where only a part is missing; incomplete for verdicts; for model calls also invalid, truncated or refused.';
-COMMENT ON COLUMN failures.reason IS 'Which service failed, and how.';
-COMMENT ON COLUMN failures.run_id IS 'The run.';
-COMMENT ON COLUMN failures.checked_at IS 'When that run checked the video (UTC).';
 
 CREATE OR REPLACE VIEW verdict_changes AS
 WITH reached AS (
@@ -389,27 +294,27 @@ WITH reached AS (
     WINDOW in_time AS (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id)
 )
 SELECT
-    reached.video_id,
-    reached.claim_id,
-    (SELECT max(claims.text) FROM claims WHERE claims.claim_id = reached.claim_id) AS claim,
-    verdict_of(reached.previous_stance) AS previous_verdict,
-    verdict_of(reached.stance) AS verdict,
-    reached.previous_stance,
-    reached.stance,
-    reached.previous_confidence,
-    reached.confidence,
-    reached.previous_checked_at,
-    reached.checked_at,
-    reached.previous_run_id,
-    reached.run_id,
-    CASE WHEN reached.previous_stance <> reached.stance THEN 'flip' ELSE 'confidence' END AS change,
-    reached.previous_confidence_score,
-    reached.confidence_score,
-    reached.confidence_score - reached.previous_confidence_score AS confidence_move,
-    reached.previous_basis,
-    reached.basis,
-    videos.title AS video_title,
-    videos.channel
+    reached.video_id,  -- The video.
+    reached.claim_id,  -- The claim.
+    (SELECT max(claims.text) FROM claims WHERE claims.claim_id = reached.claim_id) AS claim,  -- Wording of the claim.
+    verdict_of(reached.previous_stance) AS previous_verdict,  -- The verdict before: supported, refuted, mixed or unclear.
+    verdict_of(reached.stance) AS verdict,  -- The verdict after.
+    reached.previous_stance,  -- The stance before, as stored: supports, refutes, mixed or unclear.
+    reached.stance,  -- The stance after, as stored.
+    reached.previous_confidence,  -- The confidence before.
+    reached.confidence,  -- The confidence after.
+    reached.previous_checked_at,  -- When the run of the verdict before checked the video (UTC).
+    reached.checked_at,  -- When the run of the verdict after checked the video (UTC).
+    reached.previous_run_id,  -- The run of the verdict before.
+    reached.run_id,  -- The run of the verdict after.
+    CASE WHEN reached.previous_stance <> reached.stance THEN 'flip' ELSE 'confidence' END AS change,  -- flip: the stance is another one. confidence: the stance is the same, and its confidence has another word or moved by .05 or more.
+    reached.previous_confidence_score,  -- The confidence before, from 0 to 1.
+    reached.confidence_score,  -- The confidence after, from 0 to 1.
+    reached.confidence_score - reached.previous_confidence_score AS confidence_move,  -- The confidence after less the confidence before, from -1 to 1.
+    reached.previous_basis,  -- The earlier reader: embedded or llm. Another reader alone may cause another verdict.
+    reached.basis,  -- The later reader.
+    videos.title AS video_title,  -- Title of the video.
+    videos.channel  -- The publisher of the video.
 FROM reached
 LEFT JOIN current_videos AS videos
     ON videos.video_id = reached.video_id
@@ -421,24 +326,3 @@ WHERE reached.previous_stance <> reached.stance
         OR abs(reached.confidence_score - reached.previous_confidence_score) >= 0.05
     );
 COMMENT ON VIEW verdict_changes IS 'The claims whose verdict turned, or whose confidence moved: one row per change between two complete verdicts that follow each other.';
-COMMENT ON COLUMN verdict_changes.video_id IS 'The video.';
-COMMENT ON COLUMN verdict_changes.claim_id IS 'The claim.';
-COMMENT ON COLUMN verdict_changes.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN verdict_changes.previous_verdict IS 'The verdict before: supported, refuted, mixed or unclear.';
-COMMENT ON COLUMN verdict_changes.verdict IS 'The verdict after.';
-COMMENT ON COLUMN verdict_changes.previous_stance IS 'The stance before, as stored: supports, refutes, mixed or unclear.';
-COMMENT ON COLUMN verdict_changes.stance IS 'The stance after, as stored.';
-COMMENT ON COLUMN verdict_changes.previous_confidence IS 'The confidence before.';
-COMMENT ON COLUMN verdict_changes.confidence IS 'The confidence after.';
-COMMENT ON COLUMN verdict_changes.previous_checked_at IS 'When the run of the verdict before checked the video (UTC).';
-COMMENT ON COLUMN verdict_changes.checked_at IS 'When the run of the verdict after checked the video (UTC).';
-COMMENT ON COLUMN verdict_changes.previous_run_id IS 'The run of the verdict before.';
-COMMENT ON COLUMN verdict_changes.run_id IS 'The run of the verdict after.';
-COMMENT ON COLUMN verdict_changes.change IS 'flip: the stance is another one. confidence: the stance is the same, and its confidence has another word or moved by .05 or more.';
-COMMENT ON COLUMN verdict_changes.previous_confidence_score IS 'The confidence before, from 0 to 1.';
-COMMENT ON COLUMN verdict_changes.confidence_score IS 'The confidence after, from 0 to 1.';
-COMMENT ON COLUMN verdict_changes.confidence_move IS 'The confidence after less the confidence before, from -1 to 1.';
-COMMENT ON COLUMN verdict_changes.previous_basis IS 'The earlier reader: embedded or llm. Another reader alone may cause another verdict.';
-COMMENT ON COLUMN verdict_changes.basis IS 'The later reader.';
-COMMENT ON COLUMN verdict_changes.video_title IS 'Title of the video.';
-COMMENT ON COLUMN verdict_changes.channel IS 'The publisher of the video.';

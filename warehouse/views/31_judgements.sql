@@ -22,19 +22,19 @@ COMMENT ON VIEW current_judgements IS 'The newest judgement of each current subj
 
 CREATE OR REPLACE VIEW judge_scores AS
 SELECT
-    videos.corpus AS corpus,
-    judgements.video_id AS video_id,
-    criterion,
-    provider,
-    model,
-    prompt_version,
-    count(score) AS n,
-    avg(score) AS mean_score,
-    avg(normalised) AS mean_normalised,
-    count(*) FILTER (score = 0) AS scored_0,
-    count(*) FILTER (score = 1) AS scored_1,
-    count(*) FILTER (score = 2) AS scored_2,
-    count(*) FILTER (score IS NULL) AS without_score
+    videos.corpus AS corpus,  -- The corpus file that lists the video; NULL if none does.
+    judgements.video_id AS video_id,  -- The video; NULL in the row of the whole corpus.
+    criterion,  -- By which criterion.
+    provider,  -- The provider of the judge.
+    model,  -- The judge.
+    prompt_version,  -- Version of the prompt; scores of different versions do not compare.
+    count(score) AS n,  -- Subjects that have a score.
+    avg(score) AS mean_score,  -- Mean of the scores as given, from 0 to 2; NULL if there is none. For hallucinations and label_justification 0 is best.
+    avg(normalised) AS mean_normalised,  -- Mean of the normalised scores, from 0 (worst) to 1 (best); NULL if there is none.
+    count(*) FILTER (score = 0) AS scored_0,  -- Subjects with the score 0.
+    count(*) FILTER (score = 1) AS scored_1,  -- Subjects with the score 1.
+    count(*) FILTER (score = 2) AS scored_2,  -- Subjects with the score 2.
+    count(*) FILTER (score IS NULL) AS without_score  -- Subjects that could not be judged: the service failed, or the judge declined or answered uselessly. In no mean.
 FROM current_judgements AS judgements
 LEFT JOIN current_videos AS videos ON videos.video_id = judgements.video_id
 GROUP BY GROUPING SETS (
@@ -42,16 +42,3 @@ GROUP BY GROUPING SETS (
     (videos.corpus, criterion, provider, model, prompt_version)
 );
 COMMENT ON VIEW judge_scores IS 'Mean scores of a language model as judge, by criterion, judge and version of the prompt: one row per video, and one per corpus in which video_id is NULL.';
-COMMENT ON COLUMN judge_scores.corpus IS 'The corpus file that lists the video; NULL if none does.';
-COMMENT ON COLUMN judge_scores.video_id IS 'The video; NULL in the row of the whole corpus.';
-COMMENT ON COLUMN judge_scores.criterion IS 'By which criterion.';
-COMMENT ON COLUMN judge_scores.provider IS 'The provider of the judge.';
-COMMENT ON COLUMN judge_scores.model IS 'The judge.';
-COMMENT ON COLUMN judge_scores.prompt_version IS 'Version of the prompt; scores of different versions do not compare.';
-COMMENT ON COLUMN judge_scores.n IS 'Subjects that have a score.';
-COMMENT ON COLUMN judge_scores.mean_score IS 'Mean of the scores as given, from 0 to 2; NULL if there is none. For hallucinations and label_justification 0 is best.';
-COMMENT ON COLUMN judge_scores.mean_normalised IS 'Mean of the normalised scores, from 0 (worst) to 1 (best); NULL if there is none.';
-COMMENT ON COLUMN judge_scores.scored_0 IS 'Subjects with the score 0.';
-COMMENT ON COLUMN judge_scores.scored_1 IS 'Subjects with the score 1.';
-COMMENT ON COLUMN judge_scores.scored_2 IS 'Subjects with the score 2.';
-COMMENT ON COLUMN judge_scores.without_score IS 'Subjects that could not be judged: the service failed, or the judge declined or answered uselessly. In no mean.';

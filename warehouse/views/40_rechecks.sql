@@ -234,28 +234,28 @@ ORDER BY decision <> 'planned', place, priority, last_checked_at, video_id;
 COMMENT ON MACRO TABLE recheck_plan_at IS 'The plan of re-checks for a moment (UTC), without the videos whose runs are in flight: recheck_plan_at(as_of, held).';
 
 CREATE OR REPLACE VIEW recheck_plan AS
-SELECT plan.*
+SELECT
+    position,  -- Place in the night's list, from 1; null for a video that is not on it.
+    video_id,  -- The video.
+    title,  -- Title of the video.
+    decision,  -- planned; or why not: too_fresh, backing_off (it keeps failing), too_expensive (on its own), over_limit or over_cost (the night is full), in_flight.
+    reason,  -- The decision in words.
+    priority,  -- 1: a verdict is incomplete or missing; 2: sources are missing that could make a verdict surer, or one has low confidence; 3: all others, and videos whose last six checks failed or stayed incomplete. Within each, the longest unchecked first.
+    claims,  -- Claims of the video.
+    incomplete_claims,  -- Claims whose newest check is incomplete, or that were never judged.
+    low_confidence_claims,  -- Claims whose verdict has low confidence.
+    last_checked_at,  -- When the newest check that left verdicts checked the video (UTC).
+    age_days,  -- How long ago that will be, in days.
+    failed_attempts,  -- Checks in a row that failed or stayed incomplete. From the second on the next one waits: 1 day, then 2, 4, 8, at most 16.
+    with_queries,  -- Whether queries are missing that a service failed to write, or wait that a reviewer corrected; they are then seen to too.
+    estimated_cost_usd,  -- Expected cost in US dollars: the maximum of the video's last three checks, else the cost of a claim elsewhere.
+    cost_so_far_usd,  -- The same, summed up to this place in the list.
+    corpus,  -- The corpus file that lists the video.
+    planned_for  -- The moment that the plan is for (UTC): the next tick of the schedule, or now if none is known.
 FROM recheck_plan_at(
     (SELECT greatest(make_timestamp(epoch_us(now())), max(next_tick_at)) FROM recheck_settings), []
-) AS plan;
+);
 COMMENT ON VIEW recheck_plan IS 'Which videos the next night checks again, in order, and why; and why the others have to wait. Runs in flight are left out when the night comes.';
-COMMENT ON COLUMN recheck_plan.position IS 'Place in the night''s list, from 1; null for a video that is not on it.';
-COMMENT ON COLUMN recheck_plan.video_id IS 'The video.';
-COMMENT ON COLUMN recheck_plan.title IS 'Title of the video.';
-COMMENT ON COLUMN recheck_plan.decision IS 'planned; or why not: too_fresh, backing_off (it keeps failing), too_expensive (on its own), over_limit or over_cost (the night is full), in_flight.';
-COMMENT ON COLUMN recheck_plan.reason IS 'The decision in words.';
-COMMENT ON COLUMN recheck_plan.priority IS '1: a verdict is incomplete or missing; 2: sources are missing that could make a verdict surer, or one has low confidence; 3: all others, and videos whose last six checks failed or stayed incomplete. Within each, the longest unchecked first.';
-COMMENT ON COLUMN recheck_plan.claims IS 'Claims of the video.';
-COMMENT ON COLUMN recheck_plan.incomplete_claims IS 'Claims whose newest check is incomplete, or that were never judged.';
-COMMENT ON COLUMN recheck_plan.low_confidence_claims IS 'Claims whose verdict has low confidence.';
-COMMENT ON COLUMN recheck_plan.last_checked_at IS 'When the newest check that left verdicts checked the video (UTC).';
-COMMENT ON COLUMN recheck_plan.age_days IS 'How long ago that will be, in days.';
-COMMENT ON COLUMN recheck_plan.failed_attempts IS 'Checks in a row that failed or stayed incomplete. From the second on the next one waits: 1 day, then 2, 4, 8, at most 16.';
-COMMENT ON COLUMN recheck_plan.with_queries IS 'Whether queries are missing that a service failed to write, or wait that a reviewer corrected; they are then seen to too.';
-COMMENT ON COLUMN recheck_plan.estimated_cost_usd IS 'Expected cost in US dollars: the maximum of the video''s last three checks, else the cost of a claim elsewhere.';
-COMMENT ON COLUMN recheck_plan.cost_so_far_usd IS 'The same, summed up to this place in the list.';
-COMMENT ON COLUMN recheck_plan.corpus IS 'The corpus file that lists the video.';
-COMMENT ON COLUMN recheck_plan.planned_for IS 'The moment that the plan is for (UTC): the next tick of the schedule, or now if none is known.';
 
 -- The checks of a claim's evidence, and whether a search failed. After a failed search, a missing source
 -- may not have vanished.
@@ -279,14 +279,14 @@ asked AS (
     GROUP BY video_id, run_id, claim_id
 )
 SELECT
-    sought.video_id,
-    asked.claim_id,
-    sought.run_id,
-    sought.checked_at,
-    NOT asked.failed AS searches_complete,
+    sought.video_id,  -- The video.
+    asked.claim_id,  -- The claim.
+    sought.run_id,  -- The run that gathered the evidence.
+    sought.checked_at,  -- When that run checked the video (UTC).
+    NOT asked.failed AS searches_complete,  -- Whether all searches for the claim were answered. Otherwise a missing source may not have vanished.
     row_number() OVER (
         PARTITION BY sought.video_id, asked.claim_id ORDER BY sought.checked_at, sought.run_id
-    ) AS check_number
+    ) AS check_number  -- Number of the check of this claim, from 1.
 FROM sought
 JOIN asked ON asked.video_id = sought.video_id AND asked.run_id = sought.search_run_id
 -- A claim that a run took over unchecked was not checked by it.
@@ -295,12 +295,6 @@ ANTI JOIN carried_claims AS carried
     AND carried.run_id = sought.run_id
     AND carried.claim_id = asked.claim_id;
 COMMENT ON VIEW evidence_checks IS 'One row per claim and check of its evidence, in order.';
-COMMENT ON COLUMN evidence_checks.video_id IS 'The video.';
-COMMENT ON COLUMN evidence_checks.claim_id IS 'The claim.';
-COMMENT ON COLUMN evidence_checks.run_id IS 'The run that gathered the evidence.';
-COMMENT ON COLUMN evidence_checks.checked_at IS 'When that run checked the video (UTC).';
-COMMENT ON COLUMN evidence_checks.searches_complete IS 'Whether all searches for the claim were answered. Otherwise a missing source may not have vanished.';
-COMMENT ON COLUMN evidence_checks.check_number IS 'Number of the check of this claim, from 1.';
 
 CREATE OR REPLACE VIEW evidence_overlap AS
 WITH sources AS (
@@ -329,35 +323,23 @@ pairs AS (
     WINDOW in_time AS (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id)
 )
 SELECT
-    pairs.video_id,
-    pairs.claim_id,
-    worded.text AS claim,
-    len(previous_urls) AS previous_sources,
-    len(coalesce(urls, [])) AS sources,
-    len(list_intersect(previous_urls, coalesce(urls, []))) AS shared,
+    pairs.video_id,  -- The video.
+    pairs.claim_id,  -- The claim.
+    worded.text AS claim,  -- Wording of the claim.
+    len(previous_urls) AS previous_sources,  -- URLs that the check before wanted to read; those left unread by a rule are not counted.
+    len(coalesce(urls, [])) AS sources,  -- URLs that this check wanted to read.
+    len(list_intersect(previous_urls, coalesce(urls, []))) AS shared,  -- URLs in both.
     len(list_intersect(previous_urls, coalesce(urls, [])))
-        / nullif(len(list_distinct(list_concat(previous_urls, coalesce(urls, [])))), 0) AS jaccard,
-    searches_complete AND previous_searches_complete AS searches_complete,
-    previous_checked_at,
-    checked_at,
-    previous_run_id,
-    run_id
+        / nullif(len(list_distinct(list_concat(previous_urls, coalesce(urls, [])))), 0) AS jaccard,  -- Jaccard index of the two sets: shared URLs by all URLs, from 0 to 1; null if both are empty.
+    searches_complete AND previous_searches_complete AS searches_complete,  -- Whether all searches of both checks were answered. Where not, an outage lowers the overlap.
+    previous_checked_at,  -- When the run before checked the video (UTC).
+    checked_at,  -- When the run after checked the video (UTC).
+    previous_run_id,  -- The run before.
+    run_id  -- The run after.
 FROM pairs
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
 WHERE previous_run_id IS NOT NULL;
 COMMENT ON VIEW evidence_overlap IS 'How far two checks in a row rest on the same sources: one row per claim and pair of checks.';
-COMMENT ON COLUMN evidence_overlap.video_id IS 'The video.';
-COMMENT ON COLUMN evidence_overlap.claim_id IS 'The claim.';
-COMMENT ON COLUMN evidence_overlap.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN evidence_overlap.previous_sources IS 'URLs that the check before wanted to read; those left unread by a rule are not counted.';
-COMMENT ON COLUMN evidence_overlap.sources IS 'URLs that this check wanted to read.';
-COMMENT ON COLUMN evidence_overlap.shared IS 'URLs in both.';
-COMMENT ON COLUMN evidence_overlap.jaccard IS 'Jaccard index of the two sets: shared URLs by all URLs, from 0 to 1; null if both are empty.';
-COMMENT ON COLUMN evidence_overlap.searches_complete IS 'Whether all searches of both checks were answered. Where not, an outage lowers the overlap.';
-COMMENT ON COLUMN evidence_overlap.previous_checked_at IS 'When the run before checked the video (UTC).';
-COMMENT ON COLUMN evidence_overlap.checked_at IS 'When the run after checked the video (UTC).';
-COMMENT ON COLUMN evidence_overlap.previous_run_id IS 'The run before.';
-COMMENT ON COLUMN evidence_overlap.run_id IS 'The run after.';
 
 CREATE OR REPLACE VIEW source_changes AS
 WITH
@@ -461,37 +443,23 @@ changes AS (
     SELECT * FROM reread WHERE change IS NOT NULL
 )
 SELECT
-    changes.video_id,
-    changes.claim_id,
-    worded.text AS claim,
-    changes.canonical_url AS url,
-    changes.domain,
-    changes.change,
-    changes.previous_content_hash,
-    changes.content_hash,
-    changes.http_status,
-    changes.reason,
-    changes.previous_checked_at,
-    changes.checked_at,
-    changes.previous_run_id,
-    changes.run_id
+    changes.video_id,  -- The video.
+    changes.claim_id,  -- The claim.
+    worded.text AS claim,  -- Wording of the claim.
+    changes.canonical_url AS url,  -- URL of the source, in its canonical form.
+    changes.domain,  -- Registrable domain.
+    changes.change,  -- appeared or vanished in the search results; text_changed; gone (404 or 410), withheld (the site answers without text), or back.
+    changes.previous_content_hash,  -- The text before: key into page_texts, or trimmed_texts.
+    changes.content_hash,  -- The text after.
+    changes.http_status,  -- Status code of the site's newest answer.
+    changes.reason,  -- Why there is nothing to read any more.
+    changes.previous_checked_at,  -- When the state before was found (UTC).
+    changes.checked_at,  -- When the change was found (UTC).
+    changes.previous_run_id,  -- The run that found the state before.
+    changes.run_id  -- The run that found the change.
 FROM changes
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id);
 COMMENT ON VIEW source_changes IS 'Changes of the sources of each claim between its checks: one row per source and change. Outages are no changes: a page that could not be fetched is compared with its next answer.';
-COMMENT ON COLUMN source_changes.video_id IS 'The video.';
-COMMENT ON COLUMN source_changes.claim_id IS 'The claim.';
-COMMENT ON COLUMN source_changes.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN source_changes.url IS 'URL of the source, in its canonical form.';
-COMMENT ON COLUMN source_changes.domain IS 'Registrable domain.';
-COMMENT ON COLUMN source_changes.change IS 'appeared or vanished in the search results; text_changed; gone (404 or 410), withheld (the site answers without text), or back.';
-COMMENT ON COLUMN source_changes.previous_content_hash IS 'The text before: key into page_texts, or trimmed_texts.';
-COMMENT ON COLUMN source_changes.content_hash IS 'The text after.';
-COMMENT ON COLUMN source_changes.http_status IS 'Status code of the site''s newest answer.';
-COMMENT ON COLUMN source_changes.reason IS 'Why there is nothing to read any more.';
-COMMENT ON COLUMN source_changes.previous_checked_at IS 'When the state before was found (UTC).';
-COMMENT ON COLUMN source_changes.checked_at IS 'When the change was found (UTC).';
-COMMENT ON COLUMN source_changes.previous_run_id IS 'The run that found the state before.';
-COMMENT ON COLUMN source_changes.run_id IS 'The run that found the change.';
 
 CREATE OR REPLACE VIEW text_states AS
 WITH used AS (
@@ -507,25 +475,19 @@ needed AS (
     SELECT content_hash FROM current_pages WHERE content_hash IS NOT NULL
 )
 SELECT
-    used.content_hash,
+    used.content_hash,  -- SHA-256 of the text, hexadecimal.
     CASE
         WHEN texts.content_hash IS NOT NULL THEN 'stored'
         WHEN trimmed.content_hash IS NOT NULL THEN 'trimmed'
         ELSE 'missing'
-    END AS state,
-    coalesce(any_value(length(texts.text)), any_value(trimmed.characters)) AS characters,
-    max(used.checked_at) AS last_used_at,
-    count(needed.content_hash) > 0 AS is_current,
-    any_value(trimmed.trimmed_at) FILTER (texts.content_hash IS NULL) AS trimmed_at
+    END AS state,  -- stored; trimmed: removed because of its age; missing: neither, which should not be.
+    coalesce(any_value(length(texts.text)), any_value(trimmed.characters)) AS characters,  -- Length of the text in code points.
+    max(used.checked_at) AS last_used_at,  -- When a check last read the text (UTC).
+    count(needed.content_hash) > 0 AS is_current,  -- Whether a current verdict rests on it, or the newest evidence was sought in it. Such texts are never trimmed.
+    any_value(trimmed.trimmed_at) FILTER (texts.content_hash IS NULL) AS trimmed_at  -- When it was removed (UTC).
 FROM used
 LEFT JOIN page_texts AS texts ON texts.content_hash = used.content_hash
 LEFT JOIN trimmed_texts AS trimmed ON trimmed.content_hash = used.content_hash
 LEFT JOIN needed ON needed.content_hash = used.content_hash
 GROUP BY used.content_hash, texts.content_hash, trimmed.content_hash;
 COMMENT ON VIEW text_states IS 'Every text that evidence or a page refers to, and whether it is still stored. A quote in a trimmed text cannot be checked any more; a missing text is a defect.';
-COMMENT ON COLUMN text_states.content_hash IS 'SHA-256 of the text, hexadecimal.';
-COMMENT ON COLUMN text_states.state IS 'stored; trimmed: removed because of its age; missing: neither, which should not be.';
-COMMENT ON COLUMN text_states.characters IS 'Length of the text in code points.';
-COMMENT ON COLUMN text_states.last_used_at IS 'When a check last read the text (UTC).';
-COMMENT ON COLUMN text_states.is_current IS 'Whether a current verdict rests on it, or the newest evidence was sought in it. Such texts are never trimmed.';
-COMMENT ON COLUMN text_states.trimmed_at IS 'When it was removed (UTC).';

@@ -3,20 +3,20 @@
 CREATE OR REPLACE VIEW costs AS
 WITH asked AS (
 SELECT
-    video_id,
-    run_id,
-    max(checked_at) AS checked_at,
-    stage,
-    'model' AS kind,
-    provider || '/' || model AS service,
-    count(*) AS requests,
-    count(*) FILTER (cache_hit) AS from_cache,
-    sum(input_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS input_tokens,
-    sum(output_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS output_tokens,
-    sum(cost_usd) AS cost_usd,
-    bool_and(price_known) AS cost_known,
-    bool_or(NOT coalesce(usage_reported, true)) AS estimated,
-    count(*) FILTER (batched) AS batched
+    video_id,  -- The video.
+    run_id,  -- The run; for judges the judging.
+    max(checked_at) AS checked_at,  -- When that was (UTC).
+    stage,  -- The stage that asked; judge for `factible judge`.
+    'model' AS kind,  -- model, judge, search, reader, or none.
+    provider || '/' || model AS service,  -- The model as PROVIDER/MODEL, or the search provider or reader.
+    count(*) AS requests,  -- Requests, repeated ones included; of search and readers those that were answered.
+    count(*) FILTER (cache_hit) AS from_cache,  -- How many of them were answered from the cache.
+    sum(input_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS input_tokens,  -- Tokens read by models, where they were paid here.
+    sum(output_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS output_tokens,  -- Tokens written by models, thoughts included, where they were paid here.
+    sum(cost_usd) AS cost_usd,  -- Cost in US dollars; 0 where cost_known is false.
+    bool_and(price_known) AS cost_known,  -- Whether all of it has a listed price.
+    bool_or(NOT coalesce(usage_reported, true)) AS estimated,  -- Whether some of it is an estimate: tokens that no server counted, or a list price by the request.
+    count(*) FILTER (batched) AS batched  -- How many of the requests went into a batch, at half the usual price.
 FROM llm_calls
 GROUP BY video_id, run_id, stage, provider, model
 UNION ALL
@@ -65,22 +65,9 @@ FROM materializations
 ANTI JOIN asked USING (video_id, run_id)
 GROUP BY video_id, run_id
 )
-SELECT paid.*, current_videos.title AS video_title
+SELECT
+    paid.*,
+    current_videos.title AS video_title  -- Title of the video.
 FROM paid
 LEFT JOIN current_videos USING (video_id);
 COMMENT ON VIEW costs IS 'The cost of each check: one row per video, run, stage and service (models, search, readers). A check without such a service has one row of kind none and 0 dollars. The sum over all rows is the amount paid, as far as known.';
-COMMENT ON COLUMN costs.video_id IS 'The video.';
-COMMENT ON COLUMN costs.run_id IS 'The run; for judges the judging.';
-COMMENT ON COLUMN costs.checked_at IS 'When that was (UTC).';
-COMMENT ON COLUMN costs.stage IS 'The stage that asked; judge for `factible judge`.';
-COMMENT ON COLUMN costs.kind IS 'model, judge, search, reader, or none.';
-COMMENT ON COLUMN costs.service IS 'The model as PROVIDER/MODEL, or the search provider or reader.';
-COMMENT ON COLUMN costs.requests IS 'Requests, repeated ones included; of search and readers those that were answered.';
-COMMENT ON COLUMN costs.from_cache IS 'How many of them were answered from the cache.';
-COMMENT ON COLUMN costs.input_tokens IS 'Tokens read by models, where they were paid here.';
-COMMENT ON COLUMN costs.output_tokens IS 'Tokens written by models, thoughts included, where they were paid here.';
-COMMENT ON COLUMN costs.cost_usd IS 'Cost in US dollars; 0 where cost_known is false.';
-COMMENT ON COLUMN costs.cost_known IS 'Whether all of it has a listed price.';
-COMMENT ON COLUMN costs.estimated IS 'Whether some of it is an estimate: tokens that no server counted, or a list price by the request.';
-COMMENT ON COLUMN costs.video_title IS 'Title of the video.';
-COMMENT ON COLUMN costs.batched IS 'How many of the requests went into a batch, at half the usual price.';

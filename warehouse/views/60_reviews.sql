@@ -5,27 +5,27 @@
 
 CREATE OR REPLACE VIEW review_history AS
 SELECT
-    acts.video_id,
-    acts.claim_id,
-    worded.text AS claim,
-    acts.reviewer,
-    acts.acted_at,
-    acts.position,
-    acts.action,
-    acts.target,
-    coalesce(asked.text, acts.target) AS target_words,
-    acts.value,
-    acts.reason,
-    acts.query_id,
-    acts.query_type,
-    acts.seeks_opposite,
-    acts.stance,
-    acts.organisation,
-    acts.action_id,
-    applied.run_id,
-    applied.applied_at,
-    previous.stance AS stance_before,
-    reached.stance AS stance_after
+    acts.video_id,  -- The video.
+    acts.claim_id,  -- The claim, in the words that it had then.
+    worded.text AS claim,  -- Wording of the claim.
+    acts.reviewer,  -- The reviewer, by the name they gave. Text from outside.
+    acts.acted_at,  -- When (UTC).
+    acts.position,  -- Order among actions that were entered together, from 1.
+    acts.action,  -- The action; see review_actions.action.
+    acts.target,  -- The object of the action: a query_id, the canonical URL of a source, or a domain; for an added claim, the words in the transcript; for a ruling, its scale.
+    coalesce(asked.text, acts.target) AS target_words,  -- The words of the query, or the source.
+    acts.value,  -- Words of a query, a note or a claim, the URL of a source, a stance, a rating, a person, or the label of a ruling (null: withdrawn). Text from outside.
+    acts.reason,  -- Why, in the reviewer's words; of a ruling, the ruling in prose. Text from outside.
+    acts.query_id,  -- The query that an added or edited wording makes.
+    acts.query_type,  -- Search strategy of that query.
+    acts.seeks_opposite,  -- Whether that query looks for the contrary of the claim.
+    acts.stance,  -- The stance of a ruling's label: supports, refutes, mixed or unclear.
+    acts.organisation,  -- For whom a ruling was signed. Text from outside.
+    acts.action_id,  -- Identifier of the act.
+    applied.run_id,  -- The first run that kept to it; null: none yet, or an opinion.
+    applied.applied_at,  -- When that run checked the video (UTC).
+    previous.stance AS stance_before,  -- The claim's verdict before that run; null: none, or incomplete.
+    reached.stance AS stance_after  -- The claim's verdict of that run; null: incomplete.
 FROM review_actions AS acts
 LEFT JOIN review_applications AS applied USING (action_id)
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded
@@ -47,27 +47,6 @@ LEFT JOIN (
     AND previous.run_id = applied.run_id
 ORDER BY acts.video_id, acts.claim_id, acts.acted_at, acts.position;
 COMMENT ON VIEW review_history IS 'The actions of reviewers in order, with the run that applied each.';
-COMMENT ON COLUMN review_history.video_id IS 'The video.';
-COMMENT ON COLUMN review_history.claim_id IS 'The claim, in the words that it had then.';
-COMMENT ON COLUMN review_history.claim IS 'Wording of the claim.';
-COMMENT ON COLUMN review_history.reviewer IS 'The reviewer, by the name they gave. Text from outside.';
-COMMENT ON COLUMN review_history.acted_at IS 'When (UTC).';
-COMMENT ON COLUMN review_history.position IS 'Order among actions that were entered together, from 1.';
-COMMENT ON COLUMN review_history.action IS 'The action; see review_actions.action.';
-COMMENT ON COLUMN review_history.target IS 'The object of the action: a query_id, the canonical URL of a source, or a domain; for an added claim, the words in the transcript; for a ruling, its scale.';
-COMMENT ON COLUMN review_history.target_words IS 'The words of the query, or the source.';
-COMMENT ON COLUMN review_history.value IS 'Words of a query, a note or a claim, the URL of a source, a stance, a rating, a person, or the label of a ruling (null: withdrawn). Text from outside.';
-COMMENT ON COLUMN review_history.reason IS 'Why, in the reviewer''s words; of a ruling, the ruling in prose. Text from outside.';
-COMMENT ON COLUMN review_history.query_id IS 'The query that an added or edited wording makes.';
-COMMENT ON COLUMN review_history.query_type IS 'Search strategy of that query.';
-COMMENT ON COLUMN review_history.seeks_opposite IS 'Whether that query looks for the contrary of the claim.';
-COMMENT ON COLUMN review_history.stance IS 'The stance of a ruling''s label: supports, refutes, mixed or unclear.';
-COMMENT ON COLUMN review_history.organisation IS 'For whom a ruling was signed. Text from outside.';
-COMMENT ON COLUMN review_history.action_id IS 'Identifier of the act.';
-COMMENT ON COLUMN review_history.run_id IS 'The first run that kept to it; null: none yet, or an opinion.';
-COMMENT ON COLUMN review_history.applied_at IS 'When that run checked the video (UTC).';
-COMMENT ON COLUMN review_history.stance_before IS 'The claim''s verdict before that run; null: none, or incomplete.';
-COMMENT ON COLUMN review_history.stance_after IS 'The claim''s verdict of that run; null: incomplete.';
 
 CREATE OR REPLACE VIEW standing_reviews AS
 WITH effects AS (
@@ -103,56 +82,45 @@ latest AS (
     ) = 1
 )
 SELECT
-    latest.video_id,
-    latest.claim_id,
-    latest.kind,
-    latest.subject,
-    latest.effect,
+    latest.video_id,  -- The video.
+    latest.claim_id,  -- The claim.
+    latest.kind,  -- query; source; stance or rating (overruled, of a source); assessment, ruling or assignment.
+    latest.subject,  -- The query_id, the canonical URL or domain of the source, or the claim.
+    latest.effect,  -- asked or not asked for queries; blocked or added for sources; else the stance, the rating, the label or the person.
     CASE latest.kind
         WHEN 'query' THEN coalesce(CASE WHEN latest.effect = 'asked' THEN latest.value END, asked.text)
         WHEN 'source' THEN coalesce(latest.value, latest.subject)
         WHEN 'stance' THEN latest.subject
         WHEN 'rating' THEN latest.subject
-    END AS words,
-    latest.reason,
-    latest.reviewer,
-    latest.acted_at,
-    applied.run_id,
-    latest.action_id
+    END AS words,  -- The words of the query, or the source as it was given. Text from outside.
+    latest.reason,  -- Why, in the reviewer's words. Text from outside.
+    latest.reviewer,  -- Whose act it is. Text from outside.
+    latest.acted_at,  -- When (UTC).
+    applied.run_id,  -- The first run that kept to it; null: none yet, or an opinion.
+    latest.action_id  -- The act.
 FROM latest
 LEFT JOIN review_applications AS applied USING (action_id)
 LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
     ON asked.query_id = latest.subject
 WHERE latest.effect IS NOT NULL;
 COMMENT ON VIEW standing_reviews IS 'The corrections and opinions of reviewers that are in force: one row per claim and query, source (and its overruled stance or rating), assessment, ruling or assignment. The latest action on each counts. Actions on an earlier wording of a claim appear at its current wording.';
-COMMENT ON COLUMN standing_reviews.video_id IS 'The video.';
-COMMENT ON COLUMN standing_reviews.claim_id IS 'The claim.';
-COMMENT ON COLUMN standing_reviews.kind IS 'query; source; stance or rating (overruled, of a source); assessment, ruling or assignment.';
-COMMENT ON COLUMN standing_reviews.subject IS 'The query_id, the canonical URL or domain of the source, or the claim.';
-COMMENT ON COLUMN standing_reviews.effect IS 'asked or not asked for queries; blocked or added for sources; else the stance, the rating, the label or the person.';
-COMMENT ON COLUMN standing_reviews.words IS 'The words of the query, or the source as it was given. Text from outside.';
-COMMENT ON COLUMN standing_reviews.reason IS 'Why, in the reviewer''s words. Text from outside.';
-COMMENT ON COLUMN standing_reviews.reviewer IS 'Whose act it is. Text from outside.';
-COMMENT ON COLUMN standing_reviews.acted_at IS 'When (UTC).';
-COMMENT ON COLUMN standing_reviews.run_id IS 'The first run that kept to it; null: none yet, or an opinion.';
-COMMENT ON COLUMN standing_reviews.action_id IS 'The act.';
 
 CREATE OR REPLACE VIEW signed_rulings AS
 SELECT
-    acts.video_id,
-    acts.claim_id,
-    worded.text AS claim,
-    acts.value AS ruling,
-    acts.stance,
-    acts.target AS scale,
-    acts.reason AS prose,
-    acts.reviewer AS signed_by,
-    acts.organisation,
-    acts.acted_at AS signed_at,
-    row_number() OVER newest_first = 1 AS stands,
-    CASE WHEN verdicts.claim_id IS NOT NULL THEN verdict_of(verdicts.stance) END AS machine_verdict,
-    verdicts.confidence AS machine_confidence,
-    acts.action_id
+    acts.video_id,  -- The video.
+    acts.claim_id,  -- The claim, in the words on which it was signed.
+    worded.text AS claim,  -- Those words.
+    acts.value AS ruling,  -- The label of the ruling. Text from outside.
+    acts.stance,  -- The stance of that label: supports, refutes, mixed or unclear.
+    acts.target AS scale,  -- The scale that the label is of.
+    acts.reason AS prose,  -- The ruling in prose. Text from outside.
+    acts.reviewer AS signed_by,  -- The signer. Text from outside.
+    acts.organisation,  -- For whom. Text from outside.
+    acts.acted_at AS signed_at,  -- When (UTC).
+    row_number() OVER newest_first = 1 AS stands,  -- Whether it is the latest on the claim, and was not withdrawn.
+    CASE WHEN verdicts.claim_id IS NOT NULL THEN verdict_of(verdicts.stance) END AS machine_verdict,  -- The machine's verdict now: supported, refuted, mixed, unclear or incomplete; null: none.
+    verdicts.confidence AS machine_confidence,  -- How sure that verdict is.
+    acts.action_id  -- The act.
 FROM review_actions AS acts
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded
     ON worded.claim_id = acts.claim_id
@@ -165,17 +133,3 @@ WINDOW newest_first AS (
 )
 QUALIFY acts.value IS NOT NULL;
 COMMENT ON VIEW signed_rulings IS 'Every ruling that a person signed on a claim, beside the machine''s verdict on it; of each claim the latest stands, unless it was withdrawn.';
-COMMENT ON COLUMN signed_rulings.video_id IS 'The video.';
-COMMENT ON COLUMN signed_rulings.claim_id IS 'The claim, in the words on which it was signed.';
-COMMENT ON COLUMN signed_rulings.claim IS 'Those words.';
-COMMENT ON COLUMN signed_rulings.ruling IS 'The label of the ruling. Text from outside.';
-COMMENT ON COLUMN signed_rulings.stance IS 'The stance of that label: supports, refutes, mixed or unclear.';
-COMMENT ON COLUMN signed_rulings.scale IS 'The scale that the label is of.';
-COMMENT ON COLUMN signed_rulings.prose IS 'The ruling in prose. Text from outside.';
-COMMENT ON COLUMN signed_rulings.signed_by IS 'The signer. Text from outside.';
-COMMENT ON COLUMN signed_rulings.organisation IS 'For whom. Text from outside.';
-COMMENT ON COLUMN signed_rulings.signed_at IS 'When (UTC).';
-COMMENT ON COLUMN signed_rulings.stands IS 'Whether it is the latest on the claim, and was not withdrawn.';
-COMMENT ON COLUMN signed_rulings.machine_verdict IS 'The machine''s verdict now: supported, refuted, mixed, unclear or incomplete; null: none.';
-COMMENT ON COLUMN signed_rulings.machine_confidence IS 'How sure that verdict is.';
-COMMENT ON COLUMN signed_rulings.action_id IS 'The act.';

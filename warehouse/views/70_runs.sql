@@ -25,40 +25,28 @@ reached AS (
     GROUP BY run_id, video_id
 ),
 paid AS (
-    SELECT run_id, video_id, sum(cost_usd) AS cost_usd, bool_and(cost_known) AS cost_known
+    SELECT run_id, video_id, sum(cost_usd) AS cost_usd, bool_and(cost_known) AS cost_known  -- Whether all of that has a listed price.
     FROM costs
     GROUP BY run_id, video_id
 )
 SELECT
-    done.run_id,
-    done.video_id,
-    current_videos.title AS video_title,
-    done.checked_at,
-    done.assets,
-    coalesce(reached.verdicts, 0) AS verdicts,
-    coalesce(reached.incomplete, 0) AS incomplete,
-    coalesce(reached.supported, 0) AS supported,
-    coalesce(reached.refuted, 0) AS refuted,
-    done.seconds,
-    coalesce(paid.cost_usd, 0) AS cost_usd,
+    done.run_id,  -- The run.
+    done.video_id,  -- The video.
+    current_videos.title AS video_title,  -- Title of the video.
+    done.checked_at,  -- When the run checked the video (UTC).
+    done.assets,  -- The assets that it wrote.
+    coalesce(reached.verdicts, 0) AS verdicts,  -- Verdicts that it reached, the incomplete ones included.
+    coalesce(reached.incomplete, 0) AS incomplete,  -- Verdicts that stayed incomplete because services failed.
+    coalesce(reached.supported, 0) AS supported,  -- Verdicts that support their claim.
+    coalesce(reached.refuted, 0) AS refuted,  -- Verdicts that refute their claim.
+    done.seconds,  -- Seconds of its work: transcript and claims one after the other, then the longest of the rest, which run at once.
+    coalesce(paid.cost_usd, 0) AS cost_usd,  -- Its cost in US dollars; see costs.
     coalesce(paid.cost_known, true) AS cost_known
 FROM done
 LEFT JOIN reached USING (run_id, video_id)
 LEFT JOIN paid USING (run_id, video_id)
 LEFT JOIN current_videos ON current_videos.video_id = done.video_id;
 COMMENT ON VIEW runs IS 'The rows that each run stored: one row per run and video. Runs that stored nothing are absent; their calls are in costs.';
-COMMENT ON COLUMN runs.run_id IS 'The run.';
-COMMENT ON COLUMN runs.video_id IS 'The video.';
-COMMENT ON COLUMN runs.video_title IS 'Title of the video.';
-COMMENT ON COLUMN runs.checked_at IS 'When the run checked the video (UTC).';
-COMMENT ON COLUMN runs.assets IS 'The assets that it wrote.';
-COMMENT ON COLUMN runs.verdicts IS 'Verdicts that it reached, the incomplete ones included.';
-COMMENT ON COLUMN runs.incomplete IS 'Verdicts that stayed incomplete because services failed.';
-COMMENT ON COLUMN runs.supported IS 'Verdicts that support their claim.';
-COMMENT ON COLUMN runs.refuted IS 'Verdicts that refute their claim.';
-COMMENT ON COLUMN runs.seconds IS 'Seconds of its work: transcript and claims one after the other, then the longest of the rest, which run at once.';
-COMMENT ON COLUMN runs.cost_usd IS 'Its cost in US dollars; see costs.';
-COMMENT ON COLUMN runs.cost_known IS 'Whether all of that has a listed price.';
 
 CREATE OR REPLACE VIEW outages AS
 WITH asked AS (
@@ -77,25 +65,16 @@ WITH asked AS (
     FROM reliability_ratings
 )
 SELECT
-    CAST(checked_at AT TIME ZONE 'UTC' AS DATE) AS day,
-    kind,
-    service,
-    count(*) FILTER (failed) AS failures,
-    count(*) AS attempts,
-    count(*) FILTER (failed) / count(*) AS share,
-    count(DISTINCT video_id) FILTER (failed) AS videos,
-    arg_max(reason, checked_at) FILTER (failed) AS reason,
-    max(checked_at) FILTER (failed) AS last_failed_at
+    CAST(checked_at AT TIME ZONE 'UTC' AS DATE) AS day,  -- The day (UTC).
+    kind,  -- search, page, model, fact checks or ratings.
+    service,  -- The search provider, the site, or the model as PROVIDER/MODEL.
+    count(*) FILTER (failed) AS failures,  -- Requests that failed because of the service: searches, pages, calls, look-ups.
+    count(*) AS attempts,  -- All requests to it that day, with failures.
+    count(*) FILTER (failed) / count(*) AS share,  -- failures divided by attempts.
+    count(DISTINCT video_id) FILTER (failed) AS videos,  -- Videos whose checks it concerns.
+    arg_max(reason, checked_at) FILTER (failed) AS reason,  -- Why the last one failed.
+    max(checked_at) FILTER (failed) AS last_failed_at  -- When the last of these runs checked its video (UTC).
 FROM asked
 GROUP BY ALL
 HAVING failures > 0;
 COMMENT ON VIEW outages IS 'Which services failed, and when: one row per day, kind and service that failed, over all runs.';
-COMMENT ON COLUMN outages.day IS 'The day (UTC).';
-COMMENT ON COLUMN outages.kind IS 'search, page, model, fact checks or ratings.';
-COMMENT ON COLUMN outages.service IS 'The search provider, the site, or the model as PROVIDER/MODEL.';
-COMMENT ON COLUMN outages.failures IS 'Requests that failed because of the service: searches, pages, calls, look-ups.';
-COMMENT ON COLUMN outages.attempts IS 'All requests to it that day, with failures.';
-COMMENT ON COLUMN outages.share IS 'failures divided by attempts.';
-COMMENT ON COLUMN outages.videos IS 'Videos whose checks it concerns.';
-COMMENT ON COLUMN outages.reason IS 'Why the last one failed.';
-COMMENT ON COLUMN outages.last_failed_at IS 'When the last of these runs checked its video (UTC).';
