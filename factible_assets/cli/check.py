@@ -15,13 +15,16 @@ from factible_assets.cli import arguments
 from factible_assets.cli.main import Command
 from factible_assets.cli.output import (
     NARROW,
+    Columns,
     note,
     outcome_text,
     output_mode,
     print_error,
     result,
+    show_rows,
     stdout,
     table,
+    table_of,
 )
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpora, load_corpus
@@ -187,8 +190,7 @@ def _verdicts_table(checked: Checked) -> Table:
             if narrow:
                 words.append(f"\n{sure}, {balance}", style="default")
         rows.append([clock(claim.start_seconds), claim.text, *cells][: len(headings)])
-    title, whole = plain(checked.data.video.title), {*headings} - {"claim"}
-    return table(headings, rows, title=title, numbers=("at", "origins"), whole=whole, lines=narrow)
+    return table(headings, rows, title=checked.data.video.title, lines=narrow)
 
 
 def _cost_words(checked: Checked, *, may_cost: bool) -> str:
@@ -321,8 +323,7 @@ def check_list(
         names = list(dict.fromkeys(name for row in rows for name in row))
         write_whole(output, csv_of(names, ([row.get(name) for name in names] for row in rows)))
     shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
-    cells = ([row[name] for name in shown] for row in rows)
-    drawn = table(shown, cells, title=done.name, numbers=shown[-2:])
+    drawn = table_of(rows, shown, title=done.name)
     result({"corpus": done.name, "claims": rows, "left_out": done.left_out}, drawn)
     raise Exit(gravest(code for _, code in found.values()))
 
@@ -354,12 +355,11 @@ def media(target: VideoArgument) -> None:
     if checked.failures:
         raise FactibleError(" ".join(checked.failures), code=checked.code)
     found = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]
-    names = ("picture", "kind", "match_class", "status", "score", "published_on", "found")
-    cells = (
-        [*(row[name] for name in names[:-1]), plain(row["title"] or row["reason"] or "–", 100)]
-        for row in found
+    columns: Columns = (
+        *("picture", "kind", "match_class", "status", "score", "published_on"),
+        ("found", lambda row: plain(row["title"] or row["reason"] or "–", 100)),
     )
-    shown = table(names, cells, title=plain(checked.data.video.title), numbers=("score",))
+    shown = table_of(found, columns, title=checked.data.video.title)
     where = f"report: {checked.report.absolute().as_uri()}"
     document = {"video_id": video.video_id, "report": checked.report, "findings": found}
     result(document, *([shown, where] if found else []))
@@ -426,31 +426,33 @@ def recheck(
         done.append(next(runs))
         for failure in done[-1].failures:
             print_error(failure)
-    cells = [
+    columns: Columns = (
+        ("video", lambda each: each.data.video.video_id),
+        ("outcome", _outcome),
         (
-            each.data.video.video_id,
-            "failed" if each.failures else _completeness(len(each.incomplete)),
-            "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips) or None,
-            str(each.report),
-        )
-        for each in done
-    ]
-    headings = ("video", "outcome", "verdicts that turned", "report")
+            "verdicts that turned",
+            lambda each: "; ".join(
+                plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips
+            ),
+        ),
+        "report",
+    )
     nothing = "No video is due; factible recheck --plan says why."
-    flip_columns = ("claim_id", "claim", "previous_stance", "stance")
-    documents = [
-        {
-            **_ended(each),
-            "incomplete_verdicts": len(each.incomplete),
-            "flips": [{name: getattr(flip, name) for name in flip_columns} for flip in each.flips],
-        }
-        for each in done
-    ]
-    result(documents, table(headings, cells, title="Checked again") if done else nothing)
+    shown = table_of(done, columns, title="Checked again") if done else nothing
+    result([_rechecked(each) for each in done], shown)
     raise Exit(gravest(each.code for each in done))
 
 
-def _completeness(incomplete: int) -> str:
+def _rechecked(checked: Checked) -> dict[str, Any]:
+    names = ("claim_id", "claim", "previous_stance", "stance")
+    flips = [{name: getattr(flip, name) for name in names} for flip in checked.flips]
+    return {**_ended(checked), "incomplete_verdicts": len(checked.incomplete), "flips": flips}
+
+
+def _outcome(checked: Checked) -> str:
+    if checked.failures:
+        return "failed"
+    incomplete = len(checked.incomplete)
     return f"{counted(incomplete, 'verdict')} incomplete" if incomplete else "complete"
 
 
@@ -459,14 +461,13 @@ def _show_plan(rows: Sequence[PlannedVideo]) -> None:
         result(rows, "No video has claims to check again.")
         return
     when = f"{rows[0].planned_for:%Y-%m-%d at %H:%M} UTC"
-    cells = [
-        (row.position, row.video_id, row.reason, f"${row.estimated_cost_usd:.4f}")
-        for row in rows
-        if row.is_planned
-    ]
-    headings = ("", "video", "why", "expected cost")
-    planned = table(headings, cells, title=f"To be checked again on {when}")
-    result(rows, planned if cells else f"Nothing is due on {when}.")
+    columns: Columns = (
+        *(": position", "video: video_id", "why: reason"),
+        ("expected cost", lambda row: f"${row.estimated_cost_usd:.4f}"),
+    )
+    planned = [row for row in rows if row.is_planned]
+    title, nothing = f"To be checked again on {when}", f"Nothing is due on {when}."
+    show_rows(planned, columns, title=title, nothing=nothing)
     waiting = Counter(row.decision for row in rows if not row.is_planned)
     for decision, number in waiting.most_common():
         note(f"{counted(number, 'video waits', 'videos wait')}: {_WAITING[decision]}")

@@ -172,9 +172,8 @@ def list_(
     documents = [
         _listing(each) for each in (reading.everything() if everything else reading.videos())
     ]
-    columns = {"id": "video_id", "title": "title", "corpus": "corpus", "web": "web"}
-    columns |= {"transcript": "source", "annotated claims": "claims"}
-    show_rows(documents, columns, numbers=("annotated claims",))
+    columns = ("id: video_id", "title", "corpus", "web", "transcript: source")
+    show_rows(documents, (*columns, "annotated claims: claims"))
     for corpus in () if everything else reading.corpora:
         if corpus.on_demand:
             note(f"{corpus.name} has {len(corpus.videos)} more: factible corpus list --all")
@@ -377,8 +376,7 @@ def forget(
         file.unlink(missing_ok=True)
     rows = [(each.video_id, place, n) for each in done for place, n in each.counts.items()]
     headings = ("video", "what", "removed" if yes else "would be removed")
-    shown = table(headings, rows, numbers=headings[2:], whole=headings[:1])
-    result(done, shown if rows else "There was nothing to remove.")
+    result(done, table(headings, rows) if rows else "There was nothing to remove.")
     for remark in dict.fromkeys(remark for each in done for remark in each.remarks):
         note(plain(remark))
     if not yes:
@@ -433,8 +431,7 @@ def info() -> None:
     if not counts and not output_mode.json:
         note(f"The archive {settings.archive} is empty; fill it with: factible archive import")
         return
-    headings = ("collection", "pages with text")
-    shown = table(headings, counts.items(), numbers=headings[1:])
+    shown = table(("collection", "pages with text"), counts.items())
     document = {"archive": settings.archive, "collections": counts}
     result(document, plain(str(settings.archive)), shown)
 

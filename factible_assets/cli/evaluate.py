@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit, Option
 
 from factible_assets.cli.arguments import read_corpora
-from factible_assets.cli.output import between, note, output_mode, result, table
+from factible_assets.cli.output import Columns, between, note, output_mode, result, table, table_of
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode
 from factible_assets.runs.targets import open_store, unchecked
@@ -16,7 +16,6 @@ from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, plain
 
 if TYPE_CHECKING:  # --help needs none of these
-    from factible_assets.evaluation.figures import Interval
     from factible_assets.evaluation.judging.summary import CriterionFigures
     from factible_assets.evaluation.scoring import Evaluation
     from factible_assets.records.tables import JudgementRow
@@ -59,10 +58,8 @@ def _show(name: str, evaluation: Evaluation, *, every: bool) -> None:
     from factible_assets.evaluation.tables import HEADINGS, basis, figure_row, headlines
 
     figures = evaluation.figures if every else headlines(evaluation)
-    rows = map(figure_row, figures)
-    numbers = {*HEADINGS} - {"metric", "averaging", "unit"}
-    title = f"Corpus {plain(name)}"
-    result(None, table(HEADINGS, rows, title=title, numbers=numbers), basis(evaluation))
+    shown = table(HEADINGS, map(figure_row, figures), title=f"Corpus {name}")
+    result(None, shown, basis(evaluation))
     if not every:
         note(f"These are the main figures. --all prints all {len(evaluation.figures)}.")
     if evaluation.annotated == 0:
@@ -169,22 +166,17 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
     estimates = planned.estimate(store)
     calls = sum(each.calls for each in estimates)
     usd = None if planned.info.price is None else sum(each.usd or 0.0 for each in estimates)
-    headings = ("criterion", "subjects", "judged before", "calls", "tokens", "cost")
-    rows = (
-        (
-            *(each.criterion, each.subjects, each.judged, each.calls),
-            f"{each.input_tokens:,} + {each.output_tokens:,}",
-            "unknown" if each.usd is None else dollars(each.usd),
-        )
-        for each in estimates
+    columns: Columns = (
+        *("criterion", "subjects", "judged before: judged", "calls"),
+        ("tokens", lambda each: f"{each.input_tokens:,} + {each.output_tokens:,}"),
+        ("cost", lambda each: "unknown" if each.usd is None else dollars(each.usd)),
     )
     cost = "without a listed price" if usd is None else f"about {dollars(usd)}"
     assumed = any(each.calls and each.tokens_from == "assumed" for each in estimates)
     basis = "the length of the questions" if assumed else "the tokens of earlier judgements"
-    title = f"To be judged by {plain(planned.judge)}"
     result(
         {"judge": planned.judge, "calls": calls, "usd": usd, "criteria": estimates},
-        table(headings, rows, title=title, numbers=headings[1:]),
+        table_of(estimates, columns, title=f"To be judged by {planned.judge}"),
         f"{counted(calls, 'call')}, {cost}, estimated from {basis}. No call was made.",
     )
 
@@ -192,28 +184,28 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
 def _show_scores(
     planned: JudgingPlan, found: Sequence[CriterionFigures], judged: JudgingResult
 ) -> None:
-    scores, agreement = [], []
-    for each in found:
-        given = ", ".join(f"{level} {count}" for level, count in each.counts.items())
-        shown = given if each.n else None
-        mean = (each.mean_normalised, _range(each.interval), each.n)
-        scores.append((each.criterion, *mean, shown, each.without_score))
-        for agreed in each.agreement:
-            value = "undefined" if agreed.value is None else agreed.value
-            interval, trivial = _range(agreed.interval), agreed.baseline
-            agreement.append((each.criterion, agreed.name, value, interval, trivial, agreed.n))
-    tables = [
-        table(
-            ("criterion", "mean", "95 % interval", "n", "given", "without score"),
-            scores,
-            title=f"Scores by {plain(planned.judge)}, normalised: 1 is best",
-            numbers=("mean", "95 % interval", "n", "without score"),
+    scores: Columns = (
+        *("criterion", "mean: mean_normalised"),
+        ("95 % interval", lambda each: between(each.interval)),
+        "n",
+        (
+            "given",
+            lambda each: ", ".join(f"{level} {n}" for level, n in each.counts.items() if each.n),
+        ),
+        "without score: without_score",
+    )
+    tables = [table_of(found, scores, title=f"Scores by {planned.judge}, normalised: 1 is best")]
+    agreement = [
+        (
+            *(each.criterion, agreed.name, "undefined" if agreed.value is None else agreed.value),
+            *(between(agreed.interval), agreed.baseline, agreed.n),
         )
+        for each in found
+        for agreed in each.agreement
     ]
     if agreement:
         headings = ("criterion", "measure", "value", "95 % interval", "trivial", "n")
-        title = "Agreement with people"
-        tables.append(table(headings, agreement, title=title, numbers=headings[2:]))
+        tables.append(table(headings, agreement, title="Agreement with people"))
     result({"judge": planned.judge, "run": judged, "criteria": found}, *tables)
     cost = dollars(judged.usd) if judged.price_known else "without a listed price"
     note(f"{counted(judged.asked, 'question')} asked, {cost}.")
@@ -222,7 +214,3 @@ def _show_scores(
             f"{plain(judged.stopped)} {counted(judged.not_asked, 'question')} left. Run the same "
             "command to continue."
         )
-
-
-def _range(interval: Interval | None) -> str | None:
-    return between(interval.low, interval.high) if interval else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Exit, Option, Typer
 
 from factible_assets.cli.output import (
+    Columns,
     as_json,
     between,
     note,
     print_error,
     print_json,
     result,
+    show_rows,
     table,
+    table_of,
 )
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError, UsageError
@@ -137,12 +140,12 @@ def list_() -> None:
         }
         for one in reading.experiments
     ]
-    rows = []
-    for each in documents:
-        name, variants, videos, ended, purpose, _ = each.values()
-        rows.append((name, variants, videos, ended or "never", plain(str(purpose or ""), 100)))
-    headings = ("experiment", "variants", "videos", "last finished", "purpose")
-    result(documents, table(headings, rows, title="Experiments"))
+    columns: Columns = (
+        *("experiment", "variants", "videos"),
+        ("last finished", lambda each: each["finished_at"] or "never"),
+        ("purpose", lambda each: plain(each["description"] or "", 100)),
+    )
+    show_rows(documents, columns, title="Experiments")
     _refuse(reading.problems)
 
 
@@ -164,7 +167,7 @@ def show(name: Name) -> None:
         for variant in experiment.variants
     ]
     title = f"{experiment.name}: {plain(experiment.description or '', 120)}"
-    variants = table(("variant", "settings"), rows, title=title, whole=("variant",))
+    variants = table(("variant", "settings"), rows, title=title)
     try:
         comparison = _comparison(experiment.name, settings)
     except ExperimentError as error:
@@ -297,35 +300,28 @@ def _overview(comparison: Comparison) -> Table:
     title = (
         f"{comparison.experiment}: {counted(comparison.scored_videos, 'video')}, means over videos"
     )
-    return table(("variant", *headings), rows, title=title, numbers=headings, whole=("variant",))
+    return table(("variant", *headings), rows, title=title)
 
 
 def _metric_table(comparison: Comparison, metric: MetricComparison) -> Table:
-    headings = (
-        *("variant", "value", "95 % interval", f"n ({metric.cells[0].unit})", "trivial"),
-        *("difference", "its interval", "p (bootstrap)", "p (Wilcoxon)", "videos + / −"),
+    def against(words: Callable[[Any], object]) -> Callable[[Any], object]:
+        """Return a cell about the difference from the baseline, which has none itself."""
+        return lambda cell: words(cell) if cell.bootstrap else None
+
+    columns: Columns = (
+        *("variant", "value"),
+        ("95 % interval", between),
+        (f"n ({metric.cells[0].unit})", "n"),
+        "trivial",
+        ("difference", against(lambda cell: f"{cell.bootstrap.difference:+.3f}")),
+        ("its interval", against(lambda cell: between(cell.bootstrap.interval))),
+        ("p (bootstrap)", against(lambda cell: cell.bootstrap.p_value)),
+        ("p (Wilcoxon)", lambda cell: cell.wilcoxon.p_value if cell.wilcoxon else None),
+        ("videos + / −", against(lambda cell: f"{cell.above} / {cell.below}")),
     )
-    rows = []
-    for cell in metric.cells:
-        bootstrap, wilcoxon = cell.bootstrap, cell.wilcoxon
-        interval = bootstrap.interval if bootstrap else None
-        rows.append(
-            (
-                cell.variant,
-                cell.value,
-                between(cell.low, cell.high),
-                str(cell.n),
-                cell.trivial,
-                f"{bootstrap.difference:+.3f}" if bootstrap else None,
-                between(interval.low, interval.high) if interval else None,
-                bootstrap.p_value if bootstrap else None,
-                wilcoxon.p_value if wilcoxon else None,
-                f"{cell.above} / {cell.below}" if bootstrap else None,
-            )
-        )
     sense = f", {metric.better} is better" if metric.better else ""
     title = f"{metric.name} ({metric.averaging}{sense}), against {comparison.baseline}"
-    return table(headings, rows, title=title, numbers=headings[1:], whole=headings)
+    return table_of(metric.cells, columns, title=title)
 
 
 def _basis(comparison: Comparison) -> str:
@@ -341,35 +337,28 @@ def _basis(comparison: Comparison) -> str:
 
 
 def _show_plan(experiment: Experiment, plan: Estimate) -> None:
-    amounts = ("stages to compute", "shared", "done before", "searches", "pages", "model calls")
-    names = ("compute", "shared", "done", "searches", "pages", "model_calls")
-    variants = table(
-        ("variant", *amounts),
-        ((each.variant, *(getattr(each, name) for name in names)) for each in plan.variants),
+    variants = table_of(
+        plan.variants,
+        (
+            *("variant", "stages to compute: compute", "shared", "done before: done"),
+            *("searches", "pages", "model_calls"),
+        ),
         title=f"{experiment.name}: plan for {counted(plan.videos, 'video')} "
         "(searches and pages at most)",
-        numbers=amounts,
-        whole=("variant",),
     )
     sources = {
         "recorded": "this machine's calls of the model",
         "stage": "this machine's calls of the stage",
         "assumed": "assumptions",
     }
-    figures = ("calls", "tokens in", "tokens out", "USD")
-    calls = table(
-        ("stage", "model", *figures, "tokens per call from"),
+    calls = table_of(
+        plan.calls,
         (
-            (
-                *(each.stage, each.model, each.calls, each.input_tokens, each.output_tokens),
-                "not listed" if each.usd is None else f"{each.usd:.2f}",
-                sources[each.tokens_from],
-            )
-            for each in plan.calls
+            *("stage", "model", "calls", "tokens in: input_tokens", "tokens out: output_tokens"),
+            ("USD", lambda each: "not listed" if each.usd is None else f"{each.usd:.2f}"),
+            ("tokens per call from", lambda each: sources[each.tokens_from]),
         ),
         title="Model calls, at most",
-        numbers=figures,
-        whole=("stage", "model"),
     )
     read, asked = counted(plan.pages, "page"), counted(plan.model_calls, "model call")
     most = f"{counted(plan.searches, 'search', 'searches')}, {read} and {asked}"

@@ -14,6 +14,7 @@ from rich.text import Text
 from typer import Argument, Exit, Option, Typer, confirm
 
 from factible_assets.cli.output import (
+    Columns,
     grid,
     note,
     output_mode,
@@ -21,7 +22,6 @@ from factible_assets.cli.output import (
     progress_bar,
     result,
     show_rows,
-    table,
 )
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.settings import Settings, load_settings
@@ -56,15 +56,16 @@ def doctor(
     from factible_assets.services.checkup import examine
 
     findings = asyncio.run(examine(load_settings(), network=network))
-    rows = (
+    columns: Columns = (
+        *("service", "state"),
         (
-            *(each.service, each.state),
-            Text("\n".join(plain(said) for said in (each.sentence, each.remedy) if said)),
-        )
-        for each in findings
+            "finding and remedy",
+            lambda each: Text(
+                "\n".join(plain(said) for said in (each.sentence, each.remedy) if said)
+            ),
+        ),
     )
-    headings = ("service", "state", "finding and remedy")
-    result(findings, table(headings, rows, whole=headings[:2], lines=True))
+    show_rows(findings, columns, lines=True)
     broken = [each.service for each in findings if each.state == "fails"]
     if broken:
         note(f"Set up but not working: {', '.join(broken)}.")
@@ -164,17 +165,14 @@ def cache_info() -> None:
         }
         for kind in cache.info()
     ]
-    headings = ("kind", "answers", "size", "at most", "lifetime", "oldest use")
-    rows = (
-        (
-            *(each["kind"], each["entries"]),
-            *(in_bytes(each["bytes"]), in_bytes(each["max_bytes"])),
-            *(counted(round(each["days"]), "day"), each["oldest_use"]),
-        )
-        for each in documents
+    columns: Columns = (
+        *("kind", "answers: entries"),
+        ("size", lambda each: in_bytes(each["bytes"])),
+        ("at most", lambda each: in_bytes(each["max_bytes"])),
+        ("lifetime", lambda each: counted(round(each["days"]), "day")),
+        "oldest use: oldest_use",
     )
-    title = plain(str(settings.cache))
-    result(documents, table(headings, rows, title=title, numbers=headings[1:]))
+    show_rows(documents, columns, title=str(settings.cache))
 
 
 @cache_app.command("clear")
@@ -262,8 +260,7 @@ def models_list() -> None:
         _document(settings, known_models()[name], read_receipt(settings.home, name))
         for name in get_args(Model)
     ]
-    columns = {"name": "name", "model": "title", "licence": "licence", "state": "state"}
-    show_rows(rows, {**columns, "in use": "in_use"})
+    show_rows(rows, ("name", "model: title", "licence", "state", "in_use"))
 
 
 @models_app.command("remove")

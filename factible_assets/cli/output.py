@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
@@ -30,7 +31,15 @@ if TYPE_CHECKING:  # help and JSON need no rich
 
     from factible_assets.records.tables import Verdict
 
+Columns: TypeAlias = Iterable[str | tuple[str, str | Callable[[Any], object]]]
+"""The columns of a table of documents: a field, `heading: field`, or a heading and a function that
+returns the cell."""
+
 _UNKNOWN = "–"
+_FIGURE = re.compile(r"[$+−-]?\d[\d.,:]*( [\w:/]+( [\d.,]+)?)?", re.ASCII)
+"""A number, perhaps with a unit or a second number: 1,024; 2:31; 14 days; 0.3 to 0.5; 3 : 1."""
+_LONG_WORD = 24
+"""Tables break only longer words."""
 
 _WIDTH = 160
 """Columns of results in a pipe, so that lines stay whole."""
@@ -115,7 +124,7 @@ def result(document: Any, *shown: Any) -> None:
         if isinstance(each, str):
             typer.echo(each)
         else:
-            stdout().print(each)
+            stdout().print(each, crop=False)
 
 
 def print_json(value: Any) -> None:
@@ -157,46 +166,61 @@ def table(
     rows: Iterable[Sequence[object]],
     *,
     title: str | None = None,
-    numbers: Container[str] = (),
-    whole: Container[str] = (),
     lines: bool = False,
     bare: bool = False,
 ) -> Table:
     """Return a table; None shows as a dash, and every value but rich's Text passes `plain`.
 
-    Args:
-        headings: The column titles.
-        rows: The cells.
-        title: The table's title.
-        numbers: Headings of right-aligned columns.
-        whole: Headings of columns that never break a line.
-        lines: Whether to draw lines between rows.
-        bare: Whether to leave out the frame, for copying.
+    Columns of figures are right-aligned. Only long words, such as addresses, are broken. `lines`
+    draws lines between rows; `bare` leaves out the frame, for copying.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     frame = box.SIMPLE_HEAD if bare else box.HEAVY_HEAD
-    drawn = Table(title=title, title_justify="left", show_lines=lines, box=frame)
-    for heading in headings:
+    drawn = Table(title=title and plain(title), title_justify="left", show_lines=lines, box=frame)
+    cells = [[each if isinstance(each, Text) else cell_text(each) for each in row] for row in rows]
+    for heading, *column in zip(headings, *cells, strict=True):
+        shown = [str(each) for each in column]
+        is_figures = any(map(_FIGURE.fullmatch, shown)) and all(
+            each == _UNKNOWN or _FIGURE.fullmatch(each) for each in shown
+        )
+        words = (word for each in (heading, *shown) for word in each.split())
         drawn.add_column(
             heading,
             overflow="fold",
-            justify="right" if heading in numbers else "left",
-            no_wrap=heading in whole,
+            justify="right" if is_figures else "left",
+            min_width=min(_LONG_WORD, max(map(len, words), default=1)),
         )
-    for row in rows:
-        drawn.add_row(*(each if isinstance(each, Text) else cell_text(each) for each in row))
+    for each in cells:
+        drawn.add_row(*each)
     return drawn
 
 
+def table_of(documents: Iterable[Any], columns: Columns, **drawn: Any) -> Table:
+    """Return documents as a table."""
+    headings, cells = [], []
+    for each in columns:
+        heading, cell = each.rpartition(": ")[::2] if isinstance(each, str) else each
+        headings.append(heading or str(cell).replace("_", " "))
+        cells.append(cell)
+
+    def value(document: Any, cell: str | Callable[[Any], object]) -> object:
+        if callable(cell):
+            return cell(document)
+        return document[cell] if isinstance(document, Mapping) else getattr(document, cell)
+
+    rows = ([value(document, cell) for cell in cells] for document in documents)
+    return table(headings, rows, **drawn)
+
+
 def show_rows(
-    documents: Sequence[Mapping[str, Any]], columns: Mapping[str, str], **drawn: Any
+    documents: Sequence[Any], columns: Columns, *below: Any, nothing: str = "", **drawn: Any
 ) -> None:
-    """Print documents: with --json as they are, otherwise a table of some fields by heading."""
-    rows = ([each[field] for field in columns.values()] for each in documents)
-    result(documents, table(columns, rows, **drawn))
+    """Print documents: with --json as they are, otherwise as a table, or `nothing` without any."""
+    shown = nothing if nothing and not documents else table_of(documents, columns, **drawn)
+    result(documents, shown, *below)
 
 
 def grid(rows: Iterable[tuple[str, str]]) -> Table:
@@ -222,9 +246,11 @@ def cell_text(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else plain(str(value))
 
 
-def between(low: float | None, high: float | None) -> str | None:
-    """Return an interval in words, None if a bound is missing."""
-    return None if low is None or high is None else f"{cell_text(low)} to {cell_text(high)}"
+def between(bounds: Any) -> str | None:
+    """Return an interval (`low` and `high`) in words, None without one."""
+    if bounds is None or bounds.low is None or bounds.high is None:
+        return None
+    return f"{cell_text(bounds.low)} to {cell_text(bounds.high)}"
 
 
 def outcome_text(verdict: Verdict) -> Text:

@@ -10,13 +10,15 @@ from typer import Argument, Exit, Option
 
 from factible_assets.cli.arguments import video_ids
 from factible_assets.cli.output import (
+    Columns,
     note,
     output_mode,
     print_error,
     result,
     sentence,
+    show_rows,
     stdout,
-    table,
+    table_of,
 )
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.settings import load_settings
@@ -218,11 +220,15 @@ def _brief(file: ClaimFile) -> dict[str, Any]:
         "claim_id": file.claim.claim_id,
         "claim": file.claim.text,
         "verdict": file.verdict,
-        "reviewers": list(dict.fromkeys(action.reviewer for action in file.actions)),
+        "reviewers": _reviewers(file),
         "assigned_to": file.assigned_to,
         "ruling": file.ruling,
         "gone": file.gone.action if file.gone else None,
     }
+
+
+def _reviewers(file: ClaimFile) -> list[str]:
+    return list(dict.fromkeys(action.reviewer for action in file.actions))
 
 
 def _document(file: ClaimFile) -> dict[str, Any]:
@@ -245,13 +251,14 @@ def _verdict_words(file: ClaimFile) -> str:
 
 
 def _show_claims(files: list[ClaimFile]) -> None:
-    briefs = [_brief(file) for file in files]
-    rows = (
-        (file.number, file.claim.text, _verdict_words(file), ", ".join(brief["reviewers"]) or None)
-        for file, brief in zip(files, briefs, strict=True)
+    columns: Columns = (
+        ": number",
+        ("claim", lambda file: file.claim.text),
+        ("verdict", _verdict_words),
+        ("reviewed by", lambda file: ", ".join(_reviewers(file)) or None),
     )
-    headings = ("", "claim", "verdict", "reviewed by")
-    result(briefs, table(headings, rows, title=plain(files[0].rows.video.title)))
+    shown = table_of(files, columns, title=files[0].rows.video.title)
+    result([_brief(file) for file in files], shown)
     if not output_mode.json:
         note(f"One of them: factible review -- {plain(files[0].video_id)} 1")
 
@@ -273,16 +280,13 @@ def _show(file: ClaimFile) -> None:
         by = ", worded by a reviewer" if query.basis == "reviewer" else ""
         words = plain(query.text) or f"(not written: {plain(query.reason or '')})"
         console.print(f"   {number}. {words}  [{kind}{by}]")
-    rows = (
-        (
-            row.stance or row.status.replace("_", " "),
-            row.rating.replace("_", " "),
-            row.canonical_url,
-            plain(row.quote or row.reason or row.summary or "", 160),
-        )
-        for row in file.sources
+    columns: Columns = (
+        ("says", lambda row: row.stance or row.status.replace("_", " ")),
+        ("rating", lambda row: row.rating.replace("_", " ")),
+        "source: canonical_url",
+        ("why", lambda row: plain(row.quote or row.reason or row.summary or "", 160)),
     )
-    console.print(table(("says", "rating", "source", "why"), rows, title="sources"))
+    console.print(table_of(file.sources, columns, title="sources"))
 
 
 def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[str]:
@@ -326,23 +330,22 @@ def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:
 
 
 def _show_history(acts: list[dict[str, Any]]) -> None:
-    rows = []
-    for act in acts:
-        stances = dict.fromkeys(
-            act[when] or "incomplete" for when in ("stance_before", "stance_after")
-        )
-        # There is no verdict on words that the run no longer checks.
-        is_judged = act["run_id"] and act["action"] not in _GONE
-        rows.append(
-            (
-                *(act["acted_at"], act["reviewer"], _act_words(act)),
-                plain(act["claim"] or act["claim_id"], 60),
-                act["run_id"][:8] if act["run_id"] else None,
-                " → ".join(stances) if is_judged else None,
-            )
-        )
-    headings = ("when (UTC)", "who", "what", "claim", "applied by run", "verdict")
-    result(acts, table(headings, rows, title="Changes") if rows else "There is no review here.")
+    columns: Columns = (
+        *("when (UTC): acted_at", "who: reviewer"),
+        ("what", _act_words),
+        ("claim", lambda act: plain(act["claim"] or act["claim_id"], 60)),
+        ("applied by run", lambda act: act["run_id"] and act["run_id"][:8]),
+        ("verdict", _turn),
+    )
+    show_rows(acts, columns, title="Changes", nothing="There is no review here.")
+
+
+def _turn(act: Mapping[str, Any]) -> str | None:
+    """Return the stances before and after an act. Words that no run checks any more have none."""
+    if not act["run_id"] or act["action"] in _GONE:
+        return None
+    stances = (act[when] or "incomplete" for when in ("stance_before", "stance_after"))
+    return " → ".join(dict.fromkeys(stances))
 
 
 # --- The menu -----------------------------------------------------------------------------------

@@ -40,8 +40,6 @@ from resources.files import write_whole
 from warehouse.store import Warehouse
 
 _FILE_WIDTH = 200
-_LONG_WORD = 24
-"""Tables break only longer words, such as addresses."""
 _BETWEEN_COLUMNS = 3
 
 HELP = """\
@@ -174,15 +172,14 @@ def _draw(answer: Answer, console: Console) -> None:
         return
     headings = [plain(name) for name in answer.names]
     rows = [[plain(_cell(value)) for value in row] for row in answer.rows]
-    numbers = {plain(name) for name in answer.numbers}
-    drawn = table(headings, rows, numbers=numbers, bare=True)
-    needed = _BETWEEN_COLUMNS
-    for place, column in enumerate(drawn.columns):
-        words = (word for row in (headings, *rows) for word in row[place].split())
-        column.min_width = min(_LONG_WORD, max(map(len, words), default=1))
-        needed += column.min_width + _BETWEEN_COLUMNS
+    drawn = table(headings, rows, bare=True)
+    for name, column in zip(answer.names, drawn.columns, strict=True):
+        column.justify = "right" if name in answer.numbers else "left"
+    needed = _BETWEEN_COLUMNS + sum(
+        (column.min_width or 0) + _BETWEEN_COLUMNS for column in drawn.columns
+    )
     if needed <= console.width or not console.is_terminal:
-        console.print(drawn, width=max(needed, console.width), crop=False)
+        console.print(drawn, crop=False)
         return
     for number, row in enumerate(rows, start=1):
         console.print(f"── row {number} ──", style="dim")

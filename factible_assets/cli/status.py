@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from rich.text import Text
 from typer import Argument, Option
 
-from factible_assets.cli.output import grid, note, result, table
+from factible_assets.cli.output import Columns, grid, note, result, show_rows
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.runs.state import list_runs, state_of
@@ -30,16 +30,14 @@ def said(text: Annotated[str, Argument(help="A sentence, such as a claim.")]) ->
     from factible_assets.runs.said_before import said_before
 
     rows = said_before(open_store(load_settings()), text)
-    lines = [
-        (
-            *(row["relation"], row["verdict"], row["claim"]),
-            ", ".join(filter(None, (row["speaker"], row["channel"], row["video_title"]))),
-            *(row["published_on"], row["link"] or row["video_id"]),
-        )
-        for row in rows
-    ]
-    shown = table(["relation", "verdict", "claim", "said by, in", "published", "link"], lines)
-    result(rows, shown if rows else "No claim of a checked video speaks of that.")
+    whose = ("speaker", "channel", "video_title")
+    columns: Columns = (
+        *("relation", "verdict", "claim"),
+        ("said by, in", lambda row: ", ".join(filter(None, map(row.get, whose)))),
+        "published: published_on",
+        ("link", lambda row: row["link"] or row["video_id"]),
+    )
+    show_rows(rows, columns, nothing="No claim of a checked video speaks of that.")
 
 
 def status() -> None:
@@ -119,21 +117,19 @@ def runs(
         result(found)
         note("There are no such runs." if video or job or status else "There are no runs yet.")
         return
-    headings = ("run", "started (UTC)", "job", "status", "took", "cost", "video")
-    rows = (
-        (
-            *(row["id"], f"{row['started_at'] or row['created_at']:%m-%d %H:%M}", row["job"]),
-            Text(row["status"], style=_RUN_STYLES.get(row["status"], "")),
-            None if row["seconds"] is None else f"{row['seconds']:.0f} s",
-            None if row["cost_usd"] is None else dollars(row["cost_usd"]),
-            row["video"],
-        )
+    columns: Columns = (
+        "run: id",
+        ("started (UTC)", lambda row: f"{row['started_at'] or row['created_at']:%m-%d %H:%M}"),
+        "job",
+        ("status", lambda row: Text(row["status"], style=_RUN_STYLES.get(row["status"], ""))),
+        ("took", lambda row: None if row["seconds"] is None else f"{row['seconds']:.0f} s"),
+        ("cost", lambda row: None if row["cost_usd"] is None else dollars(row["cost_usd"])),
+        "video",
+    )
+    # Below the table, because a column of sentences is too wide.
+    failures = (
+        Text(f"{row['id']}  {plain(failure)}", style="red")
         for row in found
+        for failure in row["failures"]
     )
-    failures = [(row["id"], plain(failure)) for row in found for failure in row["failures"]]
-    result(
-        found,
-        table(headings, rows, numbers=("took", "cost"), whole=("run", "status"), bare=True),
-        # Below the table, because a column of sentences is too wide.
-        *(Text(f"{run}  {failure}", style="red") for run, failure in failures),
-    )
+    show_rows(found, columns, *failures, bare=True)
