@@ -1,6 +1,6 @@
 """Guards every request before it reaches a route, and every answer before it leaves.
 
-All checks come before the body, so that nobody parses a stranger's body.
+All checks come before the body, so that nobody reads a stranger's body.
 
 - Host: a page that made its own name resolve to this machine (DNS rebinding) still sends that name.
 - Origin and content type: another site's page can make a browser send a form here, but no JSON, and
@@ -13,13 +13,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self, TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,9 +42,8 @@ OPEN_PATHS = frozenset({HEALTH, SIGN_IN})
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-HEAD_SECONDS = 10.0
-"""The time in which a connection must send the head of a request."""
-_BODY_SECONDS = 30.0
+REQUEST_SECONDS = 30.0
+"""The time in which a connection must send a whole request."""
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -61,10 +60,8 @@ _HOST = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _EXTENSION = re.compile(r"(chrome|moz|safari-web)-extension://[\w-]{1,64}", re.ASCII)
-_PORTS = {"http": 80, "https": 443}
 _WORDS_FORM = "application/x-www-form-urlencoded"
 _FORMS = frozenset({_WORDS_FORM, "multipart/form-data"})
-_Origin: TypeAlias = tuple[str, str, int]
 
 ErrorResponse: TypeAlias = Callable[[Request, HTTPException, bytes | None], Response]
 """Makes the answer to a refused request. The bytes are a form whose session has ended."""
@@ -117,11 +114,15 @@ class AccessPolicy:
         if writes:
             is_form = path.startswith(DESK) and _media_type(headers) in _FORMS
             is_session = authorization is None and session is not None
-            own = self._own_origin(scope.get("scheme", "http"), host)
             # `authenticate` below examines the token.
             has_token = bool(self.clients.by_digest) and _is_bearer(authorization)
-            must_name_it = is_form or is_session
-            self._require_origin(headers, own, must_name_it=must_name_it, has_token=has_token)
+            # A proxy with TLS sends plain HTTP to the service, but its pages have https.
+            own = f"{scope.get('scheme', 'http').replace('ws', 'http')}://{host}".lower()
+            if self.public is not None and name == urlsplit(self.public).hostname:
+                own = self.public.lower().rstrip("/")
+            self._require_origin(
+                headers, own, must_name_it=is_form or is_session, has_token=has_token
+            )
         if path in OPEN_PATHS or path.startswith(CARDS):
             return ANONYMOUS
         try:
@@ -137,15 +138,8 @@ class AccessPolicy:
             raise HTTPException(403, words)
         return client
 
-    def _own_origin(self, scheme: str, host: str) -> _Origin | None:
-        """Return the origin of the service's own pages in a browser that uses this host."""
-        public = _parse_origin(self.public or "")
-        own = _parse_origin(f"{scheme.replace('ws', 'http')}://{host}")
-        # A proxy with TLS sends plain HTTP to the service, but its pages have https.
-        return public if public is not None and _host_name(host) == public[1] else own
-
     def _require_origin(
-        self, headers: Headers, own: _Origin | None, *, must_name_it: bool, has_token: bool
+        self, headers: Headers, own: str, *, must_name_it: bool, has_token: bool
     ) -> None:
         """Refuse requests from other sites' pages.
 
@@ -160,11 +154,8 @@ class AccessPolicy:
             raise HTTPException(403, words)
         if origin is None and site not in {None, "same-origin", "none"}:
             raise HTTPException(403, "Pages of other sites may not call this service.")
-        if origin is None or origin in self.origins:
-            return
-        if has_token and _EXTENSION.fullmatch(origin):
-            return
-        if own is None or _parse_origin(origin) != own:
+        is_extension = has_token and _EXTENSION.fullmatch(origin or "")
+        if not (origin is None or origin in {own, *self.origins} or is_extension):
             raise HTTPException(
                 403,
                 f"Pages of {shown(origin)} may not call this service. If a proxy shows the service "
@@ -188,18 +179,9 @@ def _host_name(host: str) -> str | None:
     return (found["name"] or found["address"]).lower().rstrip(".") if found else None
 
 
-def _parse_origin(address: str) -> _Origin | None:
-    """Return scheme, name and port of an origin, or None if it is malformed."""
-    scheme, mark, host = address.lower().rstrip("/").partition("://")
-    name, found = _host_name(host), _HOST.fullmatch(host)
-    if not mark or scheme not in _PORTS or not name or found is None:
-        return None
-    return scheme, name, int(found["port"] or _PORTS[scheme])
-
-
 @dataclass
 class AccessMiddleware:
-    """Applies the policy, reads the body and adds the headers. Sets `client` in the state."""
+    """Applies the policy, limits the body and adds the headers. Sets `client` in the state."""
 
     app: ASGIApp
     policy: AccessPolicy
@@ -221,20 +203,29 @@ class AccessMiddleware:
                         headers.setdefault(name, value)
             await send(message)
 
+        takes_forms = path.startswith(f"{DESK}/")
+        is_large = takes_forms and path != SIGN_IN
+        most = MOST_FORM_BYTES if is_large else self.most_body_bytes
         try:
             scope.setdefault("state", {})["client"] = self.policy.admit(scope)
             if scope["type"] == "http" and scope["method"] not in READING:
-                takes_forms = path.startswith(f"{DESK}/")
-                is_large = takes_forms and path != SIGN_IN
-                most = MOST_FORM_BYTES if is_large else self.most_body_bytes
-                body = await _read_body(Headers(scope=scope), receive, most, forms=takes_forms)
-                receive = _replay(body, receive)
+                _require_body(Headers(scope=scope), most, forms=takes_forms)
         except HTTPException as problem:
             await refuse(problem, self.error_response, scope, receive, send_with_headers)
             return
         if scope.get("method") == "HEAD":
             scope = {**scope, "method": "GET"}  # The server leaves out the body.
-        await self.app(scope, receive, send_with_headers)
+        await RequestBodyLimitMiddleware(self.app, most)(scope, receive, send_with_headers)
+
+
+def _require_body(headers: Headers, most: int, *, forms: bool) -> None:
+    """Refuse a body that is too large (413), or neither JSON nor a form if `forms` (415)."""
+    length, kind = headers.get("content-length", "0"), _media_type(headers)
+    if length.isdecimal() and int(length) > most:
+        raise HTTPException(413, f"Send at most {most:,} bytes.")
+    is_empty = length == "0" and "transfer-encoding" not in headers
+    if not is_empty and kind != "application/json" and not (forms and kind in _FORMS):
+        raise HTTPException(415, "Send JSON, with the header Content-Type: application/json.")
 
 
 async def refuse(
@@ -249,46 +240,13 @@ async def refuse(
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
-    unsent = None
-    headers = Headers(scope=scope)
-    is_form = scope["path"].startswith(DESK) and _media_type(headers) == _WORDS_FORM
-    if problem.status_code == 401 and is_form:  # noqa: PLR2004 - unauthorized
-        with suppress(HTTPException):  # The form is too large or too slow.
-            unsent = await _read_body(headers, receive, MOST_KEPT_BYTES, forms=True)
-    await error_response(Request(scope), problem, unsent)(scope, receive, send)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a channel that delivers the body again."""
-    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replayed() -> Message:
-        return first.pop() if first else await receive()
-
-    return replayed
-
-
-async def _read_body(headers: Headers, receive: Receive, most: int, *, forms: bool) -> bytes:
-    """Read a whole body of JSON, or of a form if `forms`.
-
-    Raises HTTPException: It is too large (413), too slow (408), or of another type (415).
-    """
-    body = bytearray()
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            while True:
-                message = await receive()
-                body += message.get("body", b"")
-                if len(body) > most:
-                    raise HTTPException(413, f"Send at most {most:,} bytes.")
-                if not message.get("more_body", False):
-                    break
-    except TimeoutError as error:
-        raise HTTPException(408, "The request came too slowly. Send it again.") from error
-    kind = _media_type(headers)
-    if body and kind != "application/json" and not (forms and kind in _FORMS):
-        raise HTTPException(415, "Send JSON, with the header Content-Type: application/json.")
-    return bytes(body)
+    unsent, request = None, Request(scope, receive)
+    is_form = scope["path"].startswith(DESK) and _media_type(request.headers) == _WORDS_FORM
+    length = request.headers.get("content-length", "")
+    is_short = length.isdecimal() and int(length) <= MOST_KEPT_BYTES
+    if problem.status_code == 401 and is_form and is_short:  # noqa: PLR2004 - unauthorized
+        unsent = await request.body()
+    await error_response(request, problem, unsent)(scope, receive, send)
 
 
 class RequestTimeoutProtocol(H11Protocol):
@@ -321,9 +279,9 @@ class RequestTimeoutProtocol(H11Protocol):
         """Run the timer while a request is incomplete. Further data does not restart it."""
         cycle: RequestResponseCycle | None = self.cycle
         is_socket = self.transport.get_protocol() is not self
-        is_answering = is_socket or (cycle is not None and not cycle.response_complete)
-        if is_answering and self._timer is not None:
+        is_whole = cycle is not None and not (cycle.more_body or cycle.response_complete)
+        if (is_socket or is_whole) and self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        elif not is_answering and self._timer is None:
-            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+        elif not (is_socket or is_whole) and self._timer is None:
+            self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.close)

@@ -81,7 +81,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-_WRITING_PROBLEMS = _problems(400, 403, 408, 409, 413, 415)
+_WRITING_PROBLEMS = _problems(400, 403, 409, 413, 415)
 open_routes = APIRouter(prefix="/api/v1", tags=["service"])
 routes = APIRouter(prefix="/api/v1", responses=_problems(404, 503))
 pages = APIRouter(responses=_problems(404, 503))

@@ -360,12 +360,18 @@ def test_malformed_http_does_not_end_the_service(serve: Serve) -> None:
 
 @pytest.mark.parametrize(
     "begun",
-    [b"", b"GET /api/v1/videos HTTP/1.1\r\nHost:", b"GET /api/v1/health HTTP/1.1\r\n\r\nGET /"],
+    [
+        b"",
+        b"GET /api/v1/videos HTTP/1.1\r\nHost:",
+        b"GET /api/v1/health HTTP/1.1\r\n\r\nGET /",
+        b"POST /api/v1/fact-check HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 60\r\n\r\n{",
+    ],
 )
 def test_a_half_sent_request_is_closed(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(access, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(access, "REQUEST_SECONDS", 0.5)
     client = serve()
     with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
         raw.sendall(begun)

@@ -209,7 +209,7 @@ def test_the_next_start_removes_the_temporary_files_of_a_killed_ui(tmp_path: Pat
 def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(access, "REQUEST_SECONDS", 0.3)
     import dagster_webserver.cli as dagster_web  # noqa: PLC0415 - a second that no other test needs
 
     monkeypatch.setattr(dagster_web.cli, "main", lambda _: None)
