@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,11 +19,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
+from factible_assets.report.render import document, environment
 from factible_assets.runs import review
 from factible_assets.web.access import DESK, READING, SIGN_IN, SIGN_OUT
 from factible_assets.web.auth import SESSION_COOKIE, SESSION_SECONDS, Client
-from factible_assets.web.desk import pages
-from factible_assets.web.desk.pages import Viewer
+from factible_assets.web.desk.lists import claim_path, video_path
 from factible_assets.web.models import problem_response
 from factible_assets.web.runs import AppState, CurrentClient, State, state_of
 from factible_assets.wording import plain
@@ -36,6 +37,11 @@ UNREADABLE = (
     "The published copy of the results cannot be read now. Check a video again, which publishes a "
     "new copy, or ask the operator of this service to look at it."
 )
+
+_ENGINE = environment("factible_assets.web.desk")
+_ENGINE.globals.update(video_path=video_path, claim_path=claim_path)
+_REPORTS = frozenset({"video", "work"})
+"""The pages that contain a report."""
 
 routes = APIRouter(include_in_schema=False)
 
@@ -64,6 +70,27 @@ def files_of(form: FormData, name: str) -> list[tuple[str, bytes]]:
             if content := upload.file.read():
                 found.append((safe, content))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """The person who looks at a page.
+
+    Attributes:
+        name: The name under which they review, or an empty text.
+        organisation: For whom they sign, or an empty text.
+        is_named: Whether their token has the name, so that they cannot change it.
+        may_review: Whether their role lets them review.
+        has_session: Whether they signed in with a token.
+        behind_since: When the shown data was published, if there is newer data.
+    """
+
+    name: str
+    organisation: str
+    is_named: bool
+    may_review: bool
+    has_session: bool
+    behind_since: datetime | None = None
 
 
 def viewer_of(request: Request, state: State, client: CurrentClient) -> Viewer:
@@ -104,12 +131,12 @@ NamedViewer = Annotated[Viewer, Depends(_named_viewer)]
 
 def remember(
     response: Response, viewer: Viewer, form: FormData, request: Request, state: AppState
-) -> None:
+) -> Response:
     """Keep the name and organisation of a person in their browser, if a form gave them."""
-    if viewer.is_named or not field_of(form, "name"):
-        return
-    own = urlencode({"name": viewer.name, "organisation": viewer.organisation})
-    _set_cookie(response, NAME_COOKIE, quote(own), _YEAR_SECONDS, base_url(request, state))
+    if field_of(form, "name") and not viewer.is_named:
+        own = urlencode({"name": viewer.name, "organisation": viewer.organisation})
+        _set_cookie(response, NAME_COOKIE, quote(own), _YEAR_SECONDS, base_url(request, state))
+    return response
 
 
 def _set_cookie(response: Response, name: str, value: str, seconds: int, base: str) -> None:
@@ -137,7 +164,9 @@ def base_url(request: Request, state: AppState) -> str:
     return str(state.settings.public_url or request.base_url).rstrip("/")
 
 
-def page_response(page: pages.Page, *, status: int = 200, framed: bool = False) -> HTMLResponse:
+def page_response(
+    page: tuple[str, str], *, status: int = 200, framed: bool = False
+) -> HTMLResponse:
     """Answer with a page under its policy. Other sites may frame it only if `framed`."""
     text, policy = page
     ancestors = "*" if framed else "'none'"
@@ -149,8 +178,20 @@ def page_response(page: pages.Page, *, status: int = 200, framed: bool = False) 
 
 
 def show(name: str, viewer: Viewer | None, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Answer with a page of the desk, by its name."""
-    return page_response(pages.page(name, viewer, **values), status=status)
+    """Answer with a page of the desk by the name of its template.
+
+    Without a viewer it has no navigation. A card has no script, and other sites may frame it.
+    """
+    parts, is_card = ["shared", *(["report"] if name in _REPORTS else []), "desk"], name == "card"
+    page = document(
+        _ENGINE,
+        f"{name}.html.jinja",
+        tuple(f"{each}.css" for each in parts),
+        () if is_card else tuple(f"{each}.js" for each in parts),
+        sends=not is_card,
+        **{"here": name, "viewer": viewer, **values},
+    )
+    return page_response(page, status=status, framed=is_card)
 
 
 def redirect(path: str) -> RedirectResponse:
@@ -228,8 +269,7 @@ def sign_in(request: Request, state: State, form: SentForm) -> Response:
     response: Response = redirect(to)
     if kept:
         words = dict(parse_qsl(kept, max_num_fields=_MOST_FIELDS))
-        values: dict[str, Any] = {"to": to, "path": own_path(path), "words": words}
-        response = show("unrecorded", None, **values)
+        response = show("unrecorded", None, to=to, path=own_path(path), words=words)
     session, base = state.clients.begin_session(client), base_url(request, state)
     _set_cookie(response, SESSION_COOKIE, session, int(SESSION_SECONDS), base)
     return response
@@ -258,6 +298,4 @@ def name_page(viewer: CurrentViewer) -> HTMLResponse:
 
 @routes.post(f"{DESK}/name")
 def keep_name(request: Request, state: State, viewer: NamedViewer, form: SentForm) -> Response:
-    response = redirect(DESK)
-    remember(response, viewer, form, request, state)
-    return response
+    return remember(redirect(DESK), viewer, form, request, state)

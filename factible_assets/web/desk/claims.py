@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.background import BackgroundTask
 from starlette.datastructures import FormData
@@ -19,9 +19,10 @@ from starlette.exceptions import HTTPException
 
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
+from factible_assets.exchange.community_note import community_note
 from factible_assets.exchange.tables import csv_of
 from factible_assets.records.tables import QueryType, ReviewKind
-from factible_assets.report.render import claims_as_markdown
+from factible_assets.report.render import claims_as_markdown, report_values
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.runs import review
 from factible_assets.runs.changes import Change, scale_named
@@ -36,18 +37,17 @@ from factible_assets.web.desk.answers import (
     NamedViewer,
     PageNumber,
     SentForm,
+    Viewer,
     base_url,
     field_of,
     for_browser,
     own_path,
-    page_response,
     redirect,
     remember,
     show,
 )
 from factible_assets.web.desk.checks import chosen_strategy
 from factible_assets.web.desk.lists import claim_path
-from factible_assets.web.desk.pages import Viewer
 from factible_assets.web.models import CheckOrder, FactCheckRequest
 from factible_assets.web.runs import AppState, CurrentClient, State
 from factible_assets.wording import plain
@@ -59,6 +59,9 @@ _TICKED = 10
 """How many of the found claims are chosen at first."""
 _MOST_ROWS = 1_000_000
 """A spreadsheet takes no more rows."""
+_CLAIM = f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}"
+
+AskedQueue = Annotated[lists.QueueQuery, Query()]
 
 routes = APIRouter(include_in_schema=False)
 
@@ -67,29 +70,21 @@ routes = APIRouter(include_in_schema=False)
 
 
 @routes.get(f"{DESK}/queue")
-def queue_page(request: Request, state: State, viewer: CurrentViewer) -> Response:
+def queue_page(query: AskedQueue, state: State, viewer: CurrentViewer) -> Response:
     """Open the first claim of a page of the queue."""
     if state.results.is_empty:
         return show("empty", viewer, title="Queue", here="queue")
-    queue = _queue(state, viewer, request.query_params)
+    with state.results.opened() as now:
+        queue = lists.read_queue(now, query, viewer.name)
     if queue["rows"]:
         first = queue["rows"][0]
         return redirect(queue["query"].address(claim_path(first["video_id"], first["claim_id"])))
     return show("queue", viewer, queue=queue, tabs=lists.TABS, sorts=lists.SORTS)
 
 
-def _queue(
-    state: AppState, viewer: Viewer, address: Mapping[str, str], current: tuple[str, str] = ("", "")
-) -> dict[str, Any]:
-    with state.results.opened() as now:
-        query = lists.QueueQuery.from_address(address)
-        return lists.read_queue(now, query, viewer.name, current)
-
-
 @routes.get(f"{DESK}/queue.csv")
-def queue_csv(request: Request, state: State, viewer: CurrentViewer) -> Response:
+def queue_csv(query: AskedQueue, state: State, viewer: CurrentViewer) -> Response:
     with state.results.opened() as now:
-        query = lists.QueueQuery.from_address(request.query_params)
         return _csv("queue", lists.read_queue(now, query, viewer.name, rows=_MOST_ROWS)["rows"])
 
 
@@ -107,33 +102,23 @@ def search_page(
     words = q.strip()[:_LONGEST_SEARCH]
     if state.results.is_empty:
         return show("empty", viewer, title="Search", here="search", words=words)
-    found = None
-    if words:
-        with state.results.opened() as now:
-            found = lists.search(now, words, page)
-    return show("search", viewer, words=words, found=found)
+    with state.results.opened() as now:
+        return show("search", viewer, words=words, found=lists.search(now, words, page))
 
 
-# --- A video and its claims -----------------------------------------------------------------------
+# --- A video --------------------------------------------------------------------------------------
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}")
 def video_page(video_id: str, state: State, viewer: CurrentViewer) -> HTMLResponse:
     """Show the report of a video, with links to review its claims."""
-    return page_response(pages.video_page(viewer, arrange(state.results.data(video_id))))
+    return show("video", viewer, **report_values(arrange(state.results.data(video_id))))
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims.csv")
 def video_csv(video_id: str, state: State) -> Response:
     with state.results.opened(video_id) as now:
         return _csv("claims", lists.claims_table(now, video_id))
-
-
-@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/sources.csv")
-def sources_csv(video_id: str, claim_id: str, state: State) -> Response:
-    own = _claim_report(state, video_id, claim_id).claims[0].claim.claim_id
-    with state.results.opened(video_id) as now:
-        return _csv("sources", lists.sources_table(now, video_id, own))
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims")
@@ -164,12 +149,8 @@ async def choose(
     form: SentForm,
 ) -> Response:
     """Record the choice of claims, and check these."""
-    words = {
-        each: field_of(form, f"text-{each}")
-        for each in form.getlist("keep")
-        if isinstance(each, str)
-    }
-    texts = {plain(text): each for each, text in words.items() if text}
+    kept = {str(each): field_of(form, f"text-{each}") for each in form.getlist("keep")}
+    texts = {plain(text): each for each, text in kept.items() if text}
     added = [plain(line) for line in field_of(form, "added").splitlines() if line.strip()]
     strategy, asked_by = chosen_strategy(form, state), field_of(form, "run")
     if not (texts or added):
@@ -182,12 +163,13 @@ async def choose(
     )
     prepare = partial(review.choose_claims, video_id, chosen, name, state.settings, texts)
     run = await state.runs.start(order, client, prepare=prepare)
-    response = redirect(f"{DESK}/runs/{run.run_id}")
-    remember(response, viewer, form, request, state)
-    return response
+    return remember(redirect(f"{DESK}/runs/{run.run_id}"), viewer, form, request, state)
 
 
-def _claim_report(state: AppState, video_id: str, claim_id: str) -> ReportView:
+# --- A claim --------------------------------------------------------------------------------------
+
+
+def _claim_report(video_id: str, claim_id: str, state: State) -> ReportView:
     report = pages.claim_report(state.results.data(video_id), claim_id)
     if report is None:
         words = "The newest check does not find this claim. The page of the video lists its claims."
@@ -195,11 +177,15 @@ def _claim_report(state: AppState, video_id: str, claim_id: str) -> ReportView:
     return report
 
 
-@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}")
+ClaimReport = Annotated[ReportView, Depends(_claim_report)]
+
+
+@routes.get(_CLAIM)
 def claim_page(
     request: Request,
     video_id: str,
     claim_id: str,
+    query: AskedQueue,
     state: State,
     client: CurrentClient,
     viewer: CurrentViewer,
@@ -211,7 +197,7 @@ def claim_page(
     A reworded claim keeps its former addresses. `decided` is the claim before, signed or dropped.
     """
     try:
-        report = _claim_report(state, video_id, claim_id)
+        report = _claim_report(video_id, claim_id, state)
         if pages.is_superseded(report):
             raise HTTPException(404, "The next check reads this claim in other words.")
     except HTTPException as error:
@@ -223,52 +209,60 @@ def claim_page(
         path = claim_path(video_id, file.claim.claim_id)
         if file.claim.claim_id != claim_id:  # The address has its number or a part of its id.
             return redirect(f"{path}?{request.url.query}".rstrip("?"))
-        values: dict[str, Any] = {"text": file.claim.text, "gone": file.gone, "path": path}
-        values |= {"video": lists.video_path(video_id), "seen": file.version}
         # Until its check, the queue has a reworded claim under its former id.
         listed = next((act.claim_id for act in file.actions), claim_id)
-        queue = _queue(state, viewer, request.query_params, (video_id, listed))
-        values["next"] = lists.next_address(queue, video_id, listed)
-        return show("gone", viewer, **values)
+        with state.results.opened() as now:
+            queue = lists.read_queue(now, query, viewer.name, (video_id, listed))
+        next_one = lists.next_address(queue, video_id, listed)
+        return show("gone", viewer, file=file, path=path, next=next_one)
     claim = report.claims[0].claim
     with state.results.opened() as now:
         similar = lists.similar_claims(now, video_id, claim.text)
-        query = lists.QueueQuery.from_address(request.query_params)
         queue = lists.read_queue(now, query, viewer.name, (video_id, claim.claim_id))
     base = base_url(request, state)
     signature = state.clients.sign(client, f"{video_id} {claim.claim_id}")
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim.claim_id, safe='')}?key={signature}"
     source, title = html.escape(base + card), html.escape(claim.text[:120])
     frame = f'<iframe src="{source}" title="Fact-check: {title}" width="560" height="320"></iframe>'
-    return page_response(
-        pages.work_page(
-            viewer,
-            report,
-            queue,
-            scale=scale_named(state.settings.ruling_scale, state.settings.corpus_folders),
-            similar=similar,
-            recorded=recorded,
-            decided=own_path(decided) if decided else None,
-            address=base + claim_path(video_id, claim.claim_id),
-            embed={"path": card, "html": frame},
-        )
+    return show(
+        "work",
+        viewer,
+        **pages.workbench(report, queue),
+        scale=scale_named(state.settings.ruling_scale, state.settings.corpus_folders),
+        similar=similar,
+        recorded=recorded,
+        decided=own_path(decided) if decided else None,
+        address=base + claim_path(video_id, claim.claim_id),
+        embed={"path": card, "html": frame},
     )
 
 
-@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim.md")
-def claim_markdown(video_id: str, claim_id: str, state: State) -> Response:
-    report = _claim_report(state, video_id, claim_id)
+@routes.get(f"{_CLAIM}/sources.csv")
+def sources_csv(video_id: str, report: ClaimReport, state: State) -> Response:
+    own = report.claims[0].claim.claim_id
+    with state.results.opened(video_id) as now:
+        return _csv("sources", lists.sources_table(now, video_id, own))
+
+
+@routes.get(f"{_CLAIM}/claim.md")
+def claim_markdown(report: ClaimReport) -> Response:
     text = claims_as_markdown(report.data, report.claims[0].claim.claim_id)
     return Response(text, media_type="text/markdown; charset=utf-8")
 
 
-@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim-review.json")
-def claim_review(request: Request, video_id: str, claim_id: str, state: State) -> Response:
+@routes.get(f"{_CLAIM}/claim-review.json")
+def claim_review(request: Request, report: ClaimReport, state: State) -> Response:
     """Return a claim as ClaimReview, which links to its page."""
-    report = _claim_report(state, video_id, claim_id)
     base = f"{base_url(request, state)}{DESK}/videos/{{video}}/claims/{{claim}}"
     made = reviews_of_results([report.data], base_url=base, only=report.claims[0].claim.claim_id)
     return Response(made.text, media_type="application/ld+json")
+
+
+@routes.get(f"{_CLAIM}/community-note.txt")
+def show_community_note(video_id: str, claim_id: str, state: State) -> Response:
+    """Return the ruling on a claim as a note for X's Community Notes."""
+    note = community_note(state.results.data(video_id), claim_id)
+    return Response(note, media_type="text/plain; charset=utf-8")
 
 
 @routes.get(f"{CARDS}{{video_id}}/{{claim_id}}")
@@ -278,14 +272,12 @@ def card_page(
     """Show the card of a claim to everybody who has its signed address, also in frames."""
     if not state.clients.is_signed(f"{video_id} {claim_id}", key):
         raise HTTPException(403, "This service did not make this address of a card.")
-    report = _claim_report(state, video_id, claim_id)
-    view = report.claims[0]
+    report = _claim_report(video_id, claim_id, state)
     address = base_url(request, state) + claim_path(video_id, claim_id)
-    card = pages.card(report=report, view=view, address=address)
-    return page_response(card, framed=True)
+    return show("card", None, report=report, view=report.claims[0], address=address)
 
 
-@routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/acts")
+@routes.post(f"{_CLAIM}/acts")
 async def act(
     request: Request,
     video_id: str,
@@ -302,14 +294,13 @@ async def act(
     sent = _sent(form)
     if sent["act"] not in get_args(ReviewKind):
         raise HTTPException(422, "This form asks for nothing that the desk can do.")
+    kind = cast("ReviewKind", sent["act"])
     if not viewer.name:
-        path = request.scope["path"]
-        return show("name", viewer, path=path, kept=sent)
-    kind, file, why = await asyncio.to_thread(_record, video_id, claim_id, sent, viewer, state)
+        return show("name", viewer, path=request.scope["path"], kept=sent)
+    file, why = await asyncio.to_thread(_record, video_id, claim_id, kind, sent, viewer, state)
     if why is not None:
-        page = pages.outdated_page(viewer, file, kind, sent, why)
         status = HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT
-        return page_response(page, status=status)
+        return show("outdated", viewer, status=status, why=why, **pages.outdated(file, kind, sent))
     now = file.claim.claim_id
     # Keep a former id in the address, but not a number or a part of an id.
     own = now if claim_id.isdecimal() or now.startswith(claim_id) else claim_id
@@ -323,13 +314,12 @@ async def act(
         response = _after(kind, claim_path(video_id, own), sent)
         # The report file need not be ready for this answer.
         response.background = BackgroundTask(StoredVideo(video_id, state.settings).result)
-    remember(response, viewer, form, request, state)
-    return response
+    return remember(response, viewer, form, request, state)
 
 
 def _after(kind: ReviewKind, path: str, sent: Mapping[str, str]) -> Response:
     """Lead to the next claim of the queue after a decision on the claim, else back to it."""
-    query = lists.QueueQuery.from_address(dict(parse_qsl(sent.get("queue", ""))))
+    query = lists.QueueQuery.model_validate(dict(parse_qsl(sent.get("queue", ""))))
     if kind == "drop_claim" or (kind == "sign" and sent.get("text") != "none"):
         if "next" not in sent:
             return redirect(query.address())
@@ -355,14 +345,18 @@ def _sent(form: FormData) -> dict[str, str]:
 
 
 def _record(
-    video_id: str, claim_id: str, sent: Mapping[str, str], viewer: Viewer, state: AppState
-) -> tuple[ReviewKind, ClaimFile, str | None]:
+    video_id: str,
+    claim_id: str,
+    kind: ReviewKind,
+    sent: Mapping[str, str],
+    viewer: Viewer,
+    state: AppState,
+) -> tuple[ClaimFile, str | None]:
     """Record an act, unless its form was made from an older state of the claim.
 
-    Returns the kind of act, the claim before the act, and why nothing was recorded: None if it was
-    recorded, an empty text if the claim has changed, else a sentence.
+    Returns the claim before the act, and why nothing was recorded: None if it was recorded, an
+    empty text if the claim has changed, else a sentence.
     """
-    kind = cast("ReviewKind", sent["act"])
     settings = state.settings.model_copy(update={"organisation": viewer.organisation or None})
     given = sent.get("query_type")
     change = Change(
@@ -384,13 +378,13 @@ def _record(
             raise
         is_outdated = isinstance(error, review.OutdatedClaimError)
         file = open_claim(video_id, claim_id, settings)
-        return kind, file, "" if is_outdated else for_browser(str(error))
+        return file, "" if is_outdated else for_browser(str(error))
     store = Warehouse(settings.warehouse)
     store.publish(settings.published, only_added_to="review_actions")
-    return kind, file, None
+    return file, None
 
 
-@routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")
+@routes.post(f"{_CLAIM}/check")
 async def check_claim(
     video_id: str, claim_id: str, state: State, client: CurrentClient
 ) -> Response:

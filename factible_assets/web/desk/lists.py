@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
+
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from factible_assets.reasoners.embedded.text import is_stop_word
 from factible_assets.runs.said_before import said_before
@@ -43,15 +44,7 @@ ROWS_OF_QUEUE, ROWS_FOUND = 40, 15
 """Rows per page: of the queue, and of each kind of search result."""
 UNCERTAIN = 0.35
 """A claim counts as uncertain from this product on: importance times (1 - confidence), 0 to 1."""
-RELATIONS = {
-    "same": "says the same",
-    "contrary": "says the contrary",
-    "other figure": "gives another figure",
-    "similar": "is similar",
-}
-
 _DAYS = 7
-_LAST_PAGE = 100_000
 _MOST_SIMILAR = 8
 _MOST_WORDS = 12
 _STEM = 6
@@ -67,43 +60,37 @@ def claim_path(video_id: str, claim_id: str) -> str:
     return f"{video_path(video_id)}/claims/{quote(claim_id, safe='')}"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueQuery:
-    """The filters of the queue's address. An unknown value means the default.
+def _days_ago() -> date:
+    return (datetime.now(UTC) - timedelta(days=_DAYS)).date()
+
+
+class QueueQuery(BaseModel, frozen=True):
+    """The filters of the queue's address. An unusable value means the default.
 
     An empty `tab` means the first tab that has a claim.
     """
 
     tab: str = ""
-    since: date = date.min
-    corpus: str | None = None
-    channel: str | None = None
-    video: str | None = None
+    since: date = Field(default_factory=_days_ago)
+    corpus: str = ""
+    channel: str = ""
+    video: str = ""
     sort: str = "need"
-    page: int = 1
+    page: int = Field(1, ge=1, le=100_000)
 
+    @field_validator("*", mode="wrap")
     @classmethod
-    def from_address(cls, query: Mapping[str, str]) -> Self:
-        tab, sort, page = (query.get(name, "") for name in ("tab", "sort", "page"))
-        is_number = page.isascii() and page.isdecimal() and len(page) <= len(str(_LAST_PAGE))
-        try:
-            since = date.fromisoformat(query.get("since", ""))
-        except ValueError:
-            since = (datetime.now(UTC) - timedelta(days=_DAYS)).date()
-        return cls(
-            tab=tab if tab in TABS else "",
-            since=since,
-            corpus=query.get("corpus") or None,
-            channel=query.get("channel") or None,
-            video=query.get("video") or None,
-            sort=sort if sort in SORTS else "need",
-            page=max(1, min(int(page), _LAST_PAGE)) if is_number else 1,
-        )
+    def _or_default(cls, value: Any, handler: Any, info: ValidationInfo) -> Any:
+        name = str(info.field_name)
+        with suppress(ValueError):
+            found = handler(value)
+            if found in {"tab": TABS, "sort": SORTS}.get(name, (found,)):
+                return found
+        return cls.model_fields[name].get_default(call_default_factory=True)
 
     def address(self, path: str = "/desk/queue", **changes: object) -> str:
         """Return the address of a page with this query and changes. It starts again at page 1."""
-        given = asdict(self) | {"page": 1} | changes
-        usual = asdict(type(self).from_address({}))
+        given, usual = self.model_dump() | {"page": 1} | changes, QueueQuery().model_dump()
         other = {key: value for key, value in given.items() if value and value != usual[key]}
         return f"{path}?{urlencode(other)}" if other else path
 
@@ -130,18 +117,16 @@ def read_queue(
         "since": query.since,
         "doubt": UNCERTAIN,
         "me": me,
-        "corpus": query.corpus,
-        "channel": query.channel,
-        "video": query.video,
+        **query.model_dump(include={"corpus", "channel", "video"}),
         "former": list(new_ids),
         "now": list(new_ids.values()),
     }
     (counts,) = now.rows(_SQL["counts"], filters)
     if not query.tab:
-        query = replace(query, tab=next((tab for tab in TABS if counts[tab]), "all"))
-    video_id, claim_id = current
-    part = {"tab": query.tab, "sort": query.sort, "limit": rows, "page": query.page}
-    part |= {"current_video": video_id, "current_claim": claim_id}
+        first = next((tab for tab in TABS if counts[tab]), "all")
+        query = query.model_copy(update={"tab": first})
+    part = query.model_dump(include={"tab", "sort", "page"}) | {"limit": rows}
+    part |= dict(zip(("current_video", "current_claim"), current, strict=True))
     total, places = counts[query.tab], now.rows(_SQL["places"])
     found = now.rows(_SQL["queue"], filters | part)
     return {
@@ -199,16 +184,8 @@ def search(now: Warehouse, text: str, page: int) -> Row:
 
 def similar_claims(now: Warehouse, video_id: str, text: str) -> list[Row]:
     """Return the claims of other videos that speak of the same, the most similar first."""
-    return [
-        {
-            **row,
-            "text": row["claim"],
-            "title": row["video_title"],
-            "relation": RELATIONS[row["relation"]],
-            "confidence": row["confidence"] if row["outcome"] != "unclear" else None,
-        }
-        for row in said_before(now, text, without=video_id)[:_MOST_SIMILAR]
-    ]
+    found = said_before(now, text, without=video_id)[:_MOST_SIMILAR]
+    return [{**row, "text": row["claim"], "title": row["video_title"]} for row in found]
 
 
 def next_address(queue: Row, video_id: str, claim_id: str) -> str | None:

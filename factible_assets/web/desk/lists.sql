@@ -2,7 +2,7 @@
 
 -- name: listed
 -- Every claim as the queue lists it; {listed} in the statements below. Filters that are not given
--- are NULL.
+-- are empty.
 WITH acts AS (
     SELECT
         video_id,
@@ -68,9 +68,9 @@ LEFT JOIN current_verdicts AS verdicts
     ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
 LEFT JOIN acts ON acts.video_id = claims.video_id AND acts.claim_id = claims.claim_id
 LEFT JOIN turned ON turned.video_id = claims.video_id AND turned.claim_id = claims.claim_id
-WHERE ($corpus IS NULL OR videos.corpus = $corpus)
-    AND ($channel IS NULL OR videos.channel = $channel)
-    AND ($video IS NULL OR claims.video_id = $video)
+WHERE ($corpus = '' OR videos.corpus = $corpus)
+    AND ($channel = '' OR videos.channel = $channel)
+    AND ($video = '' OR claims.video_id = $video)
     AND coalesce(acts.changed NOT IN ('drop_claim', 'split_claim'), true)
 
 -- name: queue
