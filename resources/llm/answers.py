@@ -23,18 +23,19 @@ _MAX_SHOWN = 200
 _MAX_CANDIDATES = 200
 _KEPT = ("type", "enum", "anyOf", "items", "description")
 _RANGES = (
-    ("minimum", "at least {}"),
+    ("minimum", "at least {:g}"),
     # Pydantic's form for the bounds of a field with a validator before them.
-    ("ge", "at least {}"),
-    ("le", "at most {}"),
+    ("ge", "at least {:g}"),
+    ("le", "at most {:g}"),
     ("min_length", "at least {} of them"),
-    ("exclusiveMinimum", "more than {}"),
-    ("maximum", "at most {}"),
-    ("exclusiveMaximum", "less than {}"),
+    ("exclusiveMinimum", "more than {:g}"),
+    ("maximum", "at most {:g}"),
+    ("exclusiveMaximum", "less than {:g}"),
     ("minLength", "at least {} characters"),
     ("minItems", "at least {} of them"),
     ("maxItems", "at most {} of them"),
 )
+_FROM_TO = re.compile(r"^at least (\S+), at most (\S+)$")
 _MAX_STRING, _MAX_ITEMS = 600, 24
 """Limits in a bounded schema for types without limits of their own."""
 
@@ -78,6 +79,7 @@ def _strict(node: Any, bounded: bool) -> Any:
     elif bounded and node.get("type") == "array":
         kept["maxItems"] = node.get("maxItems", _MAX_ITEMS)
     ranges = ", ".join(words.format(node[name]) for name, words in _RANGES if name in node)
+    ranges = _FROM_TO.sub(r"\1 to \2", ranges)  # half the tokens, in every question
     if ranges:
         kept["description"] = "; ".join(filter(None, (node.get("description"), ranges)))
     if node.get("type") == "object":

@@ -91,7 +91,7 @@ class Reading(Shape):
 
     sentences: list[int] = Field(json_schema_extra={"maxItems": 3})
     summary: str
-    stance: Annotated[Stance | Literal["silent"], fold]
+    stance: Annotated[Literal[Stance, "silent"], fold]
     confidence: Score
     relevance: Score
 
@@ -200,7 +200,7 @@ class VeracityAnswer(Shape):
     questions: list[JudgedQuestion]
     sources: list[JudgedSource]
     explanation: str
-    veracity: Annotated[Veracity | Literal["unsettled"], fold]
+    veracity: Annotated[Literal[Veracity, "unsettled"], fold]
     confidence: Annotated[Confidence, fold]
 
 

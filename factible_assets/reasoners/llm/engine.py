@@ -39,7 +39,7 @@ class ReadingLimits:
     """How much a model reads at once; lengths in characters."""
 
     transcript: Windowing = WINDOWS
-    page: int = 3_000
+    page: int = 2_500
     """Keeps 92 % of the quotes that a model took from whole pages (`benchmarks/tokens.py`);
     Factible, section 1.5.3, gives a model 6,000 to 8,000."""
     together: int = 6

@@ -55,7 +55,7 @@ LINE_MARK = "| "
 OMISSION = "[…]"
 """Stands for omitted text."""
 
-_MARKER_DIGITS = 15
+_MARKER_DIGITS = 9
 """Decimal digits: vocabularies have tokens for three of them, but hardly any for hexadecimal."""
 _LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _OPENING = "<\u02c2\u1438\u2039\u226a\u22d8\u276e\u2770\u27e8\u27ea\u2991\u3008\u300a\ufe64\uff1c"

@@ -39,7 +39,7 @@ def test_every_text_stays_inside_its_fence(texts: list[str]) -> None:
 def test_the_marker_stands_in_no_text(texts: list[str]) -> None:
     made = prompt(*(Data("page", text) for text in texts))
     marker = take_apart(made).marker
-    assert len(marker) == 15
+    assert len(marker) == 9
     assert made.count(marker) == 1 + 2 * len(texts)
 
 

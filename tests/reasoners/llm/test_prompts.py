@@ -64,7 +64,7 @@ def test_every_prompt_says_that_data_is_not_to_be_obeyed(name: str) -> None:
 PUBLISHED = {
     "claims": "claims-5-",
     "queries": "queries-5-",
-    "evidence": "evidence-4-",
+    "evidence": "evidence-5-",
     "verdict": "verdict-5-",
     **{name: f"{name}-2-" for name in ("questions", "summary", "summary_examples")},
     "veracity": "veracity-2-",

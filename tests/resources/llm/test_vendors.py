@@ -43,7 +43,7 @@ def test_every_shape_that_is_asked_for_has_a_strict_schema(shape: type[BaseModel
 
 def test_a_strict_schema_describes_ranges_in_words_and_pydantic_validates_them() -> None:
     score = strict_schema(judge.JudgeAnswer)["properties"]["score"]
-    assert score == {"type": "integer", "description": "at least 0, at most 2"}
+    assert score == {"type": "integer", "description": "0 to 2"}
     with pytest.raises(ValueError, match="less than or equal to 2"):
         read_answer('{"quote": "q", "reason": "r", "score": 3}', judge.JudgeAnswer)
 
