@@ -13,10 +13,11 @@ is
     + the latest of its pages: the first search to find it + the longer of (fetch + reading for
       this claim) and the age of its domain
 
-with one reading per page; the ideal of a talk is that of its slowest claim. With `--leave-slowest`
-a page that the check left out does not count, because it could not have changed the stance. With
-`--whole` nothing is streamed. A call for several pages takes as long as the longest reading plus
-the output of the others (`--together`).
+with one reading per page; the ideal of a talk is that of its slowest claim. A page counts although
+a verdict may be announced before it ("last verdict s"); the check ends after it ("ended s"). With
+`--leave-slowest` a page that the check left out does not count, because it could not have changed
+the stance. With `--whole` nothing is streamed. A call for several pages takes as long as the
+longest reading plus the output of the others (`--together`).
 """
 
 from __future__ import annotations
@@ -128,6 +129,7 @@ class Checked:
     claim: float
     first: float
     last: float
+    end: float
     first_ideal: float
     ideal: float
     unread: int
@@ -137,7 +139,7 @@ class Checked:
     def row(self) -> str:
         return (
             f"| `{self.video_id}` | {self.claim:.1f} | {self.first:.1f} | {self.first_ideal:.1f} | "
-            f"{self.last:.1f} | {self.ideal:.1f} | {self.last / self.ideal:.2f} | "
+            f"{self.last:.1f} | {self.end:.1f} | {self.ideal:.1f} | {self.last / self.ideal:.2f} | "
             f"{self.operations} | {self.unread} | {self.cpu:.1f} |"
         )
 
@@ -195,7 +197,7 @@ async def check(talk: Talk, config: FactCheckConfig, *, whole: bool) -> Checked:
                     return found.claims
 
                 result = await check_claims(video, find, opened, config)
-                used = time.process_time() - used
+                used, end = time.process_time() - used, asyncio.get_running_loop().time()
     said = {verdict.claim_id: claim for claim, verdict in heard.verdicts}
     left = {
         (normalise_text(said[row.claim_id]), row.canonical_url)
@@ -210,6 +212,7 @@ async def check(talk: Talk, config: FactCheckConfig, *, whole: bool) -> Checked:
         min(heard.begun),
         min(heard.reached),
         max(heard.reached),
+        end,
         min(paths),
         max(paths),
         len(left),
@@ -220,16 +223,16 @@ async def check(talk: Talk, config: FactCheckConfig, *, whole: bool) -> Checked:
 
 def table(done: Sequence[Checked]) -> Iterator[str]:
     names = ("talk", "first claim s", "first verdict s", "its ideal s", "last verdict s")
-    yield f"| {' | '.join((*names, 'ideal s', 'ratio', 'asked', 'left out', 'CPU s'))} |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    yield f"| {' | '.join((*names, 'ended s', 'ideal s', 'ratio', 'asked', 'left out', 'CPU s'))} |"
+    yield f"|{'---|' * 11}"
     yield from (each.row() for each in done)
-    figures = ("claim", "first", "first_ideal", "last", "ideal", "operations", "unread", "cpu")
-    claim, first, first_ideal, last, ideal, asked, unread, cpu = (
-        statistics.mean(getattr(each, name) for each in done) for name in figures
+    figures = ["claim", "first", "first_ideal", "last", "end", "ideal", "operations", "unread"]
+    claim, first, first_ideal, last, end, ideal, asked, unread, cpu = (
+        statistics.mean(getattr(each, name) for each in done) for name in (*figures, "cpu")
     )
     yield (
-        f"| mean | {claim:.1f} | {first:.1f} | {first_ideal:.1f} | {last:.1f} | {ideal:.1f} | "
-        f"**{last / ideal:.2f}** | {asked:.0f} | {unread:.1f} | {cpu:.1f} |"
+        f"| mean | {claim:.1f} | {first:.1f} | {first_ideal:.1f} | {last:.1f} | {end:.1f} | "
+        f"{ideal:.1f} | **{last / ideal:.2f}** | {asked:.0f} | {unread:.1f} | {cpu:.1f} |"
     )
     yield ""
     yield f"The earlier system took {EARLIER} s: the last verdict is at {last / EARLIER:.2f} of it."

@@ -41,6 +41,7 @@ from factible_assets.stages.search import (
     select_hits,
     with_pages,
 )
+from factible_assets.wording import counted
 
 _LOOK_UP_SECONDS = 3.0
 """How long a claim waits for published fact checks after its own searches."""
@@ -73,6 +74,8 @@ class ClaimCheck:
     """Looks up published fact checks of the claim; None if the run does not."""
     earlier: VideoRows | None = None
     """The rows of an earlier check, under the ids of this claim; None: search and read."""
+    settled: Callable[[records.Verdict], None] | None = None
+    """Receives a verdict without its confidence once no missing page can change its stance."""
     video: records.Video
     services: ports.Services
     config: FactCheckConfig
@@ -106,8 +109,8 @@ class ClaimCheck:
     async def gather(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
         """Make some searches, and read the pages that they find."""
         searches, hits = await self.search(queries)
-        evidence = await self.read(queries, hits)
-        return replace(self.open_case(queries), searches=searches, hits=hits, evidence=evidence)
+        case = replace(self.open_case(queries), searches=searches)
+        return replace(case, hits=hits, evidence=await self.read(queries, hits, so_far=case))
 
     def _held(self, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(row for row in rows if row.claim_id == self.claim.claim_id)
@@ -219,10 +222,12 @@ class ClaimCheck:
         hits: Sequence[records.SearchHit],
         sought: str | None = None,
         by: ReadPage | None = None,
+        so_far: verdict.CaseFile | None = None,
     ) -> tuple[records.Evidence, ...]:
         """Choose pages, fetch and read them; return a row for every address among the hits.
 
-        `sought` is a question beside the claim. `by` replaces the reasoner.
+        `sought` is a question beside the claim. `by` replaces the reasoner. `so_far` has the rows
+        of the claim before its only reading.
         """
         held = self._held(self.known.evidence)
         if not self.stages & {"reliability_ratings", "evidence"}:
@@ -253,7 +258,7 @@ class ClaimCheck:
             )
 
         with self.watch.time("evidence"):
-            read = await self._read_all(chosen, by or reader)
+            read = await self._read_all(chosen, by or reader, so_far)
             skipped = (
                 evidence_row(self.claim, candidate, status="skipped", reason=reason)
                 for candidate, reason in left
@@ -311,7 +316,7 @@ class ClaimCheck:
         return wider, speaking
 
     async def _read_all(
-        self, chosen: Sequence[FoundPage], by: ReadPage
+        self, chosen: Sequence[FoundPage], by: ReadPage, so_far: verdict.CaseFile | None
     ) -> tuple[records.Evidence, ...]:
         done, observer = count(1), self.services.observer
         reason: str | None = None
@@ -322,7 +327,7 @@ class ClaimCheck:
         arrivals = ports.Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: FoundPage) -> None:
-            nonlocal reason
+            nonlocal reason, so_far
             try:
                 self.trace.refuse_beyond_budget()
             except ports.BudgetSpentError as spent:
@@ -338,6 +343,12 @@ class ClaimCheck:
             if reason is not None:
                 for task in {*tasks} - {asyncio.current_task()}:
                     task.cancel()
+            elif missing and self.settled and so_far is not None:
+                case = replace(so_far, evidence=tuple(rows.values()))
+                settled = await asyncio.to_thread(self._settled_verdict, case, len(missing))
+                if settled is not None:
+                    so_far = None
+                    self.settled(settled)
 
         async with asyncio.TaskGroup() as group:
             tasks.extend(group.create_task(read(candidate)) for candidate in chosen)
@@ -358,11 +369,32 @@ class ClaimCheck:
             return f"{enough} independent, reliable sources had already agreed."
         if not self.config.evidence.leave_slowest or len(missing) != 1:
             return None
-        ratings = [each.rating.rating for each in missing]
-        config = self.config.verdicts
-        if verdict.is_settled(rows, ratings, self.stories, config, basis=self.basis):
+        if self._is_settled(rows, [each.rating.rating for each in missing]):
             return "It was the slowest page, and whatever it says, the stance would stay."
         return None
+
+    def _settled_verdict(self, case: verdict.CaseFile, missing: int) -> records.Verdict | None:
+        """Return the verdict so far if its stance stands, whatever the missing pages say.
+
+        A missing page may lead to a site rated high, or the reader may decline it, and with it most
+        sources of the claim.
+        """
+        opinion, rows = self.form_opinion(case), case.evidence
+        unheard: list[records.Rating] = ["high"] * missing
+        unheard += [row.rating for row in rows if row.status == "skipped" and row.basis is not None]
+        is_partial = any(search.reason for search in case.searches)
+        if is_partial or opinion.doubt is not None or not self._is_settled(rows, unheard):
+            return None
+        more = f"{counted(missing, 'more page')} can change the confidence, but not the stance."
+        yet_open = {"confidence": None, "confidence_score": None, "recheck_due": False}
+        return verdict.conclude(opinion, None).model_copy(update=yet_open | {"reason": more})
+
+    def _is_settled(
+        self, rows: Sequence[records.Evidence], missing: Sequence[records.Rating]
+    ) -> bool:
+        return verdict.is_settled(
+            rows, missing, self.stories, self.config.verdicts, basis=self.basis
+        )
 
     async def _read(
         self, candidate: FoundPage, arrivals: ports.Arrivals | None, by: ReadPage

@@ -231,6 +231,9 @@ async def check_claims(
         library=library,
     )
     checks.corrections = corrections or {}
+    # The embedded engine reads a page in milliseconds.
+    is_slow = services.reasoner.basis != "embedded"
+    checks.is_early = strategy is STANDARD and is_slow and "verdicts" in selected
     checks.budget = config.budget if strategy.in_rounds else None
     if selected == frozenset(ALL_STAGES) and strategy is STANDARD:
         checks.earlier_check = services.earlier_check
@@ -303,6 +306,8 @@ class _Checks:
     make: Callable[..., ClaimCheck]
     corrections: Mapping[str, Corrections]
     budget: BudgetConfig | None
+    is_early: bool
+    """Whether a verdict is announced as soon as its stance is settled."""
     look_up: Callable[[records.Claim], Coroutine[Any, Any, PriorFactChecks]] | None = None
     earlier_check: FindEarlierCheck | None = None
 
@@ -312,6 +317,7 @@ class _Checks:
         """The claims by id, after `run`."""
         self._are_final = asyncio.Event()
         self._begun: dict[str, _BegunCheck] = {}
+        self._announced: set[str] = set()
         self._group = asyncio.TaskGroup()
 
     async def run(self, claims: Sequence[records.Claim] | FindClaims) -> None:
@@ -344,6 +350,7 @@ class _Checks:
                 claim=claim,
                 corrections=self.corrections.get(claim.claim_id, NO_CORRECTIONS),
                 trace=Trace(claim, self._strategy.name, self.budget),
+                settled=partial(self._settle, claim.claim_id) if self.is_early else None,
             )
             task = self._group.create_task(self._check(check))
             self._begun[claim.claim_id] = _BegunCheck(check, task)
@@ -365,10 +372,19 @@ class _Checks:
         case, verdict = await self._strategy.check(check)
         if verdict is not None:
             verdict = verdict.model_copy(update={"strategy": self._strategy.name})
-            await self._are_final.wait()
-            self._watch.reach("verdicts")
-            self._observer.verdict_reached(self.final[check.claim.claim_id], verdict)
+            await self._announce(claim.claim_id, verdict)
         return case, verdict
+
+    def _settle(self, claim_id: str, verdict: records.Verdict) -> None:
+        self._group.create_task(self._announce(claim_id, verdict))
+
+    async def _announce(self, claim_id: str, verdict: records.Verdict) -> None:
+        """Announce the first verdict on a claim once the claims are final."""
+        await self._are_final.wait()
+        if claim_id in self.final and claim_id not in self._announced:
+            self._announced.add(claim_id)
+            self._watch.reach("verdicts")
+            self._observer.verdict_reached(self.final[claim_id], verdict)
 
     @property
     def kept(self) -> list[_BegunCheck]:

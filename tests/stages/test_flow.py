@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import random
 import threading
 import time
 from collections import Counter
@@ -16,7 +17,8 @@ import pytest
 
 from factible_assets.config import EvidenceConfig, FactCheckConfig, SearchConfig, VerdictsConfig
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import Claim
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Claim, Stance
 from factible_assets.stages import flow
 from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.flow import FlowResult, check_claims
@@ -122,8 +124,8 @@ async def test_no_page_waits_for_a_registry() -> None:
 
 
 async def test_a_claim_does_not_wait_for_the_slowest_page_of_another() -> None:
-    world, claims = furnished_world()
-    slow = "https://site122.example/page"
+    world, claims = furnished_world(queries=1, results=2)
+    slow = "https://site100.example/page"
     assert slow in world.texts
     world.delays = {f"fetch {slow}": 0.3}
     await check(world, claims)
@@ -132,7 +134,7 @@ async def test_a_claim_does_not_wait_for_the_slowest_page_of_another() -> None:
         claims[1].claim_id,
     ]
     world.verdicts.clear()
-    world.delays = {"fetch https://site022.example/page": 0.3}
+    world.delays = {"fetch https://site000.example/page": 0.3}
     await check(world, claims)
     assert world.verdicts[0].claim_id == claims[1].claim_id
 
@@ -554,6 +556,51 @@ async def test_the_slowest_page_is_awaited_if_it_could_change_the_stance() -> No
     config = FactCheckConfig(evidence=EvidenceConfig(leave_slowest=True))
     result = await check(world, claims, config)
     assert {row.status for row in result.evidence} == {"ok"}
+
+
+async def test_a_verdict_is_announced_while_a_page_is_read_that_cannot_change_its_stance() -> None:
+    world, claims = furnished_world(claims=1)
+    work = world.work
+
+    async def wait_for_the_verdict(kind: str, key: str) -> bool:
+        while key == "https://site022.example/page" and not world.verdicts:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        return await work(kind, key)
+
+    world.work = wait_for_the_verdict  # type: ignore[method-assign]
+    result = await check(world, claims)
+    (told,), (verdict,) = world.verdicts, result.verdicts
+    assert (told.stance, told.confidence) == ("supports", None)
+    assert (told.reason or "").endswith("can change the confidence, but not the stance.")
+    assert (verdict.stance, verdict.confidence, verdict.supporting) == ("supports", "high", 9)
+
+
+async def test_no_page_redirect_failure_or_refusal_changes_a_stance_that_was_announced() -> None:
+    early = 0
+    for seed in range(100):
+        chance = random.Random(seed)
+        world, claims = furnished_world(claims=1)
+        world.listed["great.example"] = "high"
+        for url in list(world.texts):
+            domain = url.split("/")[2]
+            stance: Stance = chance.choice([*STANCES, "supports"])
+            stance = stance if chance.random() < 0.25 else "supports"
+            story = chance.choice([domain] * 5 + ["one story"])
+            world.texts[url] = says(claims[0].text, stance, 1.0, own_words(story))
+            world.listed[domain] = chance.choice(["high", "high", "medium", "low"])
+            world.delays[f"read {url}"] = chance.choice([0.0, 0.01])
+            fate = chance.randrange(12)
+            if fate == 0:
+                world.redirects[url] = f"https://great.example/{domain}"
+            elif fate < 3:
+                world.broken.add((["fetch", "read"][fate - 1], url))
+            elif fate < 5:
+                world.declined.add(("read", url))
+        (verdict,) = (await check(world, claims)).verdicts
+        (told,) = world.verdicts
+        early += told.confidence is None and told.stance is not None
+        assert told.stance in {None, verdict.stance}, seed
+    assert early > 20
 
 
 async def test_no_more_pages_are_fetched_at_once_than_the_limit(
