@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
@@ -148,6 +148,7 @@ _NEXT = {"queries": "searching", "search_hits": "reading pages", "evidence": "ju
 
 _FRAMES_PER_SECOND = 8
 _LONGEST_BAR = 40
+_ON_ONE_LINE: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis", "crop": True}
 _STATE_WIDTH = 18
 
 
@@ -310,36 +311,10 @@ def watching(costs: Costs | None = None) -> Iterator[Observer]:
     if output_mode.quiet:
         yield Observer()
     elif console.is_terminal:
-        with _live_display(console, costs) as observer:
+        observer = LiveObserver(costs=costs, tell=partial(console.print, **_ON_ONE_LINE))
+        shown: dict[str, Any] = {"transient": True, "redirect_stdout": False}
+        with Live(observer, console=console, refresh_per_second=_FRAMES_PER_SECOND, **shown):
             yield observer
     else:
-        with breaking_silence(PlainObserver(costs)) as observer:
-            yield observer
-
-
-@contextmanager
-def _live_display(console: Console, costs: Costs | None) -> Iterator[Observer]:
-    told: SimpleQueue[Text] = SimpleQueue()
-    observer = LiveObserver(costs=costs, tell=told.put)
-    live = Live(
-        observer, console=console, auto_refresh=False, transient=True, redirect_stdout=False
-    )
-    done = threading.Event()
-
-    def paint() -> None:
-        """Draw until the end. Only this thread prints, so that lines do not overlap."""
-        is_last = False
-        while not is_last:
-            is_last = done.wait(1 / _FRAMES_PER_SECOND)
-            while not told.empty():
-                live.console.print(told.get(), no_wrap=True, overflow="ellipsis", crop=True)
-            live.refresh()
-
-    painter = threading.Thread(target=paint, daemon=True)
-    with live:
-        painter.start()
-        try:
-            yield observer
-        finally:
-            done.set()
-            painter.join()
+        with breaking_silence(PlainObserver(costs)) as lines:
+            yield lines
