@@ -26,21 +26,25 @@ from factible_assets.cli.output import (
     table,
     table_of,
 )
+from factible_assets.cli.progress import PlainObserver, breaking_silence, watching
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
+from factible_assets.exchange.importing import import_corpus
+from factible_assets.exchange.tables import csv_of
+from factible_assets.runs.check import fact_check
+from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.targets import Target, resolve, unchecked
+from factible_assets.services.reasoning import Choices, choose_reasoners
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, confidence_words, counted, dollars, plain
 from resources.errors import SetupError
-from resources.files import digest, slug
+from resources.files import digest, slug, write_whole
+from warehouse.rechecks import PlannedVideo
 
-if TYPE_CHECKING:  # --help and completion load no reports
-    from factible_assets.runs.result import Checked
+if TYPE_CHECKING:  # it loads Dagster
     from factible_assets.runs.reusable import Reuse
-    from factible_assets.services.reasoning import Choices
-    from warehouse.rechecks import PlannedVideo
 
 _SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
 """Limits on the reasons for incomplete verdicts; the report shows them all."""
@@ -84,7 +88,7 @@ def check(
 
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
-    from factible_assets.cli.corpus import import_pages
+    from factible_assets.cli.corpus import import_pages  # which loads clients
 
     given = arguments.given_options(context)
     if pages is not None and "web" in given:
@@ -121,10 +125,6 @@ def demo() -> None:
 
 def _check(target: Target, settings: Settings, config: FactCheckConfig, reuse: Reuse) -> None:
     """Check a video, show the result, and exit with its code."""
-    from factible_assets.cli.progress import watching
-    from factible_assets.runs.check import fact_check
-    from factible_assets.services.reasoning import choose_reasoners
-
     checked = fact_check(
         target, settings=settings, config=config, reuse=reuse, watch=watching, say=note
     )
@@ -279,9 +279,6 @@ def check_list(
 
     Example: factible claims check claims.csv -o checked.csv
     """
-    from factible_assets.exchange.importing import import_corpus
-    from resources.files import write_whole
-
     if not file.is_file():
         raise FactibleError(f"There is no file {file}.", "Check the path.")
     _refuse_unwritable(output, file)
@@ -303,7 +300,6 @@ def check_list(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    from factible_assets.cli.progress import PlainObserver, breaking_silence
     from factible_assets.runs.batches import check_claim_list
 
     with breaking_silence(PlainObserver(listed=len(given))) as lines:
@@ -318,8 +314,6 @@ def check_list(
         found = {row["video_id"]: (row, code) for row, code in checks}
     rows = [told | found[each][0] for each, told in given.items()]
     if output is not None:
-        from factible_assets.exchange.tables import csv_of
-
         names = list(dict.fromkeys(name for row in rows for name in row))
         write_whole(output, csv_of(names, ([row.get(name) for name in names] for row in rows)))
     shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
@@ -336,8 +330,6 @@ def media(target: VideoArgument) -> None:
 
     Example: factible media everyday-beliefs-talk
     """
-    from factible_assets.runs.result import StoredVideo
-
     settings = load_settings()
     video = StoredVideo(resolve(target, None, settings).video_id, settings)
     if video.data() is None:
@@ -407,7 +399,6 @@ def recheck(
 
     An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
-    from factible_assets.cli.progress import watching
     from factible_assets.runs.batches import chosen_videos, next_plan, recheck_videos
 
     given = arguments.given_options(context)

@@ -111,6 +111,7 @@ def add(
 def _add_feed(
     address: str, settings: Settings, corpus: Path | None, web: str | None, limit: int | None
 ) -> None:
+    # They load clients.
     from factible_assets.exchange.podcast import list_feed
     from factible_assets.services.transcripts import fetch_feed
 

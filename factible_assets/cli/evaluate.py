@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Exit, Option
 
@@ -11,16 +12,19 @@ from factible_assets.cli.arguments import read_corpora
 from factible_assets.cli.output import Columns, between, note, output_mode, result, table, table_of
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode
+from factible_assets.evaluation import tables
+from factible_assets.evaluation.judging.judge import rubrics
+from factible_assets.evaluation.judging.summary import CriterionFigures, figures, human_scores
+from factible_assets.evaluation.matching import default_matcher
+from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
+from factible_assets.records.tables import JudgementRow
+from factible_assets.runs.judge import JudgingPlan, JudgingResult, plan_judging, run_judging
 from factible_assets.runs.targets import open_store, unchecked
+from factible_assets.services.models import plan_judge
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, plain
-
-if TYPE_CHECKING:  # --help needs none of these
-    from factible_assets.evaluation.judging.summary import CriterionFigures
-    from factible_assets.evaluation.scoring import Evaluation
-    from factible_assets.records.tables import JudgementRow
-    from factible_assets.runs.judge import JudgingPlan, JudgingResult
-    from warehouse.store import Warehouse
+from warehouse.bookkeeping import read_judgements, verdict_models
+from warehouse.store import Warehouse
 
 
 def evaluate(
@@ -40,26 +44,20 @@ def evaluate(
 
     Example: factible evaluate --corpus everyday-beliefs
     """
-    from factible_assets.evaluation.matching import default_matcher
-    from factible_assets.evaluation.scoring import evaluate_corpora
-    from factible_assets.evaluation.tables import document
-
     settings = load_settings()
     store, reading = open_store(settings), read_corpora(settings)
     found = evaluate_corpora(store, reading, default_matcher(), corpora=corpus or [])
     if output_mode.json:
-        result({"corpora": {name: document(each) for name, each in found.items()}})
+        result({"corpora": {name: tables.document(each) for name, each in found.items()}})
         return
     for name, evaluation in found.items():
         _show(name, evaluation, every=every)
 
 
 def _show(name: str, evaluation: Evaluation, *, every: bool) -> None:
-    from factible_assets.evaluation.tables import HEADINGS, basis, figure_row, headlines
-
-    figures = evaluation.figures if every else headlines(evaluation)
-    shown = table(HEADINGS, map(figure_row, figures), title=f"Corpus {name}")
-    result(None, shown, basis(evaluation))
+    chosen = evaluation.figures if every else tables.headlines(evaluation)
+    shown = table(tables.HEADINGS, map(tables.figure_row, chosen), title=f"Corpus {name}")
+    result(None, shown, tables.basis(evaluation))
     if not every:
         note(f"These are the main figures. --all prints all {len(evaluation.figures)}.")
     if evaluation.annotated == 0:
@@ -99,14 +97,6 @@ def judge(
 
     Example: factible judge --corpus everyday-beliefs --criteria label_justification --sample 20
     """
-    import asyncio
-
-    from factible_assets.evaluation.judging.judge import rubrics
-    from factible_assets.evaluation.judging.summary import figures
-    from factible_assets.runs.judge import plan_judging, run_judging
-    from factible_assets.services.models import plan_judge
-    from warehouse.bookkeeping import read_judgements, verdict_models
-
     settings = load_settings()
     store = open_store(settings)
     models = plan_judge(settings)
@@ -147,9 +137,6 @@ def judge(
 
 def _human_scores(planned: JudgingPlan) -> dict[str, Mapping[tuple[str, str], int]]:
     """Return the scores that people gave, by video, and by claim and criterion."""
-    from factible_assets.evaluation.judging.summary import human_scores
-    from factible_assets.evaluation.matching import default_matcher
-
     scored = [
         outcome
         for outcome in planned.outcomes
@@ -194,7 +181,7 @@ def _show_scores(
         ),
         "without score: without_score",
     )
-    tables = [table_of(found, scores, title=f"Scores by {planned.judge}, normalised: 1 is best")]
+    shown = [table_of(found, scores, title=f"Scores by {planned.judge}, normalised: 1 is best")]
     agreement = [
         (
             *(each.criterion, agreed.name, "undefined" if agreed.value is None else agreed.value),
@@ -205,8 +192,8 @@ def _show_scores(
     ]
     if agreement:
         headings = ("criterion", "measure", "value", "95 % interval", "trivial", "n")
-        tables.append(table(headings, agreement, title="Agreement with people"))
-    result({"judge": planned.judge, "run": judged, "criteria": found}, *tables)
+        shown.append(table(headings, agreement, title="Agreement with people"))
+    result({"judge": planned.judge, "run": judged, "criteria": found}, *shown)
     cost = dollars(judged.usd) if judged.price_known else "without a listed price"
     note(f"{counted(judged.asked, 'question')} asked, {cost}.")
     if judged.stopped is not None:

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from rich.table import Table
 from typer import Argument, Exit, Option, Typer
 
 from factible_assets.cli.output import (
@@ -23,17 +24,28 @@ from factible_assets.cli.output import (
 )
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError, UsageError
+from factible_assets.runs.experiments.comparison import (
+    Comparison,
+    MetricComparison,
+    finished_experiments,
+    read_comparison,
+)
+from factible_assets.runs.experiments.files import (
+    experiment_files,
+    experiment_json_schema,
+    load_experiments,
+)
+from factible_assets.runs.experiments.page import render_page
+from factible_assets.runs.experiments.plan import Experiment, ExperimentError, shown
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, plain
+from resources.files import write_whole
+from resources.lines import FileProblem, did_you_mean
+from warehouse.store import Warehouse
 
-if TYPE_CHECKING:  # these take a second to load
-    from rich.table import Table
-
-    from factible_assets.runs.experiments.comparison import Comparison, MetricComparison
+if TYPE_CHECKING:  # they load Dagster
     from factible_assets.runs.experiments.estimate import Estimate
-    from factible_assets.runs.experiments.plan import Experiment
     from factible_assets.runs.experiments.runner import VariantOutcome
-    from resources.lines import FileProblem
 
 app = Typer()
 
@@ -120,10 +132,6 @@ def list_() -> None:
 
     Example: factible experiment list
     """
-    from factible_assets.runs.experiments.comparison import finished_experiments
-    from factible_assets.runs.experiments.files import experiment_files, load_experiments
-    from warehouse.store import Warehouse
-
     settings = load_settings()
     corpora = load_corpora(settings.corpus_folders)
     reading = load_experiments(experiment_files(settings), corpora, settings)
@@ -155,8 +163,6 @@ def show(name: Name) -> None:
 
     Example: factible experiment show strategies
     """
-    from factible_assets.runs.experiments.plan import ExperimentError, shown
-
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
     rows = [
@@ -196,9 +202,7 @@ def compare(
 
     Example: factible experiment compare max-claims --metric recall --metric precision
     """
-    from factible_assets.runs.experiments.page import render_page
     from factible_assets.runs.experiments.runner import scored_again
-    from resources.files import write_whole
 
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
@@ -226,8 +230,6 @@ def schema() -> None:
 
     Example: factible experiment schema
     """
-    from factible_assets.runs.experiments.files import experiment_json_schema
-
     print_json(experiment_json_schema())
 
 
@@ -239,9 +241,6 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
 
     Raises FactibleError: There is none, or its file has problems; the error names them all.
     """
-    from factible_assets.runs.experiments.files import experiment_files, load_experiments
-    from resources.lines import did_you_mean
-
     files, path = experiment_files(settings), Path(name)
     if path.suffix in {".yaml", ".yml"} or path.is_file():
         place = path.resolve()
@@ -274,10 +273,6 @@ def _refuse(problems: Iterable[FileProblem]) -> None:
 
 
 def _comparison(name: str, settings: Settings, baseline: str | None = None) -> Comparison:
-    from factible_assets.runs.experiments.comparison import read_comparison
-    from factible_assets.runs.experiments.plan import ExperimentError
-    from warehouse.store import Warehouse
-
     if not settings.warehouse.exists():
         raise ExperimentError(
             f"The experiment {name} has no run yet. Start it: factible experiment run {name}"

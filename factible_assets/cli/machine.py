@@ -24,6 +24,9 @@ from factible_assets.cli.output import (
     show_rows,
 )
 from factible_assets.errors import ExitCode, FactibleError, UsageError
+from factible_assets.services.labels import calibrate, reading_model
+from factible_assets.services.reasoning import pulled_reader
+from factible_assets.services.transcripts import speech_model
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, in_bytes, plain, web_address
 from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
@@ -289,8 +292,6 @@ def models_calibrate(
 
     Example: factible models calibrate ollama/qwen3:4b
     """
-    from factible_assets.services.labels import calibrate, reading_model
-
     settings = load_settings()
     if name is not None:
         settings = settings.model_copy(update={"stage_models": {"reader": name}})
@@ -367,9 +368,6 @@ def _document(
 
 def _use(settings: Settings, name: str) -> str:
     """Return the job of a model, or the model that does this job instead."""
-    from factible_assets.services.reasoning import pulled_reader
-    from factible_assets.services.transcripts import speech_model
-
     if name in MODELS:
         speech = speech_model(settings)
         job, used, otherwise = "recognises speech", speech.name if speech else None, "no model"

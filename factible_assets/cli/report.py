@@ -16,6 +16,9 @@ from factible_assets.cli.output import note, output_mode, result
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.exchange import ExportFormat
+from factible_assets.report.writing import publish_all, write_report
+from factible_assets.runs.exports import ExportRequest, export_results
+from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
 from resources.files import INDEX
@@ -45,9 +48,6 @@ def report(
         )
     if video is None and output is not None:
         raise UsageError("--output needs a video.", "Leave it out, or name a video.")
-    from factible_assets.report.writing import publish_all, write_report
-    from factible_assets.runs.result import StoredVideo
-
     settings = load_settings()
     if video is None:
         written = publish_all(open_store(settings), settings.reports)
@@ -117,8 +117,6 @@ def _place(what: str, settings: Settings, port: int) -> str:
         raise FactibleError(
             "There are no reports yet.", "Check a video first, such as: factible demo"
         )
-    from factible_assets.runs.result import StoredVideo
-
     stored = StoredVideo(bare_id(what), settings).result()
     if stored is None:
         raise unchecked(bare_id(what), settings)
@@ -181,8 +179,6 @@ def export(
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
-    from factible_assets.runs.exports import ExportRequest, export_results
-
     if videos and corpus is not None:
         raise UsageError("Videos and --corpus exclude each other.", "Give one of them.")
     if base_url is not None and not base_url.startswith(("http://", "https://")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from typer import Argument, Exit, Option
 
@@ -20,16 +20,15 @@ from factible_assets.cli.output import (
     stdout,
     table_of,
 )
+from factible_assets.cli.progress import watching
 from factible_assets.errors import FactibleError, UsageError
+from factible_assets.records.tables import ReviewAction, ReviewKind
+from factible_assets.runs.changes import Change, actions_of, new_claim
+from factible_assets.runs.claims import ClaimFile, open_claim, open_video, read_history
+from factible_assets.runs.review import Reviewed, carry_out, reviewer_name
 from factible_assets.settings import load_settings
 from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
 from factible_assets.wording import act_words, counted, plain, sureness, verdict_words
-
-if TYPE_CHECKING:  # --help needs none of these
-    from factible_assets.records.tables import ReviewAction, ReviewKind
-    from factible_assets.runs.changes import Change
-    from factible_assets.runs.claims import ClaimFile
-    from factible_assets.runs.review import Reviewed
 
 Given: TypeAlias = str | None
 Several: TypeAlias = list[str] | None
@@ -119,10 +118,6 @@ def review(
 
     An id that begins with a dash follows two dashes: factible review --json -- -LDjqcvSbP4 1
     """
-    from factible_assets.runs.changes import Change, new_claim
-    from factible_assets.runs.claims import open_claim, open_video, read_history
-    from factible_assets.runs.review import reviewer_name
-
     texts: dict[ReviewKind, Sequence[str | None]] = {
         "block_source": block or (),
         "unblock_source": unblock or (),
@@ -189,10 +184,6 @@ def _refuse(wanted: Any, words: str, remedy: str = "Leave the other options out.
 def _apply(
     file: ClaimFile, asked: list[Change], name: str, reason: str | None, rerun: bool | None
 ) -> None:
-    from factible_assets.cli.progress import watching
-    from factible_assets.runs.claims import open_claim
-    from factible_assets.runs.review import carry_out
-
     done = carry_out(file, asked, name, reason=reason, rerun=rerun, watch=watching, say=note)
     for failure in done.checked.failures:
         print_error(failure)
@@ -353,8 +344,6 @@ def _turn(act: Mapping[str, Any]) -> str | None:
 
 def _menu(file: ClaimFile) -> list[Change]:
     """Ask for changes until the user is done; Ctrl-C and Ctrl-D drop them all."""
-    from factible_assets.runs.changes import actions_of
-
     asked: list[Change] = []
     try:
         while True:
@@ -381,8 +370,6 @@ def _menu(file: ClaimFile) -> list[Change]:
 
 
 def _change(kind: ReviewKind) -> Change:
-    from factible_assets.runs.changes import Change
-
     number = None
     if kind in {"edit_query", "remove_query"}:
         given = input("number of the query: ").strip()
