@@ -153,35 +153,23 @@ def runs_of(instance: dg.DagsterInstance, video_id: str) -> list[str]:
     return sorted({run.run_id for each in filters for run in instance.get_runs(each)})
 
 
-def forget_video(
-    instance: dg.DagsterInstance, video_id: str, mention: re.Pattern[str] | None
-) -> None:
+def forget_video(instance: dg.DagsterInstance, video_id: str, mention: re.Pattern[str]) -> None:
     """Delete a video's runs, its partition, and the records that name it.
 
-    Deletes free texts, such as messages of other runs, if `mention` matches them; None keeps them,
-    for an id that is a common word.
+    Deletes free texts, such as messages of other runs, if `mention` matches them.
     """
-    deleted = runs_of(instance, video_id)
-    delete_runs(instance, deleted)
-    instance.delete_dynamic_partition(str(videos.name), video_id)
     # The connections are not part of the storages' common type.
-    events: Any = instance.event_log_storage
-    with events.index_connection() as connection:
-        own = {"video": video_id}
-        for question in ("remove_checks", "remove_events"):
-            connection.execute(text(_SQL[question]), own)
-    if mention is not None:
-        _forget_mentions(instance, video_id, mention)
-    _renew_newest(instance, video_id, deleted)
-
-
-def _forget_mentions(instance: dg.DagsterInstance, video_id: str, mention: re.Pattern[str]) -> None:
     events: Any = instance.event_log_storage
     runs: Any = instance.run_storage
     schedules: Any = instance.schedule_storage
     with runs.connect() as connection:
-        others = _mentioning(connection, "runs", "run_id", "run_body", video_id, mention)
-    delete_runs(instance, others)
+        named = _mentioning(connection, "runs", "run_id", "run_body", video_id, mention)
+    deleted = sorted({*runs_of(instance, video_id), *named})
+    delete_runs(instance, deleted)
+    instance.delete_dynamic_partition(str(videos.name), video_id)
+    with events.index_connection() as connection:
+        for question in ("remove_checks", "remove_events"):
+            connection.execute(text(_SQL[question]), {"video": video_id})
     places: list[tuple[AbstractContextManager[Connection], str, str]] = [
         (runs.connect(), "bulk_actions", "body"),
         (schedules.connect(), "job_ticks", "tick_body"),
@@ -197,10 +185,10 @@ def _forget_mentions(instance: dg.DagsterInstance, video_id: str, mention: re.Pa
     ]
     for opened, table, column in places:
         with opened as connection:
-            found = _mentioning(connection, table, "id", column, video_id, mention)
             sql = text(_SQL["remove_rows"].format(table=table))
-            for row_id in found:
+            for row_id in _mentioning(connection, table, "id", column, video_id, mention):
                 connection.execute(sql, {"id": row_id})
+    _renew_newest(instance, video_id, deleted)
 
 
 def _mentioning(

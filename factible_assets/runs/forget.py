@@ -7,14 +7,14 @@ outside the data folder and page collections that a person imported.
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
 import duckdb
 
-from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora, yaml_files
+from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora
 from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
 from factible_assets.errors import FactibleError
 from factible_assets.pipeline import run_records
@@ -31,15 +31,12 @@ from resources.statements import statements
 from resources.storage.answers import DiskCache
 from resources.storage.archive import FETCHED, Archive
 from warehouse.erasure import Erasure, erase_video
-from warehouse.errors import WarehouseError
 from warehouse.publication import remove_database
 from warehouse.store import Warehouse
 from warehouse.upkeep import compact
 
 _SQL = statements("factible_assets.runs", "forget.sql")
-_COMMON_WORD = re.compile("[a-z]+")
-_REPLACED = ".replaced-"
-"""The mark in the name of a warehouse that a restored one replaced (warehouse.upkeep)."""
+_COMMON_WORD, _NOTHING = re.compile("[a-z]+"), re.compile("(?!)")
 _DATABASES = {".duckdb", ".db", ".sqlite", ".parquet"}
 _NOT_SEARCHED = {"models", "video_locks"}
 """Folders that never name a video."""
@@ -93,40 +90,31 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
 def _forget_one(
     video_id: str, settings: Settings, instance: dg.DagsterInstance, *, dry_run: bool
 ) -> Forgotten:
-    done = Forgotten(video_id, dry_run)
+    done, stores = Forgotten(video_id, dry_run), _stores(settings)
+    done.remarks += [
+        f"{each} is an old copy of the warehouse and may contain the video. Delete it."
+        for each in settings.home.glob("warehouse.duckdb.replaced-*")
+    ]
     with video_lock(instance, video_id):
-        traces = _erased(done, settings, dry_run=True)
+        traces = [erase_video(store, video_id, dry_run=True) for store in stores]
         _forget_entries(done, settings)
-        _forget_runs(done, instance)
+        done.add("runs at Dagster", len(run_records.runs_of(instance, video_id)))
+        if not dry_run:
+            run_records.forget_video(instance, video_id, _mention(video_id))
         _forget_answers(done, settings, traces)
         _forget_files(done, settings)
-        for erasure in traces if dry_run else _erased(done, settings, dry_run=False):
+        for erasure in traces:
             for table, count in erasure.rows.items():
                 done.add(f"rows of {table}", count)
+        for store in () if dry_run else stores:
+            erase_video(store, video_id, dry_run=False)
     return done
-
-
-def _erased(done: Forgotten, settings: Settings, *, dry_run: bool) -> list[Erasure]:
-    found = []
-    for store in _stores(settings):
-        try:
-            found.append(erase_video(store, done.video_id, dry_run=dry_run))
-        except (WarehouseError, duckdb.Error):
-            if _REPLACED not in store.path.name:
-                raise
-            kept = f"{store.path} is damaged or older and may contain the video. Delete it."
-            done.remarks += [kept] if kept not in done.remarks else []
-    return found
 
 
 def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
     """Compact the files that still contain removed rows, and renew the copy and the index."""
     for store in _stores(settings):
-        try:
-            compact(store)
-        except (WarehouseError, duckdb.Error):
-            if _REPLACED not in store.path.name:
-                raise
+        compact(store)
     published, live = settings.published, settings.warehouse
     if not live.is_shared and live.exists():
         for copy in (published.path, *settings.home.glob(f".{published.path.name}.*")):
@@ -145,51 +133,40 @@ def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
 
 
 def _stores(settings: Settings) -> list[Warehouse]:
-    """Return the warehouse, those of experiments, and replaced ones."""
-    others = sorted((settings.home / "experiments").glob("*.duckdb"))
-    others += sorted(settings.home.glob(f"warehouse.duckdb{_REPLACED}*Z"))
+    """Return the warehouse and those of experiments."""
     live = [Warehouse(settings.warehouse)] if settings.warehouse.exists() else []
-    return [*live, *map(Warehouse, others)]
+    return [*live, *map(Warehouse, sorted((settings.home / "experiments").glob("*.duckdb")))]
 
 
 def _forget_entries(done: Forgotten, settings: Settings) -> None:
     """Remove the video from the data folder's corpora, with the files that only it names."""
-    own = settings.home_corpora
-    annotated = own / GROUND_TRUTH_FOLDER / f"{done.video_id}.yaml"
+    own, video_id = settings.home_corpora, done.video_id
     # A person may have removed the entry and left the transcript.
-    transcripts = [each for each in _files(own / TRANSCRIPTS) if each.stem == done.video_id]
-    named = [each for each in (annotated, *transcripts) if each.exists()]
+    named = [each for each in _files(own / TRANSCRIPTS) if each.stem == video_id]
+    named += filter(Path.exists, [own / GROUND_TRUTH_FOLDER / f"{video_id}.yaml"])
     done.add("files beside corpora", len(named))
-    for file in yaml_files(own):
-        reading = load_corpora([own])
-        entries = [each for corpus in reading.corpora for each in corpus.videos]
-        if not any(e.file == file and e.video.video_id == done.video_id for e in entries):
-            continue
-        done.add("entries of corpora", 1)
-        if not done.dry_run:
-            freed = (each.resolve() for each in remove_video(file, done.video_id))
-            named += (each for each in freed if own.resolve() in each.parents)
+    listed = [each for corpus in load_corpora([own]).corpora for each in corpus.videos]
+    files = {each.file for each in listed if each.video.video_id == video_id}
+    done.add("entries of corpora", len(files))
+    for file in () if done.dry_run else files:
+        freed = (each.resolve() for each in remove_video(file, video_id))
+        named += (each for each in freed if own.resolve() in each.parents)
     for file in () if done.dry_run else named:
         file.unlink(missing_ok=True)
-    listed = load_corpora([settings.project_corpora]).find(done.video_id)
-    if listed is not None:
+    entry = load_corpora([settings.project_corpora]).find(video_id)
+    if entry is not None:
         done.remarks.append(
-            f"{listed.file}, line {listed.line}, lists the video, and comes with the program. The "
+            f"{entry.file}, line {entry.line}, lists the video, and comes with the program. The "
             "video can be checked again until that entry is taken out."
         )
 
 
-def _forget_runs(done: Forgotten, instance: dg.DagsterInstance) -> None:
-    done.add("runs at Dagster", len(run_records.runs_of(instance, done.video_id)))
-    if not done.dry_run:
-        run_records.forget_video(instance, done.video_id, _mention(done.video_id))
-
-
 def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) -> None:
     """Remove cached pages, searches and model answers."""
-    addresses = frozenset[str]().union(*(each.addresses for each in traces))
-    requests = frozenset[str]().union(*(each.requests for each in traces))
-    sentences = frozenset[str]().union(*(each.sentences for each in traces))
+    addresses, requests, sentences = (
+        frozenset[str]().union(*(getattr(each, name) for each in traces))
+        for name in ("addresses", "requests", "sentences")
+    )
     if settings.cache.exists():
         cache = DiskCache(settings.cache, settings.cache_policy)
         about = {done.video_id, *addresses, *requests, *sentences}
@@ -208,18 +185,20 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
 
 
 def _forget_files(done: Forgotten, settings: Settings) -> None:
-    """Remove the video's report, and the exports that contain it."""
-    report = settings.reports / report_name(done.video_id)
-    exports = [file for file in _files(settings.home / "exports") if _names(file, done.video_id)]
-    pages = [file for file in _files(settings.home / "experiments") if file.suffix == ".html"]
-    pages = [file for file in pages if _names(file, done.video_id)]
-    for place, files in (("reports", [report]), ("exports", exports), ("experiments", pages)):
-        there = [file for file in files if file.exists()]
-        done.add(f"files of {place}", len(there))
-        for file in () if done.dry_run else there:
+    """Remove the video's report, the files that name it, and its lines in the SQL history."""
+    home, report = settings.home, settings.reports / report_name(done.video_id)
+    places = {
+        "reports": filter(Path.exists, [report]),
+        "exports": _naming(_files(home / "exports"), done.video_id),
+        "experiments": _naming((home / "experiments").glob("*.html"), done.video_id),
+    }
+    for place, there in places.items():
+        files = [*there]
+        done.add(f"files of {place}", len(files))
+        for file in () if done.dry_run else files:
             file.unlink(missing_ok=True)
-    history, mention = settings.home / ".sql_history", _mention(done.video_id)
-    if mention is not None and history.exists():
+    history, mention = home / ".sql_history", _mention(done.video_id)
+    if history.exists():
         lines = history.read_text("utf-8", "replace").splitlines(keepends=True)
         kept = [line for line in lines if not mention.search(line)]
         done.add("lines of the SQL history", len(lines) - len(kept))
@@ -227,10 +206,10 @@ def _forget_files(done: Forgotten, settings: Settings) -> None:
             write_whole(history, "".join(kept).encode(), mode=history.stat().st_mode)
 
 
-def _mention(video_id: str) -> re.Pattern[str] | None:
-    """Return a pattern that finds the id in a text; None if it is a common word such as claims."""
+def _mention(video_id: str) -> re.Pattern[str]:
+    """Return a pattern that finds the id in a text; a common word such as claims finds nothing."""
     if _COMMON_WORD.fullmatch(video_id):
-        return None
+        return _NOTHING
     return re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(video_id)}(?![A-Za-z0-9_-])")
 
 
@@ -252,12 +231,16 @@ def _names(file: Path, video_id: str) -> bool:
         return bool(found[0][0])
     content = file.read_bytes()
     mention = _mention(video_id)
-    if mention is None or file.suffix in _DATABASES or "-wal" in file.suffix:
-        return mention is not None and video_id.encode() in content
+    if file.suffix in _DATABASES or "-wal" in file.suffix:
+        return mention is not _NOTHING and video_id.encode() in content
     return mention.search(content.decode("latin-1")) is not None
+
+
+def _naming(files: Iterable[Path], video_id: str) -> list[Path]:
+    return [file for file in files if _names(file, video_id)]
 
 
 def _still_naming(video_id: str, settings: Settings) -> list[Path]:
     home = settings.home
     searched = (f for f in _files(home) if _NOT_SEARCHED.isdisjoint(f.relative_to(home).parts))
-    return [file for file in searched if _names(file, video_id)]
+    return _naming(searched, video_id)
