@@ -4,7 +4,7 @@ It belongs to no video. The automation condition materializes it after changes t
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ from factible_assets.pipeline.launchpad import validated_schema
 from factible_assets.pipeline.partitions import PARTITION_TAG
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.pipeline.warehouse import WarehouseResource
-from factible_assets.wording import cell, number, table
+from factible_assets.wording import number
 
 NAME = "evaluation"
 EVALUATION_JOB = "evaluate"
@@ -34,9 +34,6 @@ READABLE = "targets_are_readable"
 
 _DRAWN_CORPORA = 5
 """Dagster's event log stores the pictures, so only some corpora have them."""
-
-_MAIN = ("metric", "value", "baseline", "n", "unit", "95 % interval", "averaging")
-"""The columns of the table of main figures."""
 
 AFTER_VERDICTS = (
     dg.AutomationCondition.any_deps_updated().since_last_handled()
@@ -117,7 +114,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         ]
         yield dg.MaterializeResult(
             metadata=_metadata(evaluations, len(rows)),
-            check_results=_quality_results(defined, targets, assessed),
+            check_results=[*_quality_results(defined, targets, assessed)],
         )
         video_id = context.run.tags.get(PARTITION_TAG, "")
         if video_id and (links := reports.links(video_id)):
@@ -158,28 +155,23 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
     folded: dict[str, Any] = {}
     for place, (corpus, evaluation) in enumerate(evaluations.items()):
         lead = f"{corpus}: " if len(evaluations) > 1 else ""
-        main = (
-            dict(zip(tables.HEADINGS, tables.figure_row(each), strict=True))
-            for each in tables.headlines(evaluation)
-        )
-        shown[f"{lead}main figures"] = _table([{name: row[name] for name in _MAIN} for row in main])
+        main = map(tables.figure_row, tables.headlines(evaluation))
+        shown[f"{lead}main figures"] = _table(tables.HEADINGS, main)
         if place < _DRAWN_CORPORA:
-            confusion, labels = evaluation.confusion, evaluation.confusion.labels
+            confusion = evaluation.confusion
             if any(map(any, confusion.counts)):
-                shown[f"{lead}confusion of stances"] = _table(
-                    {
-                        "annotated": stance,
-                        **{f"answered {each}": n for each, n in zip(labels, counts, strict=True)},
-                    }
-                    for stance, counts in zip(labels, confusion.counts, strict=True)
-                )
+                heads = ("annotated", *(f"answered {each}" for each in confusion.labels))
+                counted = zip(confusion.labels, confusion.counts, strict=True)
+                lines = ((stance, *counts) for stance, counts in counted)
+                shown[f"{lead}confusion of stances"] = _table(heads, lines)
             for title, picture in inline_charts(evaluation).items():
                 shown[f"{lead}{title}"] = dg.MetadataValue.md(f"![{title}]({picture})")
         folded[f"{lead}basis"] = tables.basis(evaluation)
-        folded[f"{lead}figures"] = dg.MetadataValue.md(tables.figures_markdown(evaluation))
-        folded[f"{lead}videos and figures"] = dg.MetadataValue.md(
-            tables.videos_markdown(evaluation)
-        )
+        for name, markdown in (
+            ("figures", tables.figures_markdown(evaluation)),
+            ("videos and figures", tables.videos_markdown(evaluation)),
+        ):
+            folded[f"{lead}{name}"] = dg.MetadataValue.md(markdown)
     return {
         "corpora": dg.MetadataValue.text(", ".join(evaluations) or "none: nothing was checked yet"),
         **shown,
@@ -190,14 +182,23 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
     }
 
 
-def _table(rows: Iterable[Mapping[str, Any]]) -> dg.TableMetadataValue:
+def _table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> dg.TableMetadataValue:
     """Return a table that the UI never folds."""
-    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows])
+    records = [dg.TableRecord(dict(zip(heads, row, strict=True))) for row in rows]
+    return dg.MetadataValue.table(records)
 
 
 # --- Targets ------------------------------------------------------------------------------------
 
-_ORDER = ("reached", "undefined", "too few", "below target", "below floor")
+_JUDGED = {
+    "reached": "reaches its target {0.target:g}",
+    "undefined": "is undefined",
+    "too few": "has fewer than {0.min_n} items and is not judged",
+    "below target": "misses its target {0.target:g}",
+    "below floor": "misses even its floor {0.floor:g}",
+}
+"""The words for the outcome of a target, from the best outcome to the worst."""
+_ORDER = list(_JUDGED)
 
 
 def _quality_specs(targets: Targets) -> list[dg.AssetCheckSpec]:
@@ -221,8 +222,8 @@ def _check_name(metric: str) -> str:
 
 def _quality_results(
     defined: Targets, targets: Targets, assessments: Sequence[Assessment]
-) -> list[dg.AssetCheckResult]:
-    """Return the result of every check over all corpora.
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield the result of every check over all corpora.
 
     `defined` are the targets when Dagster loaded the definitions, `targets` the current ones.
     """
@@ -230,56 +231,32 @@ def _quality_results(
     unseen = [metric for metric in targets.metrics if metric not in defined.metrics]
     if unseen:
         problems.append(f"Reload the definitions to see the checks of {', '.join(unseen)}.")
-    readable = dg.AssetCheckResult(
+    yield dg.AssetCheckResult(
         asset_key=NAME,
         check_name=READABLE,
         passed=not problems,
         severity=dg.AssetCheckSeverity.ERROR if targets.problems else dg.AssetCheckSeverity.WARN,
         description=" ".join(problems) or f"{len(targets.metrics)} metrics have a target.",
-        metadata={"problems": dg.MetadataValue.int(len(problems))},
     )
-    of_metrics = (
-        _quality_result(metric, [each for each in assessments if each.metric == metric])
-        for metric in defined.metrics
-    )
-    return [readable, *of_metrics]
-
-
-def _quality_result(metric: str, assessed: Sequence[Assessment]) -> dg.AssetCheckResult:
-    worst = max((each.outcome for each in assessed), key=_ORDER.index, default="undefined")
-    values = {each.corpus: each.figure.value if each.figure else None for each in assessed}
-    said, rows = [], []
-    for each in assessed:
-        target, floor = f"{each.target.target:g}", f"{each.target.floor:g}"
-        n = str(0 if each.figure is None else each.figure.n)
-        value = number(values[each.corpus], tables.UNDEFINED)
-        rows.append((cell(each.corpus), value, n, target, floor, each.outcome))
-        judged = {
-            "reached": f"reaches its target {target}",
-            "below target": f"misses its target {target}",
-            "below floor": f"misses even its floor {floor}",
-            "undefined": "is undefined",
-            "too few": f"has fewer than {each.target.min_n} items and is not judged",
-        }
-        if each.outcome == worst:
-            said.append(f"{each.corpus}: {metric} is {value} and {judged[each.outcome]}")
-    failed = worst == "below floor"
-    return dg.AssetCheckResult(
-        asset_key=NAME,
-        check_name=_check_name(metric),
-        passed=worst not in {"below target", "below floor"},
-        severity=dg.AssetCheckSeverity.ERROR if failed else dg.AssetCheckSeverity.WARN,
-        description="; ".join(said) or "No corpus with a target was evaluated.",
-        metadata={
-            "outcome": worst,
-            "corpora": dg.MetadataValue.md(
-                table(("corpus", "value", "n", "target", "floor", "outcome"), rows)
-            ),
-            # Dagster plots numbers over time.
-            **{
-                f"{metric} of {corpus}": dg.MetadataValue.float(known)
-                for corpus, known in values.items()
-                if known is not None
-            },
-        },
-    )
+    for metric in defined.metrics:
+        assessed = [each for each in assessments if each.metric == metric]
+        worst = max((each.outcome for each in assessed), key=_ORDER.index, default="undefined")
+        said, metadata = [], dict[str, Any](outcome=worst)
+        for each in assessed:
+            value = each.figure.value if each.figure else None
+            judged = _JUDGED[each.outcome].format(each.target)
+            if each.outcome == worst:
+                shown = number(value, tables.UNDEFINED)
+                said.append(f"{each.corpus}: {metric} is {shown} and {judged}")
+            if value is not None:
+                # Dagster plots numbers over time.
+                metadata[f"{metric} of {each.corpus}"] = dg.MetadataValue.float(value)
+        failed = worst == "below floor"
+        yield dg.AssetCheckResult(
+            asset_key=NAME,
+            check_name=_check_name(metric),
+            passed=worst not in {"below target", "below floor"},
+            severity=dg.AssetCheckSeverity.ERROR if failed else dg.AssetCheckSeverity.WARN,
+            description="; ".join(said) or "No corpus with a target was evaluated.",
+            metadata=metadata,
+        )
