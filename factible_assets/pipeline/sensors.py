@@ -7,7 +7,7 @@ partition, and a sensor then launches `fact_check`.
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
 from collections import Counter
-from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,44 +46,22 @@ _NAME = r"^[A-Za-z0-9_-]{1,60}$"
 _CLAIMS = ClaimsConfig.model_fields["max_claims"]
 
 
-def partitions_to_add(video_ids: Iterable[str], existing: Iterable[str]) -> list[str]:
-    """Return the videos without a partition, in their order.
-
-    Partitions are never removed: the history of a video is data, and an unreadable file must not
-    look like an empty one.
-    """
-    known = set(existing)
-    return [video_id for video_id in video_ids if video_id not in known]
-
-
 def _permitted(given: str, settings: Settings, command: str) -> Path:
-    """Return a path from the launchpad if it is in a permitted folder.
+    """Return a path from the launchpad if it is in the data folder.
 
     Users of the UI may not read other files of this machine. The error offers `command`, which the
     owner of the machine can run.
 
     Raises dagster.Failure: The path is not permitted. Never retried.
     """
-    try:
+    with suppress(RuntimeError, ValueError):  # an unknown user after ~, or a NUL byte
         path = Path(given).expanduser()
-        place = path.resolve()
-    except (RuntimeError, ValueError) as error:
-        raise final_failure(
-            f"The path {given!r} is invalid: the user after ~ does not exist, or it has a NUL "
-            "byte. Give the absolute path, and launch again."
-        ) from error
-    if not path.is_absolute():
-        raise final_failure(
-            f"The path {given!r} is relative, but the daemon may run in any folder. Give the "
-            "absolute path, and launch again."
-        )
-    # Whoever may launch a run must not read other files of this machine.
-    if not place.is_relative_to(settings.home.resolve()):
-        raise final_failure(
-            f"{given!r} is not in the data folder {settings.home}. Copy or mount it there, or use "
-            f"`{command}`."
-        )
-    return path
+        if path.is_absolute() and path.resolve().is_relative_to(settings.home.resolve()):
+            return path
+    raise final_failure(
+        f"{given!r} is no absolute path in the data folder {settings.home}. Copy or mount the file "
+        f"there, or use `{command}`."
+    )
 
 
 # --- One video ----------------------------------------------------------------------------------
@@ -139,8 +117,28 @@ def list_video(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource
 ) -> None:
     """List the video in a corpus of the data folder, and add its partition."""
-    config = AddVideoConfig.model_validate(context.op_config)
-    video_id = _list_video(config, services.settings(), corpora.read())
+    config, settings = AddVideoConfig.model_validate(context.op_config), services.settings()
+    settings.ensure_home()
+    transcript = None
+    if config.transcript:
+        transcript = _permitted(config.transcript, settings, "factible corpus add")
+    listing = corpora.read()
+    try:
+        video_id = bare_id(config.video.strip())
+        known = listing.find(video_id)
+        # Adding a listed video again means checking it.
+        if transcript is not None or known is None or known not in listing.videos():
+            list_new_video(
+                settings.home_corpora / f"{config.corpus}.yaml",
+                video_id,
+                listing=listing,
+                transcript=transcript,
+                **config.model_dump(
+                    include={"title", "channel", "language", "published_on", "web"}
+                ),
+            )
+    except (CorpusError, TranscriptError) as error:
+        raise final_failure(str(error)) from error
     listed = corpora.read().find(video_id)
     name = listed.video.corpus if listed else None
     launcher = launcher_of(context.run.tags)
@@ -158,32 +156,6 @@ def list_video(
             "verdicts": dg.MetadataValue.url(f"/assets/verdicts?partition={quote(video_id)}"),
         }
     )
-
-
-def _list_video(config: AddVideoConfig, settings: Settings, listing: CorporaReading) -> str:
-    """List the video, unless the data folder lists it already, and return its id.
-
-    Raises dagster.Failure: The video cannot be listed. Never retried.
-    """
-    settings.ensure_home()
-    transcript = None
-    if config.transcript:
-        transcript = _permitted(config.transcript, settings, "factible corpus add")
-    try:
-        video_id = bare_id(config.video.strip())
-        known = listing.find(video_id)
-        if known is not None and known in listing.videos() and transcript is None:
-            return video_id  # Adding a video again means checking it.
-        entry = list_new_video(
-            settings.home_corpora / f"{config.corpus}.yaml",
-            video_id,
-            listing=listing,
-            transcript=transcript,
-            **config.model_dump(include={"title", "channel", "language", "published_on", "web"}),
-        )
-    except (CorpusError, TranscriptError) as error:
-        raise final_failure(str(error)) from error
-    return entry.video_id
 
 
 @dg.job(name=ADD_JOB)
@@ -342,17 +314,13 @@ def import_into_corpora(
     for sentence in done.left_out:
         context.log.warning("Left out: %s", sentence)
     context.instance.add_run_tags(context.run_id, {"corpus": done.name})
-    name = str(videos.name)
-    added = partitions_to_add(done.video_ids, context.instance.get_dynamic_partitions(name))
-    for start in range(0, len(added), PARTITIONS_PER_TICK):
-        context.instance.add_dynamic_partitions(name, added[start : start + PARTITIONS_PER_TICK])
+    context.instance.add_dynamic_partitions(str(videos.name), done.video_ids)
     metadata: dict[str, Any] = {
         "corpus": done.name,
         "file": dg.MetadataValue.path(done.file),
         "videos": len(done.video_ids),
         "annotated claims": done.claims,
         "transcripts": done.transcripts,
-        "partitions added": len(added),
     }
     if done.left_out:
         told = "\n".join(f"- {cell(sentence)}" for sentence in done.left_out)
@@ -403,9 +371,10 @@ def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource)
     outcome = _reading_problems(reading)
     for problem in reading.problems:
         context.log.warning(str(problem))
-    existing = context.instance.get_dynamic_partitions(str(videos.name))
+    # The history of a video is data, so a partition stays when its entry goes.
+    existing = set(context.instance.get_dynamic_partitions(str(videos.name)))
     listed = (entry.video.video_id for entry in reading.videos())
-    added = partitions_to_add(listed, existing)[:PARTITIONS_PER_TICK]
+    added = [each for each in listed if each not in existing][:PARTITIONS_PER_TICK]
     skipped = None if added else "Every listed video has a partition."
     if reading.problems and not added:
         skipped = f"There are no new videos, and the partitions stay. {outcome}"
