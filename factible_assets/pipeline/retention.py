@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
@@ -28,7 +28,7 @@ _UNUSED_ANSWER_DAYS = 90
 _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Removed:
     """The numbers of removed items, or in a dry run of the items to remove.
 
@@ -36,11 +36,11 @@ class Removed:
     kind; a dry run does not count them.
     """
 
-    texts: int
-    characters: int
-    answers: dict[str, int]
-    bytes_freed: int
     dry_run: bool
+    texts: int = 0
+    characters: int = 0
+    answers: dict[str, int] = field(default_factory=dict)
+    bytes_freed: int = 0
     runs: int = 0
 
 
@@ -51,24 +51,24 @@ def apply_retention(
 
     Raises WarehouseError: The warehouse cannot be opened or written.
     """
-    texts = characters = freed = 0
-    answers: dict[str, int] = {}
+    done = Removed(dry_run)
     if settings.warehouse.exists():
         store = Warehouse(settings.warehouse)
         before = now - timedelta(days=settings.retention_days)
-        texts, characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
+        done.texts, done.characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
         # A lake also merges its small files.
-        if (texts or settings.warehouse.is_shared) and not dry_run:
-            freed = compact(store)
+        if (done.texts or settings.warehouse.is_shared) and not dry_run:
+            done.bytes_freed = compact(store)
             store.publish(settings.published)
     if settings.cache.exists() and not dry_run:
         unused = timedelta(days=_UNUSED_ANSWER_DAYS)
         removed = DiskCache(settings.cache, settings.cache_policy).trim(unused)
-        answers = {str(kind): count for kind, count in removed.items()}
+        done.answers = {str(kind): count for kind, count in removed.items()}
     runs = _old_runs(settings, instance, now)
+    done.runs = len(runs)
     if not dry_run:
         delete_runs(instance, runs)
-    return Removed(texts, characters, answers, freed, dry_run, len(runs))
+    return done
 
 
 def _old_runs(settings: Settings, instance: dg.DagsterInstance, now: datetime) -> list[str]:
@@ -94,16 +94,8 @@ def remove_old_items(context: dg.OpExecutionContext, services: FactCheckServices
     removed = apply_retention(
         services.settings(), context.instance, now=datetime.now(UTC), **context.op_config
     )
-    context.add_output_metadata(
-        {
-            "dry run": removed.dry_run,
-            "texts": removed.texts,
-            "characters": removed.characters,
-            "cached answers": sum(removed.answers.values()),
-            "runs": removed.runs,
-            "bytes freed": removed.bytes_freed,
-        }
-    )
+    numbers = asdict(removed) | {"answers": sum(removed.answers.values())}
+    context.add_output_metadata({name.replace("_", " "): each for name, each in numbers.items()})
 
 
 @dg.job
