@@ -14,7 +14,6 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError, code_of
 from factible_assets.pipeline import schedules
 from factible_assets.records.scales import veracity_of
-from factible_assets.records.tables import Claim
 from factible_assets.runs.check import Say
 from factible_assets.runs.launch import Watch, open_instance, run_video
 from factible_assets.runs.result import Checked, StoredVideo
@@ -172,7 +171,6 @@ def recheck_videos(
                 StoredVideo(row.video_id, settings),
                 config=schedules.recheck_config(last, given, say=say),
                 watch=watch,
-                claims=store.read_current(Claim, row.video_id),
                 assets=schedules.RECHECK_ASSETS if row.with_queries else schedules.RENEWED,
                 job_name=schedules.RECHECK_JOB,
                 tags=schedules.run_tags(row.video_id, row.corpus, "factible recheck"),

@@ -41,7 +41,7 @@ from factible_assets.pipeline.liveness import (
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.resources import ReportsResource
 from factible_assets.pipeline.run_records import failures_of_run
-from factible_assets.records.tables import METHOD, Claim
+from factible_assets.records.tables import METHOD
 from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
 from factible_assets.services.models import BUDGETS
@@ -216,7 +216,6 @@ def run_video(
     config: FactCheckConfig,
     watch: Watch = lambda _: nullcontext(Observer()),
     reuse: Reuse = "nothing",
-    claims: Sequence[Claim] = (),
     assets: Sequence[str] | None = None,
     job_name: str = "fact_check",
     run_id: str | None = None,
@@ -234,7 +233,6 @@ def run_video(
         config: The run's options.
         watch: Opens the observer of this run.
         reuse: How much of earlier runs this one may reuse.
-        claims: The claims, if the caller knows them before the run begins.
         assets: The assets to materialize; all seven if not given.
         job_name: The job that materializes them: fact_check, recheck or pictures.
         run_id: The id of the run, a UUID, if the caller needs it before the run ends.
@@ -258,14 +256,11 @@ def run_video(
     ):
         inputs = input_tags(video, config)
         if reuse != "nothing":
-            reusable = find_reusable(video.data(), instance, inputs, reuse, config)
-            claims, assets = reusable.claims, reusable.assets
-            if reusable.remark:
-                observer.remarked(reusable.remark)
+            assets, remark = find_reusable(video.data(), instance, inputs, reuse, config)
+            if remark:
+                observer.remarked(remark)
         has_work = assets is None or len(assets) > 0
         if has_work:
-            if claims:
-                observer.claims_found(claims)
             # Dagster warns authors of pipelines about previews; users need not see that.
             for kind in (dg.BetaWarning, dg.PreviewWarning):
                 warnings.simplefilter("ignore", kind)

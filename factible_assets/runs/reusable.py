@@ -11,8 +11,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from dagster import DagsterInstance
@@ -41,18 +39,6 @@ Reuse: TypeAlias = Literal["nothing", "claims", "verdicts", "same"]
 finished check, and `same` is one with the same inputs and options."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reusable:
-    """The stored claims that a run reuses, and the assets that it still has to materialize.
-
-    `assets` of None means all. `remark` is a sentence for the user.
-    """
-
-    assets: Sequence[str] | None = None
-    claims: Sequence[Claim] = ()
-    remark: str = ""
-
-
 def input_tags(video: StoredVideo, config: FactCheckConfig) -> dict[str, str]:
     """Return digests of the current inputs of a video's transcript and claims, as tags of a run.
 
@@ -64,7 +50,9 @@ def input_tags(video: StoredVideo, config: FactCheckConfig) -> dict[str, str]:
         words: list[Any] = list(settings.languages)
         if listed is not None:
             words += filter(None, (listed.entry.transcript_url, listed.entry.recording_url))
-            words += _size_and_time(listed.media)
+            with suppress(OSError):  # They identify a recording without reading it.
+                media = listed.media.stat() if listed.media else None
+                words += [media.st_size, media.st_mtime] if media else []
     else:
         try:
             words = [hashlib.sha256(listed.transcript.read_bytes()).hexdigest()]
@@ -90,32 +78,35 @@ def find_reusable(
     tags: Mapping[str, str],
     reuse: Reuse,
     config: FactCheckConfig,
-) -> Reusable:
-    """Compare the stored results of a video with its current `input_tags` and options."""
+) -> tuple[Sequence[str] | None, str]:
+    """Compare the stored results of a video with its current `input_tags` and options.
+
+    Returns the assets that a run still has to materialize (None: all), and a sentence for the user.
+    """
     if stored is None:
-        return Reusable()
+        return None, ""
     if reuse == "verdicts" and stored.is_finished:
-        return Reusable(assets=())
-    found = _with_same_inputs(stored, instance, tags) if tags else Reusable()
+        return (), ""
+    assets, remark = _with_same_inputs(stored, instance, tags) if tags else (None, "")
     if reuse != "same":
-        return found
+        return assets, remark
     given = config.model_dump(mode="json", exclude_none=True)
     last = options_of_run(instance, stored.run_id)
     is_same = last is not None and {**given, **last} == given
-    is_whole = bool(found.claims) and stored.is_finished
-    return Reusable(assets=() if is_whole and is_same else None)
+    is_whole = assets == ALL_STAGES and stored.is_finished
+    return () if is_whole and is_same else None, ""
 
 
 def _with_same_inputs(
     stored: ReportData, instance: DagsterInstance, tags: Mapping[str, str]
-) -> Reusable:
+) -> tuple[Sequence[str] | None, str]:
     def has_same_inputs(result: Materialization | None, tag: str) -> bool:
         run = instance.get_run_by_id(result.run_id) if result else None
         return run is not None and run.tags.get(tag) == tags[tag]
 
     transcript, claims = map(stored.sets.get, ("transcripts", "claims"))
     if transcript is None or not has_same_inputs(transcript, TRANSCRIPT_TAG):
-        return Reusable()
+        return None, ""
     if (
         claims is None
         or not claims.row_count
@@ -126,16 +117,12 @@ def _with_same_inputs(
         or has_pending_corrections(stored.claims, stored.reviews)
     ):
         when = f"{transcript.checked_at:%Y-%m-%d %H:%M} UTC"
-        return Reusable(
-            ("claims", *ALL_STAGES),
-            remark=f"Going on with the transcript of {when}; --force asks for it again.",
-        )
-    return Reusable(
-        ALL_STAGES,
-        stored.claims,
+        remark = f"Going on with the transcript of {when}; --force asks for it again."
+        return ("claims", *ALL_STAGES), remark
+    return ALL_STAGES, (
         f"Going on with the transcript and the {counted(len(stored.claims), 'claim')} of "
         f"{claims.checked_at:%Y-%m-%d %H:%M} UTC: their inputs have not changed. --force "
-        "extracts them again.",
+        "extracts them again."
     )
 
 
@@ -143,13 +130,6 @@ def has_pending_corrections(claims: Sequence[Claim], actions: Iterable[ReviewAct
     """Tell whether reviewers changed claims in a way that the stored claims do not show yet."""
     corrected = corrected_claims(claims, list(actions), {}, None, ())
     return {each.text for each in corrected} != {each.text for each in claims}
-
-
-def _size_and_time(media: Path | None) -> list[float]:
-    """Identify a recording without reading it."""
-    with suppress(OSError):
-        return [media.stat().st_size, media.stat().st_mtime] if media else []
-    return []
 
 
 def _digest(value: list[Any]) -> str:

@@ -278,7 +278,6 @@ def check_again(
         StoredVideo(file.video_id, settings),
         config=config,
         watch=watch,
-        claims=claims,
         assets=("claims", *ALL_STAGES) if waits else ALL_STAGES,
         tags={"claim": ids[0], **tags, **comes_from},
         run_id=run_id,

@@ -157,21 +157,18 @@ def _check(order: models.CheckOrder, writer: EventWriter) -> Checked:
     if order.claim_id is not None:
         file = reviewed.open_claim(order.video_id, order.claim_id, settings)
         return review.check_again(file, [file.claim], watch=watch, run_id=order.run_id)
-    claims: Sequence[Claim] = ()
     assets: Sequence[str] | None = None
     if order.finds_only:
         assets = ("transcripts", "claims")
     elif order.claims:
         files = reviewed.open_video(order.video_id, settings)
-        claims = tuple(file.claim for file in files if file.gone is None)
         assets = ("claims", *ALL_STAGES)
-        only = tuple(claim.claim_id for claim in claims)
+        only = tuple(file.claim.claim_id for file in files if file.gone is None)
         config = config.model_copy(update={"only_claims": only})
     return launch.run_video(
         StoredVideo(order.video_id, settings),
         config=config,
         watch=watch,
-        claims=claims,
         assets=assets,
         run_id=order.run_id,
         tags=order.tags,

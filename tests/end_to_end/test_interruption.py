@@ -26,6 +26,7 @@ from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.reusable import find_reusable, input_tags
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
+from factible_assets.stages.progress import ALL_STAGES
 from tests.end_to_end.loopback import (
     CHAT,
     SEARCH,
@@ -165,8 +166,8 @@ def test_claims_are_reused_unless_their_inputs_have_changed(
         config = FactCheckConfig(**options)
         tags = input_tags(video, config)
         with open_instance(settings) as instance:
-            found = find_reusable(video.data(), instance, tags, "claims", config)
-        return found.assets is not None, bool(found.claims)
+            assets, _ = find_reusable(video.data(), instance, tags, "claims", config)
+        return assets is not None, assets == ALL_STAGES
 
     assert reused() == (True, True)
     assert reused(search=SearchConfig(max_results=2)) == (True, True)
