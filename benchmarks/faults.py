@@ -370,12 +370,13 @@ class Outcome:
 
 def struck(services: Services, memory: Memory, faults: Faults | None) -> Services:
     """Put recorded answers, and faults if any, in front of all services."""
+    reasoner = FaultyReasoner(services.reasoner, memory, faults)
     return replace(
         services,
         searcher=FaultySearch(services.searcher, memory, faults),
         fetcher=FaultyPages(services.fetcher, memory, faults),
         ages=FaultyAges(services.ages, faults),
-        reasoner=Reasoner.of(FaultyReasoner(services.reasoner, memory, faults)),
+        reasoner=Reasoner(reasoner, reasoner, reasoner),
     )
 
 

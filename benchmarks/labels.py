@@ -41,7 +41,7 @@ from factible_assets.reasoners.readers.passages import select_passages
 from factible_assets.records.tables import Stance
 from factible_assets.services.labels import calibration_of, open_label_model, reading_model
 from factible_assets.settings import load_settings
-from factible_assets.stages.origins import SHARED_ERRORS, PageOdds, claim_probability
+from factible_assets.stages.origins import SHARED_ERRORS, claim_probability
 from factible_assets.stages.verdict import VOTE_WEIGHTS
 from resources.storage.answers import DiskCache
 
@@ -62,10 +62,10 @@ class ReadClaim:
     pages: tuple[SideChances | None, ...]
     new_seconds: tuple[float, ...]
 
-    def pages_read(self) -> list[PageOdds]:
+    def pages_read(self) -> list[tuple[float, float]]:
         """Return the pages that were read, weighted by their ratings like in the vote."""
         return [
-            PageOdds(page.supports, page.refutes, VOTE_WEIGHTS[rating] / VOTE_WEIGHTS["medium"])
+            (page.supports - page.refutes, VOTE_WEIGHTS[rating] / VOTE_WEIGHTS["medium"])
             for page, rating in zip(self.pages, self.claim.ratings, strict=True)
             if page is not None
         ]

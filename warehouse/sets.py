@@ -70,11 +70,9 @@ def insert_rows(
     if not values:
         return
     key, kind = KEYS.get(table, ()), table.replace("_", " ")
-    by_key = {tuple(row[each] for each in key): row for row in values} if key else {}
-    if key and len(by_key) < len(values):
-        if again == "refuse":
-            raise _broken(kind, f"duplicate key ({', '.join(key)})")
-        values = list(by_key.values())
+    duplicate = f"duplicate key ({', '.join(key)})"
+    if key and len({tuple(row[each] for each in key) for row in values}) < len(values):
+        raise _broken(kind, duplicate)
     import pyarrow as pa  # noqa: PLC0415 - slow to load, and only writers need it
 
     names = {"table": table, "key": ", ".join(key)}
@@ -82,7 +80,7 @@ def insert_rows(
     try:
         if key and again == "refuse":
             if connection.execute(_SQL["known"].format(**names)).fetchall():
-                raise _broken(kind, f"duplicate key ({names['key']})")
+                raise _broken(kind, duplicate)
         elif key and again == "replace":
             connection.execute(_SQL["displace"].format(**names))
         connection.execute(_SQL["keep" if key else "enter"].format(**names))

@@ -153,12 +153,5 @@ def fold(word: str) -> str:
 
 
 def _without_punctuation(word: str) -> tuple[int, int]:
-    if word.isalnum():
-        return 0, len(word)
     speaking = [index for index, character in enumerate(word) if fold(character)]
-    if not speaking:  # a letter only together with its marks
-        return 0, len(word)
-    end = speaking[-1] + 1
-    while end < len(word) and unicodedata.category(word[end]).startswith("M"):
-        end += 1
-    return speaking[0], end
+    return speaking[0], speaking[-1] + 1

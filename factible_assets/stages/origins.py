@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
@@ -153,27 +152,11 @@ def _components(
 # --- Correlated readings ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PageOdds:
-    """The probabilities that a page supports and that it refutes a claim; their sum is at most 1.
-
-    `weight`, in [0, 1], is the weight of the page: 1 for a source rated high.
-    """
-
-    supports: float
-    refutes: float
-    weight: float = 1.0
-
-    @property
-    def log_odds(self) -> float:
-        """The log-odds that the claim holds; 0 for a silent page."""
-        silent = max(0.0, 1.0 - self.supports - self.refutes) / 2
-        holds = min(_MOST_FROM_ONE_PAGE, max(1 - _MOST_FROM_ONE_PAGE, self.supports + silent))
-        return math.log(holds / (1 - holds))
-
-
-def claim_probability(pages: Iterable[PageOdds], shared: float = SHARED_ERRORS) -> float:
+def claim_probability(pages: Iterable[tuple[float, float]], shared: float = SHARED_ERRORS) -> float:
     """Return the probability, in [0, 1], that a claim holds; 0.5 without pages.
+
+    A page is its probability of supporting the claim less that of refuting it, in [-1, 1], and its
+    weight: 1 for a source rated high.
 
     One reader makes the same kinds of errors on all pages. Log-odds of independent pages add up:
     six pages at .7 give .99. Log-odds of perfectly correlated pages average: six pages at .7 give
@@ -181,7 +164,9 @@ def claim_probability(pages: Iterable[PageOdds], shared: float = SHARED_ERRORS) 
     1 + shared · (n - 1), as for equally good witnesses.
     """
     total = weights = 0.0
-    for each in pages:
-        total += each.weight * each.log_odds
-        weights += each.weight
+    for lean, weight in pages:
+        # A silent page leaves the odds even.
+        holds = min(_MOST_FROM_ONE_PAGE, max(1 - _MOST_FROM_ONE_PAGE, (1 + lean) / 2))
+        total += weight * math.log(holds / (1 - holds))
+        weights += weight
     return 1 / (1 + math.exp(-total / (1 + shared * max(0.0, weights - 1))))

@@ -279,13 +279,6 @@ Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it decli
 """
 
 
-class OneReasoner(ClaimFinder, QueryWriter, EvidenceReader, Protocol):
-    """A reasoner that makes all judgements, such as a language model."""
-
-    @property
-    def basis(self) -> records.Maker: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Reasoner:
     """The makers of the judgements of a check; verdicts follow from the vote."""
@@ -295,10 +288,6 @@ class Reasoner:
     evidence: EvidenceReader
     writer: WordVerdicts | None = None
     """Adds words to the verdicts of a video; None: the run does not want them."""
-
-    @classmethod
-    def of(cls, one: OneReasoner) -> Reasoner:
-        return cls(one, one, one)
 
     @property
     def basis(self) -> records.Basis:

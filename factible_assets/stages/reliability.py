@@ -100,10 +100,7 @@ def open_place_reason(url: str, listed: str) -> str | None:
 
     `listed` is the host name that the rating of the site belongs to.
     """
-    try:
-        host, parts = urls.host_of(url).removeprefix("www."), urlsplit(url)
-    except (urls.UnusableUrlError, ValueError):
-        return None
+    host, parts = urls.host_of(url).removeprefix("www."), urlsplit(url)
     path, domain = unquote(parts.path), urls.registrable_domain(host)
     if host == listed != domain:
         return None
@@ -214,11 +211,17 @@ def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
     return _changed(rating, "unknown", "unknown", f"{OPEN_PLACE}: {why}.") if why else rating
 
 
-def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRating:
-    """Return a paper's rating: its domain's or, if no rule knows that, one by its citations.
+def as_paper(
+    rating: ReliabilityRating, journal: ListedRating | None, citations: int | None
+) -> ReliabilityRating:
+    """Return a paper's rating: its journal's if listed, else its site's, else by its citations.
 
-    The step to medium depends on citations alone, because a registry may not tell an age.
+    One publisher's site has journals of different standing (Factible, section 3.4). The step to
+    medium depends on citations alone, because a registry may not tell an age.
     """
+    if journal is not None:
+        reason = f"{JOURNAL} as {journal.rating}: {journal.reason}"
+        rating = _changed(rating, journal.rating, journal.source_class, reason, journal.score)
     if rating.rating != "unknown" or citations is None or citations < _CITED:
         return rating
     reason = f"{CITED} {citations:,} times."
@@ -226,17 +229,6 @@ def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRat
         return _changed(rating, "medium", "academic", reason)
     score = min(rating.score + _CITED_BONUS, UNLISTED_CAP)
     return _changed(rating, "unknown", "academic", reason, score)
-
-
-def as_in_journal(rating: ReliabilityRating, journal: ListedRating | None) -> ReliabilityRating:
-    """Return a paper's rating: its journal's, if a rating set lists that, else its site's.
-
-    One publisher's site has journals of different standing (Factible, section 3.4).
-    """
-    if journal is None:
-        return rating
-    reason = f"{JOURNAL} as {journal.rating}: {journal.reason}"
-    return _changed(rating, journal.rating, journal.source_class, reason, journal.score)
 
 
 def as_answered(rating: ReliabilityRating) -> ReliabilityRating:

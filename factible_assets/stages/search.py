@@ -20,13 +20,7 @@ from factible_assets.config import SearchConfig
 from factible_assets.records import tables as records
 from factible_assets.stages import urls
 from factible_assets.stages.ids import hit_id
-from factible_assets.stages.reliability import (
-    RATING_ORDER,
-    RatingBook,
-    as_answered,
-    as_cited,
-    as_in_journal,
-)
+from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_answered, as_paper
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
 from resources.ratings.base import ListedRating
@@ -216,7 +210,7 @@ def rated(
         return rating.model_copy(update={"source_class": "fact_checker"})
     if is_answer(hit):
         return as_answered(rating)
-    return as_cited(as_in_journal(rating, journal), hit.citation_count)
+    return as_paper(rating, journal, hit.citation_count)
 
 
 def _reaches(rating: records.Rating, minimum: records.Rating) -> bool:

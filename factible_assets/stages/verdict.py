@@ -26,12 +26,7 @@ from factible_assets.config import VerdictsConfig
 from factible_assets.records import tables as records
 from factible_assets.records.stances import DEFINITE, SIDES, STANCES
 from factible_assets.stages import ports
-from factible_assets.stages.origins import (
-    PageOdds,
-    StoryIndex,
-    claim_probability,
-    independent_weight,
-)
+from factible_assets.stages.origins import StoryIndex, claim_probability, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.wording import counted as numbered
 
@@ -399,13 +394,9 @@ def _scored(
     surest: dict[str, records.Evidence] = {}
     for row in sorted(rows, key=lambda row: row.stance_confidence or 0.0):
         surest[row.origin or row.domain] = row
+    sides = ((STANCES[row.stance or "unclear"].weight or 0, row) for row in surest.values())
     holds = claim_probability(
-        PageOdds(
-            supports=(row.stance_confidence or 0.0) if row.stance == "supports" else 0.0,
-            refutes=(row.stance_confidence or 0.0) if row.stance == "refutes" else 0.0,
-            weight=VOTE_WEIGHTS[row.rating],
-        )
-        for row in surest.values()
+        (side * (row.stance_confidence or 0.0), VOTE_WEIGHTS[row.rating]) for side, row in sides
     )
     own = min(_LEANING_MOST, holds if vote.stance == "supports" else 1.0 - holds)
     score = round(min(own, vote.score) if is_open else own, 6)

@@ -35,18 +35,17 @@ from resources.storage.sqlite import OtherFileError, SharedFile
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (done, total) during an import, in bytes or files."""
-_Seen: TypeAlias = tuple[str, int]
+_Stored: TypeAlias = tuple[str, int]
 """The place of a page in an import, and the hash of its text."""
 
 _SQL = statements("resources.storage", "archive.sql")
-_SCHEMA: Final = Path(__file__).with_name("archive_tables.sql").read_text("utf-8")
 _VERSION: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _MAX_REMARKS: Final = 20
 _COLLECTION_NAME = re.compile(r"[\w.-]{1,80}")
 _SAME_COLUMNS: Final = (
-    *("url", "final_url", "author", "http_status", "byte_count", "etag", "last_modified", "text"),
-)
+    "url", "final_url", "author", "http_status", "byte_count", "etag", "last_modified", "text"
+)  # fmt: skip
 """Fields of a page that are columns without conversion."""
 
 
@@ -92,14 +91,14 @@ class Archive:
         """
         self.path = path
         self._canonicalise = canonicalise
-        self._file = SharedFile(path, _SCHEMA, _VERSION, wait_seconds=_BUSY_SECONDS)
+        self._file = SharedFile(path, _SQL["schema"], _VERSION, wait_seconds=_BUSY_SECONDS)
         with self._opened("BEGIN"):
             pass
 
     # --- Storing --------------------------------------------------------------------------------
 
     def add_page(self, page: FetchedPage, collection: str) -> bool:
-        """Store a page if it is newer, or undated and longer; return true if so."""
+        """Store a page if it is newer than the stored one; return true if so."""
         report = self.store([imports.ImportedEntry(page, 1, 1)], collection)
         return bool(report.added or report.updated)
 
@@ -111,17 +110,15 @@ class Archive:
         Raises ArchiveImportError: A line is malformed, or the folder has no pages.
         """
         steps = imports.read_folder(source) if source.is_dir() else imports.read_jsonl(source)
-        return self.store(steps, collection, progress, seen={})
+        return self.store(steps, collection, progress)
 
     def store(
         self,
         steps: Iterable[imports.ImportedEntry],
         collection: str,
         progress: Progress | None = None,
-        *,
-        seen: dict[str, _Seen] | None = None,
     ) -> ImportReport:
-        """Store entries, all or nothing. `seen` collects the pages of an import."""
+        """Store entries, all or nothing."""
         if _COLLECTION_NAME.fullmatch(collection) is None:
             raise imports.ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
@@ -129,12 +126,13 @@ class Archive:
             )
         tally: Counter[str] = Counter()
         remarks: list[str] = []
+        stored: dict[str, _Stored] = {}
         with self._opened("BEGIN IMMEDIATE") as connection:
             for entry, done, total, place in steps:
                 match entry:
                     case FetchedPage():
                         problems = self._store_page(
-                            connection, entry, collection, tally, seen, place
+                            connection, entry, collection, tally, stored, place
                         )
                     case imports.NewSearch():
                         problems = self._store_search(connection, entry, collection)
@@ -155,27 +153,24 @@ class Archive:
         page: FetchedPage,
         collection: str,
         tally: Counter[str],
-        seen: dict[str, _Seen] | None,
+        stored: dict[str, _Stored],
         place: str,
     ) -> list[str]:
-        """Store and count a page; return a sentence on the loser of two texts."""
+        """Store and count a page; return a sentence on the loser of two texts in one import."""
         canonical = self._key(page.url)
         if canonical is None or not page.text.strip():
             return [f"{page.url[:200]!r} is no address, or its page has no text."]
-        other = (seen or {}).get(canonical)
-        is_first = seen is not None and other is None
         values = {"collection": collection, "canonical_url": canonical}
         known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
-        replaces = known is None or _replaces(page, known, is_first=is_first)
-        is_kept = replaces or known["text"] == page.text
-        this = place, hash(page.text)
-        if seen is not None and (is_first or is_kept):
-            seen[canonical] = this
+        before, this = stored.get(canonical), (place, hash(page.text))
+        replaces = known is None or _replaces(page, known, is_first=before is None)
+        stays = replaces or known["text"] == page.text
+        if before is None or stays:
+            stored[canonical] = this
         problems = []
-        if other is not None and other[1] != this[1]:
-            kept, lost = (place, other[0]) if is_kept else (other[0], place)
-            reason = f"{kept} has another text for its address, {shown(page.url)}."
-            problems = [f"{lost}: {reason}"]
+        if before is not None and before[1] != this[1]:
+            kept, lost = (place, before[0]) if stays else (before[0], place)
+            problems = [f"{lost}: {kept} has another text for its address, {shown(page.url)}."]
         if not replaces:
             tally["unchanged"] += not problems
             return problems

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.origins import (
-    PageOdds,
     StoryIndex,
     claim_probability,
     greatest_independent_weight,
@@ -127,15 +126,9 @@ def test_a_hundred_copies_are_weighed_at_once() -> None:
 
 # --- Correlated readings ------------------------------------------------------------------------
 
-probabilities = st.floats(0, 1)
-weights = st.floats(0, 1)
+leans = st.floats(-1, 1)
+pages = st.tuples(leans, st.floats(0, 1))
 correlations = st.floats(0, 1)
-
-
-@st.composite
-def pages(draw: st.DrawFn) -> PageOdds:
-    bearing, share = draw(probabilities), draw(probabilities)
-    return PageOdds(bearing * share, bearing * (1 - share), draw(weights))
 
 
 def test_without_pages_the_probability_is_one_half() -> None:
@@ -143,11 +136,11 @@ def test_without_pages_the_probability_is_one_half() -> None:
 
 
 def test_one_reliable_page_gives_its_own_probability() -> None:
-    assert claim_probability([PageOdds(0.8, 0.1)]) == pytest.approx(0.85)
+    assert claim_probability([(0.7, 1.0)]) == pytest.approx(0.85)
 
 
 def test_pages_that_agree_are_surer_than_one_and_less_sure_than_independent_ones() -> None:
-    six = [PageOdds(0.7, 0.3)] * 6
+    six = [(0.4, 1.0)] * 6
     one, independent = claim_probability(six[:1]), claim_probability(six, shared=0.0)
     assert one < claim_probability(six, shared=0.5) < independent
     assert independent > 0.99
@@ -155,17 +148,17 @@ def test_pages_that_agree_are_surer_than_one_and_less_sure_than_independent_ones
 
 
 def test_pages_of_both_sides_cancel() -> None:
-    assert claim_probability([PageOdds(0.9, 0.05), PageOdds(0.05, 0.9)]) == pytest.approx(0.5)
+    assert claim_probability([(0.85, 1.0), (-0.85, 1.0)]) == pytest.approx(0.5)
 
 
 def test_a_page_of_little_weight_moves_little() -> None:
-    assert claim_probability([PageOdds(0.9, 0.0, 0.1)]) < 0.6
+    assert claim_probability([(0.9, 0.1)]) < 0.6
 
 
-@given(st.lists(pages(), max_size=8), pages(), correlations)
+@given(st.lists(pages, max_size=8), pages, leans, correlations)
 def test_a_chance_is_a_probability_that_grows_with_each_pages_support(
-    read: list[PageOdds], page: PageOdds, shared: float
+    read: list[tuple[float, float]], page: tuple[float, float], other: float, shared: float
 ) -> None:
     found = claim_probability([*read, page], shared)
-    more = PageOdds(page.supports + page.refutes, 0.0, page.weight)
+    more = (max(page[0], other), page[1])
     assert 0 <= found <= claim_probability([*read, more], shared) + 1e-12 <= 1 + 1e-12

@@ -146,7 +146,7 @@ class World:
 
     def services(self) -> Services:
         return Services(
-            reasoner=Reasoner.of(Mind(self)),
+            reasoner=one_for_all(Mind(self)),
             searcher=Engine(self),
             fetcher=Web(self),
             ratings=Directory(self),
@@ -160,6 +160,11 @@ class World:
         self.asked[kind, key] += 1
         await asyncio.sleep(self.delays.get(f"{kind} {key}", self.delays.get(kind, 0)))
         return (kind, key) in self.broken
+
+
+def one_for_all(mind: Any) -> Reasoner:
+    """The reasoner in which one mind makes all judgements."""
+    return Reasoner(mind, mind, mind)
 
 
 @dataclass(frozen=True)

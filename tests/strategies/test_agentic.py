@@ -23,7 +23,6 @@ from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim, MediaFinding, Step
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
-from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import agentic, strategy_named
 from resources.llm.base import (
     Answer,
@@ -34,7 +33,7 @@ from resources.llm.base import (
     RefusedError,
 )
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, sentence, staged, take_apart
-from tests.stages.world import VIDEO, Hit, World, make_claim, own_words
+from tests.stages.world import VIDEO, Hit, World, make_claim, one_for_all, own_words
 
 CLAIM = make_claim("In 2012, sugar made most children hyperactive.")
 DENIAL = "Controlled trials have found no evidence that sugar makes children hyperactive"
@@ -159,7 +158,7 @@ async def investigate(
     claim: Claim = CLAIM,
     **options: Any,
 ) -> tuple[FlowResult, list[Step]]:
-    services = replace(world.services(), reasoner=Reasoner.of(LlmReasoner(staged(model))))
+    services = replace(world.services(), reasoner=one_for_all(LlmReasoner(staged(model))))
     config = config_of({"strategy": "agentic", **options})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agentic, "MOST_PLANS", plans)

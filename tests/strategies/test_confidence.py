@@ -12,11 +12,10 @@ from factible_assets.reasoners.llm.answers import ThreeWayAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records.tables import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
 from factible_assets.strategies.calculus import ScoredSource, corrected, published
 from tests.reasoners.llm.scripted import staged
-from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
+from tests.stages.world import VIDEO, Hit, World, make_claim, one_for_all, own_words, says
 from tests.strategies.test_raw_evidence import Told, broken_rules
 
 HEALTH = make_claim("Honey cures a cough")
@@ -41,7 +40,7 @@ async def checked(
 ) -> FlowResult:
     services = world.services()
     if model is not None:
-        services = replace(services, reasoner=Reasoner.of(LlmReasoner(staged(model))))
+        services = replace(services, reasoner=one_for_all(LlmReasoner(staged(model))))
     config = config_of({"strategy": "confidence", **options})
     return await check_claims(
         VIDEO, [claim], services, config, strategy=strategy_named("confidence")

@@ -20,7 +20,6 @@ from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.stages import progress
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
-from factible_assets.stages.ports import Reasoner
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
 from resources.http import RetryPolicy
@@ -28,7 +27,7 @@ from resources.llm.backend import CallPolicy
 from tests.reasoners.llm.scripted import staged
 from tests.resources.llm.servers import bound
 from tests.servers import Behaviour, Exchange, MisbehavingServer, hang, respond_json
-from tests.stages.world import VIDEO, Hit, World, make_claim, own_words
+from tests.stages.world import VIDEO, Hit, World, make_claim, one_for_all, own_words
 
 CLAIM = make_claim("The blue whale is the largest animal that has ever lived")
 SITES = [f"https://s{number}.example/" for number in range(4)]
@@ -116,7 +115,7 @@ async def checked(
     async with MisbehavingServer() as server, bound(server, window=30_000, policy=policy) as model:
         server.on("/v1/chat/completions", behaviour)
         services = replace(
-            (world or ocean()).services(), reasoner=Reasoner.of(LlmReasoner(staged(model)))
+            (world or ocean()).services(), reasoner=one_for_all(LlmReasoner(staged(model)))
         )
         result = await check_claims(VIDEO, [CLAIM], services, config, strategy=strategy_named(name))
     rows = replace(result, videos=[VIDEO], claims=[CLAIM])

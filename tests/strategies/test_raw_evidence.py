@@ -15,11 +15,10 @@ from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records.tables import Claim, Rating, Stance, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
-from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import excerpts, strategy_named
 from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
-from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
+from tests.stages.world import VIDEO, Hit, World, make_claim, one_for_all, own_words, says
 
 CLAIM = make_claim("San Francisco banned plastic bags in 2007")
 QUESTIONS = [
@@ -89,7 +88,7 @@ async def checked(
     if model is None:
         world.basis = "embedded"
     else:
-        services = replace(services, reasoner=Reasoner.of(LlmReasoner(staged(model))))
+        services = replace(services, reasoner=one_for_all(LlmReasoner(staged(model))))
     config = config_of({"strategy": "raw_evidence", "max_results": 6, **options})
     result = await check_claims(
         DATED, [claim], services, config, strategy=strategy_named("raw_evidence")
@@ -352,7 +351,7 @@ async def test_hostile_words_stand_inside_fences() -> None:
 async def test_reasons_are_in_the_language_of_the_settings() -> None:
     model = told()
     models = {stage: StageModel(model, "de", max_tokens=500) for stage in ANSWER_TOKENS}
-    services = replace(world_with(1).services(), reasoner=Reasoner.of(LlmReasoner(models)))
+    services = replace(world_with(1).services(), reasoner=one_for_all(LlmReasoner(models)))
     config = config_of({"strategy": "raw_evidence"})
     strategy = strategy_named("raw_evidence")
     await check_claims(DATED, [CLAIM], services, config, strategy=strategy)

@@ -30,7 +30,7 @@ from resources.search.base import SearchAnswer, SearchRequest
 from tests.reasoners.llm.hostile import ATTACKS
 from tests.reasoners.llm.scripted import GullibleModel, gets_out, staged, take_apart
 from tests.stages.words import from_text
-from tests.stages.world import Hit, World, answer, make_claim
+from tests.stages.world import Hit, World, answer, make_claim, one_for_all
 
 CLAIM = "Sugar makes children hyperactive."
 DENIAL = "Controlled trials have found no evidence that sugar makes children hyperactive."
@@ -129,7 +129,7 @@ def by_model(name: str | None) -> tuple[Outcome, GullibleModel]:
     """Check the video with a gullible model, under the attack of this name or none."""
     attack = ATTACKS[name] if name else ""
     model = GullibleModel({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], attack)
-    return asyncio.run(checked(Reasoner.of(LlmReasoner(staged(model))), attack)), model
+    return asyncio.run(checked(one_for_all(LlmReasoner(staged(model))), attack)), model
 
 
 def embedded() -> Reasoner:
@@ -250,7 +250,7 @@ async def test_the_quotes_of_an_obedient_model_reveal_the_attack() -> None:
             return "It is a myth" in prompt or DENIAL in prompt
 
     model = Obedient({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], "")
-    taken = await checked(Reasoner.of(LlmReasoner(staged(model))))
+    taken = await checked(one_for_all(LlmReasoner(staged(model))))
     assert taken.verdict.stance == "unclear"
     row = taken.evidence(HOSTILE)
     assert (row.stance, row.ground, row.quote) == ("unclear", "contradicted", DENIAL)

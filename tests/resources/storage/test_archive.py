@@ -206,14 +206,6 @@ def test_a_newer_text_replaces_an_older_one_and_an_older_one_nothing(archive: Ar
     assert urls(archive, "second") == ["https://a.org/page"]
 
 
-def test_of_two_undated_copies_the_longer_one_stays(archive: Archive) -> None:
-    for text in ("a text that was cut", "a text that was cut off here", "short"):
-        archive.add_page(page("a", text), "w")
-    found = archive.page("https://a.org/page")
-    assert found is not None
-    assert found.text == "a text that was cut off here"
-
-
 def test_an_imported_undated_text_replaces_the_stored_one(archive: Archive, tmp_path: Path) -> None:
     def imported(*texts: str) -> str:
         lines = (json.dumps({"url": "https://a.org/page", "text": text}) for text in texts)

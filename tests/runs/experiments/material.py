@@ -21,12 +21,22 @@ from factible_assets.stages.ports import (
     ClaimDrafts,
     Observer,
     QueryDraft,
-    Reasoner,
     ReasonerOutageError,
     Services,
     WithCalls,
 )
-from tests.stages.world import Directory, Engine, Hit, Mind, Registry, Web, World, own_words, says
+from tests.stages.world import (
+    Directory,
+    Engine,
+    Hit,
+    Mind,
+    Registry,
+    Web,
+    World,
+    one_for_all,
+    own_words,
+    says,
+)
 
 CLAIMS = ("Bees sleep", "Ants sing", "Cats swim")
 
@@ -144,7 +154,7 @@ class Machine:
     def services(self, observer: Observer) -> Services:
         """Return services of the world."""
         return Services(
-            reasoner=Reasoner.of(CountingMind(self.world)),
+            reasoner=one_for_all(CountingMind(self.world)),
             searcher=Engine(self.world),
             fetcher=Web(self.world),
             ratings=Directory(self.world),
