@@ -66,6 +66,8 @@ def export_results(
         done = Exported(_videos(now, asked, settings))
         chosen = done.videos if asked.videos or asked.corpus is not None else None
         for form in formats:
+            known = (read_report_data(now, video_id) for video_id in done.videos)
+            checked = (data for data in known if data is not None)
             if form in {"parquet", "csv"}:
                 kind: TableFormat = "csv" if form == "csv" else "parquet"
                 written, left_out = write_tables(now, folder / kind, chosen, kind)
@@ -75,13 +77,10 @@ def export_results(
                 )
                 if left_out and remark not in done.left_out:
                     done.left_out.append(remark)
+            elif form == "markdown":
+                written = _markdown(checked, folder / form, only)
             else:
-                known = (read_report_data(now, video_id) for video_id in done.videos)
-                checked = (data for data in known if data is not None)
-                if form == "markdown":
-                    written = _markdown(checked, folder / form, only)
-                else:
-                    written = _document(checked, folder, form, asked.base_url, only, done.left_out)
+                written = _document(checked, folder, form, asked.base_url, only, done.left_out)
             done.files.extend((form, path, count) for path, count in written.items())
     return done
 

@@ -10,8 +10,9 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 from factible_assets.corpora.reading import CorporaReading
@@ -235,7 +236,8 @@ async def _ask_all(
     waiting = deque(judging.open)
     total, left, failures = len(waiting), 0, 0
     stopped: str | None = None
-    done: list[tuple[JudgementRow, JudgeOutcome]] = []
+    rows: list[JudgementRow] = []
+    calls: list[dict[str, Any]] = []
 
     async def work() -> None:
         nonlocal left, failures, stopped
@@ -247,15 +249,16 @@ async def _ask_all(
                 # One video may have reached its limit while others have not.
                 left, stopped = left + 1, error.reason
                 continue
-            row, judged = _row(judging_id, judging.info, task, judged)
-            done.append((row, judged))
+            row, own = _rows(judging_id, judging.info, task, judged)
+            rows.append(row)
+            calls.extend(own)
             failures = failures + 1 if row.outcome == "infra_error" else 0
             if failures >= _MOST_FAILURES and waiting:
                 stopped = f"{failures} questions failed in a row. The last reason: {row.reason}"
                 left += len(waiting)
                 waiting.clear()
             if listener is not None:
-                listener(row, len(done), total)
+                listener(row, len(rows), total)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -263,8 +266,8 @@ async def _ask_all(
                 group.create_task(work())
     finally:
         # Store after an interruption too. If the process is killed, the cache keeps the answers.
-        _write(store, done)
-    rows = [row for row, _ in done]
+        if rows:
+            store.write_rows({"judgements": rows, "judge_calls": calls})
     return JudgingResult(
         judging_id,
         len(rows),
@@ -276,14 +279,15 @@ async def _ask_all(
     )
 
 
-def _row(
+def _rows(
     judging_id: str, info: ModelInfo, task: Task, judged: JudgeOutcome
-) -> tuple[JudgementRow, JudgeOutcome]:
+) -> tuple[JudgementRow, list[dict[str, Any]]]:
+    """Return the row of a judgement, and those of its model calls."""
+    calls = judged.calls
     if task.known is not None:
         # The earlier attempt recorded the cost of its calls, which the cache answers now.
         free = {"cost_usd": 0.0}
-        calls = (each.model_copy(update=free) if each.cache_hit else each for each in judged.calls)
-        judged = replace(judged, calls=tuple(calls))
+        calls = tuple(each.model_copy(update=free) if each.cache_hit else each for each in calls)
     asked, subject = task.asked, task.asked.subject
     row = JudgementRow(
         judgement_id=task.judgement_id,
@@ -302,24 +306,13 @@ def _row(
         model=info.name,
         prompt_version=asked.prompt.version,
         question_hash=asked.question_hash,
-        calls=len(judged.calls),
-        cost_usd=sum(call.cost_usd for call in judged.calls),
-        price_known=all(call.price_known for call in judged.calls),
+        calls=len(calls),
+        cost_usd=sum(call.cost_usd for call in calls),
+        price_known=all(call.price_known for call in calls),
         judged_at=datetime.now(UTC),
     )
-    return row, judged
-
-
-def _write(store: Warehouse, batch: Sequence[tuple[JudgementRow, JudgeOutcome]]) -> None:
-    calls = [
-        {
-            "judgement_id": row.judgement_id,
-            "judging_id": row.judging_id,
-            "attempt": attempt,
-            **{name: getattr(call, name) for name in _OF_A_CALL},
-        }
-        for row, judged in batch
-        for attempt, call in enumerate(judged.calls, start=1)
+    own = {"judgement_id": task.judgement_id, "judging_id": judging_id}
+    return row, [
+        {**own, "attempt": attempt, **{name: getattr(call, name) for name in _OF_A_CALL}}
+        for attempt, call in enumerate(calls, start=1)
     ]
-    if batch:
-        store.write_rows({"judgements": [row for row, _ in batch], "judge_calls": calls})

@@ -7,7 +7,6 @@ from dataclasses import replace
 import dagster as dg
 
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.corpora.writing import bare_id
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.liveness import CANCELLATIONS
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
@@ -20,7 +19,7 @@ from factible_assets.stages.transcript import stored_transcript
 from factible_assets.wording import cell, clock
 from resources.lines import did_you_mean
 from resources.transcripts import base
-from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
+from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 CODE_VERSION = "2"
 DUE_TAG = "due"
@@ -56,30 +55,16 @@ def listed_video(reading: CorporaReading, video_id: str) -> Video:
         return listed.video
     if is_video_id(video_id):
         return Video(video_id=video_id, title=video_id, url=watch_url(video_id))
+    remedy = did_you_mean(video_id, (listed.video.video_id for listed in reading.everything()))
     if reading.problems:
-        problems = "; ".join(str(problem) for problem in reading.problems)
-        raise common.final_failure(
-            f"No readable corpus lists the video {video_id!r}, and these files are unreadable: "
-            f"{problems}"
+        remedy = f"These files are unreadable: {'; '.join(map(str, reading.problems))}"
+    elif not remedy:
+        remedy = (
+            "List it with its transcript file, by the job add_video, a YAML file in corpora/ or "
+            "`factible corpus add`, and materialize it again."
         )
     raise common.final_failure(
-        f"No corpus lists the video {video_id!r}, and it is no YouTube id. "
-        f"{_remedy_for_unlisted(reading, video_id)}"
-    )
-
-
-def _remedy_for_unlisted(reading: CorporaReading, video_id: str) -> str:
-    try:
-        meant = bare_id(video_id.strip())
-    except NotAVideoLinkError as error:
-        return str(error)
-    if meant != video_id:
-        return f"Add its partition {meant} instead, and materialize that."
-    if near := did_you_mean(meant, (listed.video.video_id for listed in reading.everything())):
-        return f"{near} Materialize that partition, and delete this one."
-    return (
-        "List it with its transcript file, by the job add_video, a YAML file in corpora/ or "
-        "`factible corpus add`, and materialize it again."
+        f"No corpus lists the video {video_id!r}, and it is no YouTube id. {remedy}"
     )
 
 

@@ -62,8 +62,6 @@ def test_dagsters_tags_name_the_launcher_of_a_run(tags: dict[str, str], launcher
     [
         ("everyday-belief-talk", "Did you mean 'everyday-beliefs-talk'?"),
         ("Everyday-Beliefs-Talk", "Did you mean 'everyday-beliefs-talk'?"),
-        ("https://youtu.be/dQw4w9WgXcQ", "Add its partition dQw4w9WgXcQ instead"),
-        ("https://www.youtube.com/@x", "names a channel, not a video"),
         ("zzz", "List it with its transcript file, by the job add_video"),
     ],
 )
