@@ -10,7 +10,6 @@ video is the partition key. The UI shows the docstrings of resources, so these h
 
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -72,12 +71,7 @@ class WarehouseIOManager(ConfigurableIOManager):
         written = self.warehouse.store().write_assets(
             context.partition_key, {asset: obj}, stamp=stamp
         )
-        tables = Counter(row.table for row in obj.rows)
-        # With a single table, this would repeat the row count.
-        by_table = {f"rows/{table}": count for table, count in sorted(tables.items())}
-        context.add_output_metadata(
-            {"dagster/row_count": written[0].row_count} | (by_table if len(by_table) > 1 else {})
-        )
+        context.add_output_metadata({"dagster/row_count": written[0].row_count})
 
     def load_input(self, context: InputContext) -> VideoRows:
         """Return the current records of an upstream asset for the video of this partition.

@@ -19,7 +19,15 @@ from factible_assets.pipeline.checks.verdict_changes import RunChanges, check_fl
 from factible_assets.pipeline.resources import ReportsResource
 from factible_assets.records.rows import Materialization
 from factible_assets.records.stances import STANCES
-from factible_assets.records.tables import Claim, Evidence, PriorFactCheck, Rating, Search, Video
+from factible_assets.records.tables import (
+    MAIN_RECORD,
+    Claim,
+    Evidence,
+    PriorFactCheck,
+    Rating,
+    Search,
+    Video,
+)
 from factible_assets.services.models import model_registry
 from factible_assets.settings import SearchProvider, Settings
 from factible_assets.stages import reviews
@@ -137,16 +145,11 @@ def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> di
     prior, reached = result.prior_fact_checks, result.verdicts
     words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in reached]
     spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
-    of_verdicts = {
-        "video": video,
-        "claims": claims,
-        "verdicts": reached,
-        "evidence": result.evidence,
-    }
-    judged = {each.claim_id for each in reached}
-    in_time = sorted(
-        (each for each in claims if each.claim_id in judged), key=lambda each: each.place_in_time
-    )
+    judged = result.verdict_of
+    in_time = sorted(claims, key=lambda each: each.place_in_time)
+    in_time = [each for each in in_time if each.claim_id in judged]
+    of_verdicts = {"video": video, "claims": claims, "verdicts": reached}
+    of_verdicts["evidence"] = result.evidence
     lines = rows_table("verdict_lines", **of_verdicts).splitlines()[:_UNFOLDED] if reached else []
     fact_checks: Metadata = {"prior fact checks": "off"}
     if prior:
@@ -158,25 +161,20 @@ def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> di
     shown: dict[Stage, Metadata] = {
         "queries": {
             "queries": _table("queries", claims=claims, queries=result.queries),
-            "count": len(result.queries),
             "by type": common.counts_by([query.query_type for query in result.queries]),
             "failed": sum(query.status == "infra_error" for query in result.queries),
-            "dagster/row_count": len(result.queries),
         },
         "search_hits": {
             "searches": common.counts_by([search.status for search in result.searches]),
-            "hits": len(result.hits),
             "pages found": len({hit.canonical_url for hit in result.hits}),
             "domains found": len({hit.domain for hit in result.hits}),
             "failures": _failures(result.searches),
-            "dagster/row_count": len(result.hits),
             **fact_checks,
         },
         "reliability_ratings": {
             "ratings": _table("ratings", ratings=result.ratings),
             "by rating": common.counts_by([rating.rating for rating in result.ratings]),
             "by class": common.counts_by([rating.source_class for rating in result.ratings]),
-            "dagster/row_count": len(result.ratings),
         },
         "evidence": {
             "evidence": _table("evidence", claims=claims, evidence=read),
@@ -192,7 +190,6 @@ def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> di
             "pages read": sum(page.status == "ok" for page in result.pages),
             "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
             "failures": _failures(result.evidence),
-            "dagster/row_count": len(result.evidence),
         },
         "verdicts": {
             **{
@@ -206,15 +203,16 @@ def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> di
             "by confidence": common.counts_by([verdict.confidence for verdict in reached]),
             "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
             "disagreements": sum(verdict.disagreement for verdict in reached),
-            "dagster/row_count": len(reached),
         },
     }
     for stage, of_stage in shown.items():
-        timing = result.timings.get(stage)
-        calls = [call for call in result.llm_calls if call.stage == stage]
-        of_stage["seconds"] = round(timing.span_seconds, 3) if timing else 0.0
-        of_stage["work in seconds"] = round(timing.work_seconds, 3) if timing else 0.0
-        of_stage.update(common.usage_metadata(calls))
+        timing, rows = result.timings.get(stage), result.of_asset(stage)
+        of_stage |= {
+            "dagster/row_count": sum(isinstance(row, MAIN_RECORD[stage]) for row in rows),
+            "seconds": round(timing.span_seconds, 3) if timing else 0.0,
+            "work in seconds": round(timing.work_seconds, 3) if timing else 0.0,
+            **common.usage_metadata(call for call in result.llm_calls if call.stage == stage),
+        }
     return shown
 
 

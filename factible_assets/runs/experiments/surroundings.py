@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,13 +71,15 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Vari
     """Choose the services of a variant. Raises SetupError: A model is unknown."""
     own, missing = settings_of(variant.values, settings), []
     reasoners, options = variant.reasoners, variant.config
-    choices = None
+    verdicts = "llm" if options.verdicts_by == "llm" else "template"
+    made_by = dict.fromkeys(JUDGEMENTS, "llm") | {"verdicts": verdicts}
+    asked: Collection[str] = JUDGEMENTS
     try:
         choices = reasoning.choose_reasoners(reasoners, own)
+        made_by, asked = choices.model_dump(include={*JUDGEMENTS}), choices.asks_llm
         reasoning.fitting_strategy(options.strategy, reasoners, own)
     except SetupError as error:
         missing.append(str(error))
-    asked = JUDGEMENTS if choices is None else choices.asks_llm
     stages = plan_models(own).stages if asked else {}
     models = {
         stage: f"{model.provider}/{model.name}" for stage, model in stages.items() if stage in asked
@@ -86,11 +88,6 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Vari
     web = choose_web(options.search.web, corpus_web, settings.web, live_ready=bool(names))
     if web == "live" and not names:
         missing.append(f"The variant {variant.name} looks at the live web, and {NO_LIVE_SEARCH}")
-    if choices is None:
-        verdicts = "llm" if options.verdicts_by == "llm" else "template"
-        made_by = {**dict.fromkeys(JUDGEMENTS, "llm"), "verdicts": verdicts}
-    else:
-        made_by = {stage: getattr(choices, stage) for stage in JUDGEMENTS}
     return VariantServices(own, reasoners, made_by, models, web, tuple(missing))
 
 
