@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from benchmarks.greedy import GreedyMatcher
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos
-from factible_assets.evaluation.matching import ClaimMatcher, Similarity
+from factible_assets.evaluation.matching import Similarity
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
     SystemClaim,
@@ -56,7 +57,7 @@ HELD_BACK = (0.003, 0.01, 0.03)
 _MATCHES, _ABOUT = 0.7, 0.05
 """The cosine to an annotated claim at which a match has even odds, and its softness."""
 
-_MATCHER = ClaimMatcher(Similarity(minilm()), "greedy")
+_MATCHER = GreedyMatcher(Similarity(minilm()))
 Array = npt.NDArray[np.float64]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from benchmarks.greedy import GreedyMatcher
 from benchmarks.reproduction.cells import Cell, Computed, agreeing_digits, compare
 from benchmarks.reproduction.layout import RATINGS, Evaluation, PublishedFolder, Run
 from benchmarks.reproduction.recompute import (
@@ -23,7 +24,7 @@ from benchmarks.reproduction.recompute import (
 from benchmarks.shared import grouped
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.matching import ClaimMatcher, MatchingRule, Pair, Similarity
+from factible_assets.evaluation.matching import MatchingRule, Pair, Similarity
 from factible_assets.evaluation.measures import macro, mean
 from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority
 
@@ -140,7 +141,7 @@ def recompute_published(folder: PublishedFolder, similarity: Similarity | None) 
     settings = tuple(
         _setting_report(folder, setting, similarity, problems) for setting in folder.settings
     )
-    matcher = RECORDED if similarity is None else ClaimMatcher(similarity, "greedy").rule
+    matcher = RECORDED if similarity is None else GreedyMatcher(similarity).rule
     return PublishedReport(matcher, settings, tuple(problems))
 
 
@@ -190,7 +191,7 @@ def _video_result(
     if similarity is None:
         return _result(evaluation, run, from_outputs(evaluation, run, gold, recorded), recorded)
     texts = [claim.text for claim in system]
-    by = ClaimMatcher(similarity, "greedy")
+    by = GreedyMatcher(similarity)
     made = by.match(texts, [claim.text for claim in gold])
     recomputation = from_outputs(evaluation, run, gold, made, by.rule)
     result = _result(evaluation, run, recomputation, recorded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,6 @@ from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 
 Matrix = npt.NDArray[np.float64]
 """Similarities, shape [system claims, gold claims]; 1 means equal."""
-
-
-Assignment = Literal["optimal", "greedy"]
-"""`optimal`: the greatest total similarity. `greedy`: in the system's order, as published."""
 
 
 class Similarity:
@@ -51,10 +47,10 @@ class Similarity:
 class MatchingRule:
     """The rule by which claims were matched; part of every result.
 
-    `recorded` matches come from a file and have no `threshold`.
+    Matches from a file have no `threshold`.
     """
 
-    assignment: Assignment | Literal["recorded"]
+    assignment: str
     similarity: str
     threshold: float | None
 
@@ -70,51 +66,34 @@ class Pair(NamedTuple):
     gold: int
 
 
-def match_matrix(
-    matrix: Matrix, threshold: float, assignment: Assignment = "optimal"
-) -> tuple[Pair, ...]:
+def match_matrix(matrix: Matrix, threshold: float) -> tuple[Pair, ...]:
     """Match the rows (system) and columns (gold) of a similarity matrix, in order of rows.
 
-    Pairs at or below the threshold never match. `greedy` lets each row in turn take its best free
-    column, the first of equals: the matcher behind the published results (Factible, section 2.1.3).
-    `optimal` solves the assignment problem (Kuhn, 1955; Crouse, 2016), where a forbidden pair
-    counts 0, as an unmatched claim does. With a threshold below 0, similarities count from the
-    threshold, because otherwise some allowed matches would count less than none.
+    It solves the assignment problem (Kuhn, 1955; Crouse, 2016): the greatest total similarity of
+    the pairs above the threshold. A pair at or below it never matches, and counts 0 like an
+    unmatched claim.
     """
-    allowed = matrix > threshold
-    chosen: list[tuple[int, int]] = []
-    if assignment == "optimal":
-        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
 
-        gains = np.where(allowed, matrix - min(threshold, 0.0), 0.0)
-        found = linear_sum_assignment(gains, maximize=True)
-        places = ((int(row), int(column)) for row, column in zip(*found, strict=True))
-        chosen = [place for place in places if allowed[place]]
-    elif matrix.size:
-        left = np.where(allowed, matrix, -np.inf)
-        for row in range(len(left)):
-            column = int(np.argmax(left[row]))
-            if left[row, column] > threshold:
-                left[:, column] = -np.inf
-                chosen.append((row, column))
-    return tuple(Pair(*place) for place in sorted(chosen))
+    gains = np.where(matrix > threshold, matrix, 0.0)
+    found = zip(*linear_sum_assignment(gains, maximize=True), strict=True)
+    places = ((int(row), int(column)) for row, column in found)
+    return tuple(Pair(*place) for place in sorted(places) if matrix[place] > threshold)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimMatcher:
-    """A similarity and an assignment rule."""
+    """Matches claims by a similarity."""
 
     similarity: Similarity
-    assignment: Assignment = "optimal"
 
     @property
     def rule(self) -> MatchingRule:
-        return MatchingRule(self.assignment, self.similarity.name, self.similarity.threshold)
+        return MatchingRule("optimal", self.similarity.name, self.similarity.threshold)
 
     def match(self, system: Sequence[str], gold: Sequence[str]) -> tuple[Pair, ...]:
         """Match claims by their texts, one to one; both stand in their order of importance."""
-        matrix = self.similarity.matrix(system, gold)
-        return match_matrix(matrix, self.similarity.threshold, self.assignment)
+        return match_matrix(self.similarity.matrix(system, gold), self.similarity.threshold)
 
 
 def default_matcher() -> ClaimMatcher:

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from factible_assets.evaluation.matching import (
-    Assignment,
-    ClaimMatcher,
     MatchingRule,
     Matrix,
     Pair,
@@ -18,12 +16,11 @@ from factible_assets.evaluation.matching import (
     default_matcher,
     match_matrix,
 )
-from factible_assets.reasoners.embedded.embedder import Vectors, minilm
+from factible_assets.reasoners.embedded.embedder import Vectors
 
 MATRICES = st.tuples(st.integers(0, 7), st.integers(0, 7)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.floats(-1, 1, allow_nan=False))
 )
-ASSIGNMENTS: tuple[Assignment, ...] = ("greedy", "optimal")
 
 
 def matrix(*rows: tuple[float, ...]) -> Matrix:
@@ -37,10 +34,6 @@ def total(values: Matrix, pairs: Sequence[Pair]) -> float:
 TRAP = matrix((0.9, 0.8), (0.85, 0.1))
 
 
-def test_greedy_matching_lets_the_first_claim_choose_and_the_second_go_without() -> None:
-    assert match_matrix(TRAP, threshold=0.7, assignment="greedy") == ((0, 0),)
-
-
 def test_optimal_matching_gives_up_a_better_pair_for_two_good_ones() -> None:
     found = match_matrix(TRAP, threshold=0.7)
     assert found == ((0, 1), (1, 0))
@@ -48,39 +41,18 @@ def test_optimal_matching_gives_up_a_better_pair_for_two_good_ones() -> None:
 
 
 def test_a_pair_at_the_threshold_is_no_match() -> None:
-    for assignment in ASSIGNMENTS:
-        found = match_matrix(matrix((0.7,)), threshold=0.7, assignment=assignment)
-        assert found == ()
-
-
-def test_of_equal_annotations_greedy_takes_the_first() -> None:
-    found = match_matrix(matrix((0.8, 0.8)), threshold=0.5, assignment="greedy")
-    assert found == ((0, 0),)
+    assert match_matrix(matrix((0.7,)), threshold=0.7) == ()
 
 
 def test_a_matcher_states_its_rule() -> None:
-    found = ClaimMatcher(Similarity(minilm()), "greedy").rule
-    assert found == MatchingRule("greedy", "cosine of all-MiniLM-L6-v2-int8", 0.7)
-    assert str(found) == "greedy, cosine of all-MiniLM-L6-v2-int8 above 0.70"
+    found = default_matcher().rule
+    assert found == MatchingRule("optimal", "cosine of all-MiniLM-L6-v2-int8", 0.7)
+    assert str(found) == "optimal, cosine of all-MiniLM-L6-v2-int8 above 0.70"
 
 
-@given(MATRICES, st.floats(-1, 1))
-def test_optimal_matching_is_never_worse_than_greedy(values: Matrix, threshold: float) -> None:
-    greedy = match_matrix(values, threshold=threshold, assignment="greedy")
-    optimal = match_matrix(values, threshold=threshold)
-    shift = min(threshold, 0.0)
-
-    def gain(pairs: Sequence[Pair]) -> float:
-        return total(values, pairs) - shift * len(pairs)
-
-    assert gain(optimal) >= gain(greedy) - 1e-9
-
-
-@given(MATRICES, st.floats(-1, 1), st.sampled_from(ASSIGNMENTS))
-def test_every_matched_pair_is_above_the_threshold(
-    values: Matrix, threshold: float, assignment: Assignment
-) -> None:
-    found = match_matrix(values, threshold=threshold, assignment=assignment)
+@given(MATRICES, st.floats(0, 1))
+def test_every_matched_pair_is_above_the_threshold(values: Matrix, threshold: float) -> None:
+    found = match_matrix(values, threshold)
     assert len(found) <= min(values.shape)
     for pair in found:
         assert values[pair] > threshold
