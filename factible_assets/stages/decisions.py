@@ -110,7 +110,7 @@ def _counted_again(
         opinion = form_opinion(
             case, stories, config.verdicts, basis=stored.basis, places=config.search.max_results
         )
-        return conclude(opinion, None)
+        return conclude(opinion)
 
     figures = ("stance", "confidence", "confidence_score")
     before = vote(rows.evidence)

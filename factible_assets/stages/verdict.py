@@ -60,24 +60,18 @@ _LEANING_MEDIUM = 0.75
 
 
 def bundle(evidence: Iterable[records.Evidence]) -> tuple[records.Evidence, ...]:
-    """Return the evidence that the verdict rests on, in a fixed order.
+    """Return the evidence on a claim that its verdict rests on, in a fixed order.
 
-    Factible, section 1.3.5, step 1: evidence of status ok, one row per URL, by stance, rating,
-    score and title. Section 1.3.4: unclear rows go if more than half of all rows are definite.
+    Factible, section 1.3.5, step 1: evidence of status ok, by stance, rating, score and title; a
+    claim has one row per URL. Section 1.3.4: unclear rows go if more than half of all rows are
+    definite.
     """
-    distinct: dict[str, records.Evidence] = {}
-    for row in sorted(
-        (row for row in evidence if row.status == "ok"),
-        key=lambda row: (
-            list(STANCES).index(row.stance or "unclear"),
-            -RATING_ORDER[row.rating],
-            -row.rating_score,
-            row.title,
-            row.canonical_url,
-        ),
-    ):
-        distinct.setdefault(row.canonical_url, row)
-    rows = tuple(distinct.values())
+
+    def place(row: records.Evidence) -> tuple[int, int, float, str, str]:
+        stance = list(STANCES).index(row.stance or "unclear")
+        return stance, -RATING_ORDER[row.rating], -row.rating_score, row.title, row.canonical_url
+
+    rows = tuple(sorted((row for row in evidence if row.status == "ok"), key=place))
     definite = tuple(row for row in rows if row.stance in DEFINITE)
     return definite if 2 * len(definite) > len(rows) else rows
 
@@ -328,7 +322,7 @@ def form_opinion(
     `places` is the number of sources that a check reads for one query.
     """
     rows = bundle(case.evidence)
-    heard = decide(tally(rows, stories), config, basis)
+    vote = decide(tally(rows, stories), config, basis)
     # The missing sources. The lost part of a search result could have filled the query's free
     # places, and no more; a badly rated address may redirect to a site as good as unknown.
     unread = [row for row in case.evidence if _is_unread(row)]
@@ -338,16 +332,16 @@ def form_opinion(
     declined = [row for row in case.evidence if row.status == "skipped" and row.basis is not None]
     read = sum(row.status in {"ok", "no_evidence"} for row in case.evidence)
     is_mostly_declined = len(declined) > read
-    unheard = [*unread, *(declined if is_mostly_declined else ())]
+    withheld = [*unread, *(declined if is_mostly_declined else ())]
     missing: list[records.Rating] = ["high"] * unfound
-    missing += [_at_least_unknown(row.rating) for row in unheard]
+    missing += [_at_least_unknown(row.rating) for row in withheld]
     # Could they change the vote?
     counted = tally((row for row in rows if not row.page_due), stories)
     settled = settled_vote(counted, missing, config, basis)
     # If no source could be read, the verdict is incomplete, however low the missing ones are rated.
     is_blind = not any(row.status == "ok" or _is_silent(row) for row in case.evidence)
     is_open = settled is None or is_blind
-    least, most = settled or (heard, heard)
+    lowest, highest = settled or (vote, vote)
     # The sentences.
     gaps = []
     if unread:
@@ -355,24 +349,24 @@ def form_opinion(
     if unfound:
         asked = numbered(len(partial), "search", "searches")
         gaps.append(f"{asked} were answered in part ({_reasons(partial)})")
-    missed = "; ".join(gaps) or None
+    what_is_missing = "; ".join(gaps) or None
     refused = f"The reader declined to read {numbered(len(declined), 'source')}"
     # A model's own words stay in the row.
     words = {str(row.reason) for row in declined if row.basis != "llm"}
-    doubts = [*_gaps(case), *([missed] if missed and is_open else [])]
+    doubts = [*_gaps(case), *([what_is_missing] if what_is_missing and is_open else [])]
     is_due = bool(doubts)
     if is_mostly_declined and is_open:
         why = "".join(f" ({each.removeprefix(DECLINED).rstrip('.')})" for each in sorted(words))
         doubts.append(f"{refused} of {len(declined) + read}{why}; another model may read them")
-    reserve = missed if not rows or any(row.page_due for row in rows) else None
-    if least.confidence != most.confidence:
-        reserve = f"{missed}, which could change the confidence, not the stance"
+    reserve = what_is_missing if not rows or any(row.page_due for row in rows) else None
+    if lowest.confidence != highest.confidence:
+        reserve = f"{what_is_missing}, which could change the confidence, not the stance"
     again = " Check the claim again." if is_due else ""
     return Opinion(
         case=case,
         basis=basis,
         rows=rows,
-        vote=_scored(heard if doubts else least, rows, basis, is_open=least != most),
+        vote=_scored(vote if doubts else lowest, rows, basis, is_open=lowest != highest),
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubts)}.{again}" if doubts else None,
         is_due=is_due,
@@ -405,7 +399,7 @@ def _scored(
 
 def conclude(
     opinion: Opinion,
-    draft: ports.VerdictDraft | None,
+    draft: ports.VerdictDraft | None = None,
     failure: ports.ReasonerError | None = None,
     *,
     ended: str | None = None,

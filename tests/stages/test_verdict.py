@@ -132,10 +132,6 @@ def test_unclear_evidence_is_dropped_only_when_more_than_half_is_definite() -> N
     assert bundle([definite, a_source("c"), unclear]) == (definite, a_source("c"))
 
 
-def test_the_same_url_stands_in_a_bundle_once() -> None:
-    assert len(bundle([a_source("a"), a_source("a")])) == 1
-
-
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
