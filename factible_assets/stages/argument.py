@@ -11,7 +11,7 @@ from factible_assets.records.tables import Evidence, Stance
 from factible_assets.stages.verdict import by_stance, weight
 from factible_assets.wording import counted, publisher, source_words
 
-_HEARD_CHARACTERS = 400
+_QUOTED_CHARACTERS = 400
 """The argument cuts a longer quote; the list of sources shows it whole."""
 _BEARS_ON = 0.44
 """Relevance from which the argument names a source without a side: .78 of the pages on a statement
@@ -88,18 +88,18 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
     with the most weight in the vote times relevance; a quote beats a paraphrase, a published fact
     check any other source, and of equal sources a statement beats a question.
     """
-    told = by_stance(row for row in evidence if row.status == "ok")
-    sides = {side: told[side] for side in _ORDER.get(outcome, ()) if told[side]}
-    heard = list(sides)
+    by_side = by_stance(row for row in evidence if row.status == "ok")
+    sides = {side: by_side[side] for side in _ORDER.get(outcome, ()) if by_side[side]}
+    shown = list(sides)
     is_divided = sides.keys() >= SIDES
-    if outcome == "mixed" and "mixed" in heard:
-        heard.remove("mixed")
-        heard = heard if is_divided else ["mixed", *heard]
-    if "unclear" in heard[1:]:
+    if outcome == "mixed" and "mixed" in shown:
+        shown.remove("mixed")
+        shown = shown if is_divided else ["mixed", *shown]
+    if "unclear" in shown[1:]:
         # Sources that settle nothing matter only if no other source speaks.
-        heard.remove("unclear")
+        shown.remove("unclear")
 
-    def loudness(each: Evidence) -> tuple[bool, bool, float, bool, float]:
+    def strength(each: Evidence) -> tuple[bool, bool, float, bool, float]:
         asks = (each.quote or "").rstrip().endswith("?")
         relevance = each.relevance or 0.0
         # An unclear source has no weight, so the most relevant one counts.
@@ -108,13 +108,13 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         return each.quote is not None, is_check, weighs * relevance, not asks, relevance
 
     key_sources = []
-    for side in heard:
-        row = max(sides[side], key=loudness)
+    for side in shown:
+        row = max(sides[side], key=strength)
         if side == "unclear" and (row.relevance or 0.0) < _BEARS_ON:
             continue
         words = " ".join(_CITED.sub("", row.quote or row.summary or "").split())
-        if len(words) > _HEARD_CHARACTERS:
-            words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
+        if len(words) > _QUOTED_CHARACTERS:
+            words = f"{words[:_QUOTED_CHARACTERS].rsplit(maxsplit=1)[0]} …"
         lead = "" if outcome == "mixed" and not is_divided else _LEADS.get((outcome, side), "")
         says = STANCES[side].seems if _only_seems(row) else STANCES[side].source
         key_sources.append(KeySource(side, lead, row, says, words, row.quote is not None))

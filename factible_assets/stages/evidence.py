@@ -226,7 +226,7 @@ def evidence_row(
     **columns: object,
 ) -> records.Evidence:
     """Return the row of a source; `reason` says why nobody read it."""
-    hit, rating = candidate.hit, candidate.rating
+    hit = candidate.hit
     told = (reason, redirect_note(hit, page) if page else None, *remarks)
     common = {
         "evidence_id": evidence_id(claim.claim_id, hit.canonical_url),
@@ -239,11 +239,18 @@ def evidence_row(
         "title": (page.title if page else None) or hit.title,
         "page_id": page.page_id if page else None,
         "published_on": hit.published_on,
-        "rating": rating.rating,
-        "rating_score": rating.score,
-        "bias": rating.bias,
-        "source_class": rating.source_class,
+        **rating_columns(candidate.rating),
         "status": status,
         "reason": " ".join(each.rstrip(".") + "." for each in told if each) or None,
     }
     return records.Evidence.model_validate(common | columns)
+
+
+def rating_columns(rating: records.ReliabilityRating) -> dict[str, object]:
+    """Return the columns of evidence that come from the rating of its source."""
+    return {
+        "rating": rating.rating,
+        "rating_score": rating.score,
+        "bias": rating.bias,
+        "source_class": rating.source_class,
+    }

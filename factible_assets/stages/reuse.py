@@ -11,6 +11,7 @@ from typing import TypeVar
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim, Evidence, Record
 from factible_assets.stages import ids
+from factible_assets.stages.evidence import rating_columns
 from factible_assets.stages.ports import EarlierCheck
 from factible_assets.stages.search import FoundPage
 
@@ -61,12 +62,4 @@ def taken_over(claim: Claim, earlier: EarlierCheck) -> VideoRows:
 
 def rated_today(row: Evidence, candidate: FoundPage) -> Evidence:
     """Return a reading with the rating that its source has now."""
-    rating = candidate.rating
-    return row.model_copy(
-        update={
-            "rating": rating.rating,
-            "rating_score": rating.score,
-            "bias": rating.bias,
-            "source_class": rating.source_class,
-        }
-    )
+    return row.model_copy(update=rating_columns(candidate.rating))

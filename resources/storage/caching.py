@@ -63,7 +63,7 @@ class _CachingClient(Generic[Value]):
         self._shape = shape
         self._identity = identity
         self._flight: SingleFlight[Value] = SingleFlight(kept=False)
-        self._unclaimed: set[str] = set()
+        self._uncounted: set[str] = set()
         """Keys of answers that no caller has received yet."""
 
     def _fresh_for(self, found: Value) -> timedelta | None:
@@ -102,7 +102,7 @@ class _CachingClient(Generic[Value]):
         key = cache_key(self._kind, *self._identity, question)
 
         async def answer() -> Value:
-            self._unclaimed.add(key)
+            self._uncounted.add(key)
             old = await self._cache.get(key)
             known = await asyncio.to_thread(self._read, old.value) if old is not None else None
             if old is not None and known is not None:
@@ -120,8 +120,8 @@ class _CachingClient(Generic[Value]):
             return found
 
         found = await self._flight.get(key, answer)
-        first = key in self._unclaimed
-        self._unclaimed.discard(key)
+        first = key in self._uncounted
+        self._uncounted.discard(key)
         return found, first
 
 
@@ -366,14 +366,14 @@ class CachingModel:
         try:
             answer = await self._model.complete(request, budget=self._budget, on_call=on_call)
         except base.ModelError as error:
-            restored = _beside(error.calls, restored)
+            restored = _unreported_by(error.calls, restored)
             if restored and not isinstance(error, base.BudgetExhaustedError):
                 # The caller records the restored calls with this error. The new ones stay here, in
                 # case the run is killed first.
                 await self._store(key, None, tuple(made.values()))
             self._unreported[key] = (*restored, *error.calls)
             raise
-        self._unreported[key] = (*_beside(answer.calls, restored), *answer.calls)
+        self._unreported[key] = (*_unreported_by(answer.calls, restored), *answer.calls)
         await self._store(key, to_json(request.output_type, answer.value), self._unreported[key])
         return answer
 
@@ -384,7 +384,7 @@ class CachingModel:
             await self._cache.put("models", key, {"answer": value, "calls": written}, keep=keep)
 
 
-def _beside(new: _Calls, restored: _Calls) -> _Calls:
+def _unreported_by(new: _Calls, restored: _Calls) -> _Calls:
     """Return the restored calls without those that the new calls report again.
 
     The next run goes on waiting for a batch that was in flight, and reports its end.
