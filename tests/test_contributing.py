@@ -86,24 +86,22 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         "warehouse/schema/topics.sql": (
             Put(
                 """
-                CREATE TABLE topics (
+                CREATE TABLE topics (  -- What each video is about.
                     video_id VARCHAR NOT NULL,  -- The video.
                     name VARCHAR NOT NULL CHECK (name <> ''),  -- In one word.
                     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
                     checked_at TIMESTAMPTZ NOT NULL  -- When (UTC).
                 );
-                COMMENT ON TABLE topics IS 'What each video is about.';
                 """
             ),
         ),
         "warehouse/views/10_current.sql": (
             Put(
                 """
-                CREATE OR REPLACE VIEW current_topics AS
+                CREATE OR REPLACE VIEW current_topics AS  -- What each video is about.
                 FROM topics
                 SEMI JOIN (FROM current_materializations WHERE asset = 'topics')
                 USING (video_id, run_id);
-                COMMENT ON VIEW current_topics IS 'What each video is about.';
 
                 """,
                 before="CREATE OR REPLACE VIEW current_queries AS",

@@ -1,8 +1,9 @@
 """The schema of this version: creating it in an empty store, and refusing a store with another one.
 
-Tables are in `schema/*.sql`, views in `views/*.sql`. A comment at the end of a column's line is the
-comment of the column in the store. The store gets new views whenever their definitions differ.
-`factible upgrade` copies the rows of an older store into this schema (upkeep.py).
+Tables are in `schema/*.sql`, views in `views/*.sql`. A comment at the end of the line that begins a
+table, a view or a column is its comment in the store. The store gets new views whenever their
+definitions differ. `factible upgrade` copies the rows of an older store into this schema
+(upkeep.py).
 
 Tables that grow with every video have no primary key: at each checkpoint DuckDB 1.5 rewrites the
 index behind a key, and with it the last 122,880 rows of the table. With 3,000 videos that took
@@ -34,8 +35,8 @@ _SQL = statements("warehouse", "versions.sql")
 _COMMENT = re.compile(
     r"^COMMENT ON (?:TABLE|COLUMN) (?P<place>[\w.]+) IS '(?P<words>(?:[^']|'')*)';", re.MULTILINE
 )
-_COLUMN = re.compile(
-    r"^CREATE (?:OR REPLACE )?(?P<kind>TABLE|VIEW) (?P<place>\w+)"
+_COMMENTED = re.compile(
+    r"^CREATE (?:OR REPLACE )?(?P<kind>TABLE|VIEW) (?P<place>\w+)(?:.*?  -- (?P<about>.+))?$"
     r"|^ +(?=[^ -])(?=(?P<first>\w*)).*?(?P<last>\w*)[,(]?  -- (?P<words>.+)$",
     re.MULTILINE,
 )
@@ -155,18 +156,20 @@ def packaged_schema() -> Schema:
 
 
 def with_comments(script: str) -> str:
-    """Add a statement for each comment at the end of a column's line.
+    """Add a statement for each comment at the end of a line that begins a table, view or column.
 
     A table's column is the first word of its line, a view's is the last before the comment.
     """
     comments, kind, place = [script], "", ""
-    for line in _COLUMN.finditer(script):
+    for line in _COMMENTED.finditer(script):
         if line["place"]:
             kind, place = line["kind"], line["place"]
+            what, words = f"{kind} {place}", line["about"]
         else:
             column = line["first" if kind == "TABLE" else "last"]
-            words = line["words"].replace("'", "''")
-            comments.append(_SQL["comment"].format(place=place, column=column, words=words))
+            what, words = f"COLUMN {place}.{column}", line["words"]
+        if words:
+            comments.append(_SQL["comment"].format(what=what, words=words.replace("'", "''")))
     return "\n".join(comments)
 
 

@@ -26,7 +26,7 @@ INSERT INTO schema_version (version, created_at) VALUES (?, ?)
 UPDATE schema_version SET views_checksum = ?
 
 -- name: comment
-COMMENT ON COLUMN {place}.{column} IS '{words}';
+COMMENT ON {what} IS '{words}';
 
 -- name: comments_of_views
 -- Statements that copy the comments of tables to the columns of the views that show them.

@@ -1,13 +1,12 @@
 -- The version of the schema, and the sets of rows in the warehouse.
 
-CREATE TABLE schema_version (
+CREATE TABLE schema_version (  -- The version of the tables and views. It has one row.
     version INTEGER NOT NULL,  -- Number of the schema. It rises with every change of a table.
     created_at TIMESTAMPTZ NOT NULL,  -- When the tables were created (UTC).
     views_checksum VARCHAR  -- SHA-256 of the definitions of the views.
 );
-COMMENT ON TABLE schema_version IS 'The version of the tables and views. It has one row.';
 
-CREATE TABLE materializations (
+CREATE TABLE materializations (  -- The complete sets of rows: one row per asset, video and run, also for a set without rows. The newest one per asset and video is the current one.
     asset VARCHAR NOT NULL CHECK (asset <> ''),  -- Name of the asset.
     video_id VARCHAR NOT NULL,  -- The video, which is also the partition key.
     run_id VARCHAR NOT NULL,  -- The run that wrote the set.
@@ -18,4 +17,3 @@ CREATE TABLE materializations (
     duration_seconds DOUBLE NOT NULL CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),  -- How long it took to make the set, in seconds.
     first_result_seconds DOUBLE  -- How long it took until the first piece of the set was there, in seconds from the beginning of the step's work; for verdicts, the first verdict. NULL where nobody measured it.
 );
-COMMENT ON TABLE materializations IS 'The complete sets of rows: one row per asset, video and run, also for a set without rows. The newest one per asset and video is the current one.';

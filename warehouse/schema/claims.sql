@@ -1,6 +1,6 @@
 -- The claims of a video, and the queries that look for evidence on them.
 
-CREATE TABLE claims (
+CREATE TABLE claims (  -- The check-worthy factual statements of a video.
     claim_id VARCHAR NOT NULL,  -- Identifier derived from the video and the claim's wording; the same in every run.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
     rank BIGINT NOT NULL CHECK (rank >= 1),  -- Order by importance; 1 is the most important claim of the video.
@@ -25,9 +25,8 @@ CREATE TABLE claims (
     CHECK (char_end > char_start),
     CHECK (char_start IS NOT NULL OR start_seconds IS NULL)
 );
-COMMENT ON TABLE claims IS 'The check-worthy factual statements of a video.';
 
-CREATE TABLE queries (
+CREATE TABLE queries (  -- The web searches that look for evidence on a claim.
     query_id VARCHAR NOT NULL,  -- Identifier derived from the claim and the query's wording; the same in every run.
     claim_id VARCHAR NOT NULL,  -- The claim.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
@@ -42,9 +41,8 @@ CREATE TABLE queries (
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE queries IS 'The web searches that look for evidence on a claim.';
 
-CREATE TABLE claim_matches (
+CREATE TABLE claim_matches (  -- Claims that speak of the same as a claim of another video, found when the claims of the first were last stored. The view said_before shows them both ways, with their verdicts.
     video_id VARCHAR NOT NULL,  -- The video.
     claim_id VARCHAR NOT NULL,  -- Its claim.
     other_claim_id VARCHAR NOT NULL,  -- The claim of another video.
@@ -53,4 +51,3 @@ CREATE TABLE claim_matches (
     matched_at TIMESTAMPTZ NOT NULL,  -- When they were compared (UTC).
     PRIMARY KEY (video_id, claim_id, other_claim_id)
 );
-COMMENT ON TABLE claim_matches IS 'Claims that speak of the same as a claim of another video, found when the claims of the first were last stored. The view said_before shows them both ways, with their verdicts.';

@@ -1,6 +1,6 @@
 -- Model calls, and requests to services that charge per request.
 
-CREATE TABLE llm_calls (
+CREATE TABLE llm_calls (  -- The calls of language models, with the usage that their API reported. Each asset owns the rows of its stage.
     provider VARCHAR NOT NULL,  -- The provider of the model.
     model VARCHAR NOT NULL,  -- The model.
     attempt BIGINT NOT NULL CHECK (attempt >= 1),  -- 1 for the first attempt, more for repetitions.
@@ -28,9 +28,8 @@ CREATE TABLE llm_calls (
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE llm_calls IS 'The calls of language models, with the usage that their API reported. Each asset owns the rows of its stage.';
 
-CREATE TABLE service_uses (
+CREATE TABLE service_uses (  -- Requests of each run to services that charge per request, at the price listed then. Cached answers do not count.
     video_id VARCHAR NOT NULL,  -- The video.
     run_id VARCHAR NOT NULL,  -- The run.
     stage VARCHAR NOT NULL CHECK (stage IN ('search_hits', 'evidence')),  -- search_hits for searches, evidence for pages that a reader read.
@@ -40,4 +39,3 @@ CREATE TABLE service_uses (
     checked_at TIMESTAMPTZ NOT NULL,  -- When the run checked the video (UTC).
     PRIMARY KEY (video_id, run_id, stage, service)
 );
-COMMENT ON TABLE service_uses IS 'Requests of each run to services that charge per request, at the price listed then. Cached answers do not count.';

@@ -1,6 +1,6 @@
 -- Scores against annotated ground truth, and the judgements of a language model.
 
-CREATE TABLE metrics (
+CREATE TABLE metrics (  -- Every metric of every evaluation. History stays: each run adds its rows. A metric that is undefined has the value NULL, never 0.
     corpus VARCHAR NOT NULL CHECK (corpus <> ''),  -- The corpus that was evaluated.
     video_id VARCHAR CHECK (video_id <> ''),  -- The video whose own figure this is; NULL for figures over all videos of the corpus.
     position BIGINT NOT NULL CHECK (position >= 1),  -- Order of the metrics in reports, from 1.
@@ -26,9 +26,8 @@ CREATE TABLE metrics (
     CHECK ((interval_low IS NULL) = (interval_level IS NULL)),
     CHECK (interval_low <= interval_high)
 );
-COMMENT ON TABLE metrics IS 'Every metric of every evaluation. History stays: each run adds its rows. A metric that is undefined has the value NULL, never 0.';
 
-CREATE TABLE judgements (
+CREATE TABLE judgements (  -- Judgements of a language model as judge on one subject by one criterion. An outage is a row without a score.
     judgement_id VARCHAR NOT NULL,  -- Identifier of the question: subject, criterion, judge, version of the prompt, and everything that the judge saw. An answered question is not asked again.
     judging_id VARCHAR NOT NULL,  -- The run of `factible judge` that asked.
     video_id VARCHAR NOT NULL,  -- The video.
@@ -57,9 +56,8 @@ CREATE TABLE judgements (
     CHECK ((score IS NULL) = (normalised IS NULL)),
     CHECK ((score IS NULL) = (quote IS NULL))
 );
-COMMENT ON TABLE judgements IS 'Judgements of a language model as judge on one subject by one criterion. An outage is a row without a score.';
 
-CREATE TABLE judge_calls (
+CREATE TABLE judge_calls (  -- The calls that judgements took, with the usage that the API reported.
     judgement_id VARCHAR NOT NULL,  -- The judgement.
     judging_id VARCHAR NOT NULL,  -- The run of `factible judge`.
     attempt BIGINT NOT NULL CHECK (attempt >= 1),  -- 1 for the first attempt, more for repetitions.
@@ -75,4 +73,3 @@ CREATE TABLE judge_calls (
     reason VARCHAR,  -- Why the outcome is not ok.
     PRIMARY KEY (judgement_id, judging_id, attempt)
 );
-COMMENT ON TABLE judge_calls IS 'The calls that judgements took, with the usage that the API reported.';

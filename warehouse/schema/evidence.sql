@@ -1,22 +1,20 @@
 -- The pages that were read, and their stance on each claim.
 
-CREATE TABLE page_texts (
+CREATE TABLE page_texts (  -- The texts of pages. Each text is stored once, for all claims and videos.
     content_hash VARCHAR NOT NULL,  -- SHA-256 of the text, hexadecimal.
     text VARCHAR NOT NULL CHECK (length(text) >= 1),  -- The text, exactly as it was read. Text from outside.
     run_id VARCHAR NOT NULL,  -- The run that read the text first.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked its video (UTC).
 );
-COMMENT ON TABLE page_texts IS 'The texts of pages. Each text is stored once, for all claims and videos.';
 
-CREATE TABLE trimmed_texts (
+CREATE TABLE trimmed_texts (  -- The page texts that retention removed because of their age. The evidence that was read in them stays, with its quotes, offsets and hashes.
     content_hash VARCHAR PRIMARY KEY,  -- SHA-256 of the text, hexadecimal.
     characters BIGINT NOT NULL CHECK (characters >= 1),  -- How long the text was, in code points.
     last_used_at TIMESTAMPTZ,  -- When a check last read the text (UTC).
     trimmed_at TIMESTAMPTZ NOT NULL  -- When the text was removed (UTC).
 );
-COMMENT ON TABLE trimmed_texts IS 'The page texts that retention removed because of their age. The evidence that was read in them stays, with its quotes, offsets and hashes.';
 
-CREATE TABLE pages (
+CREATE TABLE pages (  -- The attempts to obtain pages: one row per page, video and run, with or without success.
     page_id VARCHAR NOT NULL,  -- Identifier derived from the canonical URL and the content.
     video_id VARCHAR NOT NULL,  -- The video whose claims the page was fetched for.
     canonical_url VARCHAR NOT NULL,  -- URL that was asked for, in its canonical form.
@@ -39,9 +37,8 @@ CREATE TABLE pages (
     checked_at TIMESTAMPTZ NOT NULL,  -- When that run checked the video (UTC).
     CHECK ((status = 'ok') = (content_hash IS NOT NULL))
 );
-COMMENT ON TABLE pages IS 'The attempts to obtain pages: one row per page, video and run, with or without success.';
 
-CREATE TABLE evidence (
+CREATE TABLE evidence (  -- The stance of a page on a claim, or the reason why it has none. A quote stands in the text of its page, between its offsets, character by character.
     evidence_id VARCHAR NOT NULL,  -- Identifier derived from the claim and the canonical URL; the same in every run.
     claim_id VARCHAR NOT NULL,  -- The claim.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
@@ -86,4 +83,3 @@ CREATE TABLE evidence (
     CHECK ((quote IS NULL) = (quote_start IS NULL)),
     CHECK ((quote IS NULL) = (quote_end IS NULL))
 );
-COMMENT ON TABLE evidence IS 'The stance of a page on a claim, or the reason why it has none. A quote stands in the text of its page, between its offsets, character by character.';

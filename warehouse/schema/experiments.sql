@@ -1,6 +1,6 @@
 -- Experiments: their variants, how each video fared, and the results.
 
-CREATE TABLE experiments (
+CREATE TABLE experiments (  -- The experiments that were run to their end: one row each, of the last time.
     experiment VARCHAR NOT NULL PRIMARY KEY,  -- Its name.
     description VARCHAR,  -- The question of the experiment.
     file VARCHAR NOT NULL,  -- The file that describes it.
@@ -12,9 +12,8 @@ CREATE TABLE experiments (
     started_at TIMESTAMPTZ NOT NULL,  -- When the last run of it began (UTC).
     finished_at TIMESTAMPTZ NOT NULL  -- When it ended (UTC).
 );
-COMMENT ON TABLE experiments IS 'The experiments that were run to their end: one row each, of the last time.';
 
-CREATE TABLE experiment_variants (
+CREATE TABLE experiment_variants (  -- The variants of each experiment, with the knobs that make them.
     experiment VARCHAR NOT NULL,  -- The experiment.
     variant VARCHAR NOT NULL,  -- Name of the variant; the run_id of its rows in the experiment's own file.
     position BIGINT NOT NULL CHECK (position >= 1),  -- Order in which the experiment lists them, from 1.
@@ -26,9 +25,8 @@ CREATE TABLE experiment_variants (
     failed_videos BIGINT NOT NULL CHECK (failed_videos >= 0),  -- Videos that could not be checked; they are in no figure.
     PRIMARY KEY (experiment, variant)
 );
-COMMENT ON TABLE experiment_variants IS 'The variants of each experiment, with the knobs that make them.';
 
-CREATE TABLE experiment_sets (
+CREATE TABLE experiment_sets (  -- The computation of each variant, video and stage. Sets with equal keys are one computation.
     experiment VARCHAR NOT NULL,  -- The experiment.
     variant VARCHAR NOT NULL,  -- The variant.
     video_id VARCHAR NOT NULL,  -- The video.
@@ -42,9 +40,8 @@ CREATE TABLE experiment_sets (
     PRIMARY KEY (experiment, variant, video_id, asset),
     CHECK (status = 'ok' OR reason IS NOT NULL)
 );
-COMMENT ON TABLE experiment_sets IS 'The computation of each variant, video and stage. Sets with equal keys are one computation.';
 
-CREATE TABLE experiment_results (
+CREATE TABLE experiment_results (  -- Every metric of every variant over all videos.
     experiment VARCHAR NOT NULL,  -- The experiment.
     variant VARCHAR NOT NULL,  -- The variant.
     metric VARCHAR NOT NULL,  -- Name of the metric.
@@ -59,9 +56,8 @@ CREATE TABLE experiment_results (
     matcher VARCHAR NOT NULL,  -- By which rule claims were matched: assignment, similarity, threshold.
     PRIMARY KEY (experiment, variant, metric, averaging)
 );
-COMMENT ON TABLE experiment_results IS 'Every metric of every variant over all videos.';
 
-CREATE TABLE experiment_video_results (
+CREATE TABLE experiment_video_results (  -- Every metric of every variant and video, for paired tests.
     experiment VARCHAR NOT NULL,  -- The experiment.
     variant VARCHAR NOT NULL,  -- The variant.
     video_id VARCHAR NOT NULL,  -- The video.
@@ -71,4 +67,3 @@ CREATE TABLE experiment_video_results (
     unit VARCHAR NOT NULL,  -- The items that n counts.
     PRIMARY KEY (experiment, variant, video_id, metric)
 );
-COMMENT ON TABLE experiment_video_results IS 'Every metric of every variant and video, for paired tests.';

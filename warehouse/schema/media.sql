@@ -1,6 +1,6 @@
 -- Hints about the pictures of a video. No verdict reads them.
 
-CREATE TABLE media (
+CREATE TABLE media (  -- Hints about the pictures of each video. No verdict reads them.
     finding_id VARCHAR NOT NULL,  -- Identifies the finding by its picture, its kind, and its place among its kind.
     video_id VARCHAR NOT NULL,  -- The video.
     picture VARCHAR NOT NULL,  -- thumbnail, the moment of a frame, or the name of a file.
@@ -21,4 +21,3 @@ CREATE TABLE media (
     checked_at TIMESTAMPTZ NOT NULL,  -- When that run looked at the pictures (UTC).
     CHECK (reason IS NOT NULL OR status = 'ok')
 );
-COMMENT ON TABLE media IS 'Hints about the pictures of each video. No verdict reads them.';

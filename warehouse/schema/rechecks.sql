@@ -1,15 +1,14 @@
 -- The plan of re-checks, and the claims that a run took over from an earlier one.
 
-CREATE TABLE recheck_settings (
+CREATE TABLE recheck_settings (  -- The limits that the plan of re-checks keeps to: one row, renewed from the settings whenever a plan is made.
     videos_per_night BIGINT NOT NULL CHECK (videos_per_night >= 0),  -- The most videos that one night checks again.
     cost_per_night_usd DOUBLE CHECK (cost_per_night_usd >= 0 AND isfinite(cost_per_night_usd)),  -- The most that one night's re-checks may be expected to cost, in US dollars; null for no limit.
     minimum_age_days DOUBLE NOT NULL CHECK (minimum_age_days >= 0 AND isfinite(minimum_age_days)),  -- A complete check younger than this is not repeated, in days.
     next_tick_at TIMESTAMPTZ  -- When the schedule ticks next (UTC), as far as it was last heard of.
 );
-COMMENT ON TABLE recheck_settings IS 'The limits that the plan of re-checks keeps to: one row, renewed from the settings whenever a plan is made.';
 INSERT INTO recheck_settings VALUES (20, 1.0, 7, NULL);
 
-CREATE TABLE recheck_launches (
+CREATE TABLE recheck_launches (  -- The re-checks that were asked for: one row per video and night. A night that is planned again launches the same ones.
     video_id VARCHAR NOT NULL,  -- The video.
     planned_at TIMESTAMPTZ NOT NULL,  -- The tick of the schedule, or the moment of the command, that asked for it.
     position BIGINT NOT NULL CHECK (position >= 1),  -- Place in that night's list, from 1.
@@ -18,9 +17,8 @@ CREATE TABLE recheck_launches (
     estimated_cost_usd DOUBLE NOT NULL CHECK (estimated_cost_usd >= 0 AND isfinite(estimated_cost_usd)),  -- Expected cost in US dollars.
     PRIMARY KEY (video_id, planned_at)
 );
-COMMENT ON TABLE recheck_launches IS 'The re-checks that were asked for: one row per video and night. A night that is planned again launches the same ones.';
 
-CREATE TABLE carried_claims (
+CREATE TABLE carried_claims (  -- The claims that a run did not check: it was for other claims of the video alone, and took their rows over from the check before, so that its sets are complete.
     video_id VARCHAR NOT NULL,  -- The video.
     run_id VARCHAR NOT NULL,  -- The run that took them over.
     claim_id VARCHAR NOT NULL,  -- The claim.
@@ -28,4 +26,3 @@ CREATE TABLE carried_claims (
     last_checked_at TIMESTAMPTZ NOT NULL,  -- When that was (UTC).
     PRIMARY KEY (video_id, run_id, claim_id)
 );
-COMMENT ON TABLE carried_claims IS 'The claims that a run did not check: it was for other claims of the video alone, and took their rows over from the check before, so that its sets are complete.';

@@ -1,6 +1,6 @@
 -- The actions of reviewers, and the runs that applied them.
 
-CREATE TABLE review_actions (
+CREATE TABLE review_actions (  -- The actions of reviewers, one row each, never changed: corrections of claims, queries and sources, notes, assignments, assessments and signed rulings. Assessments and rulings never replace the verdict.
     action_id VARCHAR PRIMARY KEY,  -- Identifier of the act.
     video_id VARCHAR NOT NULL,  -- The video.
     claim_id VARCHAR NOT NULL,  -- The claim, with the id of its wording at that time.
@@ -28,11 +28,9 @@ CREATE TABLE review_actions (
     CHECK (action <> 'assess' OR value IS NULL OR value IN ('supports', 'refutes', 'mixed', 'unclear')),
     CHECK ((action = 'sign' AND value IS NOT NULL) = (stance IS NOT NULL))
 );
-COMMENT ON TABLE review_actions IS 'The actions of reviewers, one row each, never changed: corrections of claims, queries and sources, notes, assignments, assessments and signed rulings. Assessments and rulings never replace the verdict.';
 
-CREATE TABLE review_applications (
+CREATE TABLE review_applications (  -- The first run that applied an action of a reviewer. An action without a row is not applied yet; notes and assessments never are.
     action_id VARCHAR PRIMARY KEY,  -- The action.
     run_id VARCHAR NOT NULL,  -- The run.
     applied_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE review_applications IS 'The first run that applied an action of a reviewer. An action without a row is not applied yet; notes and assessments never are.';

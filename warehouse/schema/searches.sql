@@ -1,6 +1,6 @@
 -- Search results, ratings of the sources, and published fact-checks.
 
-CREATE TABLE searches (
+CREATE TABLE searches (  -- The questions put to search providers, one row per query, provider and page of results, and how each ended.
     query_id VARCHAR NOT NULL,  -- The query.
     claim_id VARCHAR NOT NULL,  -- The claim that the query looks for evidence on.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
@@ -13,9 +13,8 @@ CREATE TABLE searches (
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE searches IS 'The questions put to search providers, one row per query, provider and page of results, and how each ended.';
 
-CREATE TABLE search_hits (
+CREATE TABLE search_hits (  -- The search results, before anything is fetched.
     hit_id VARCHAR NOT NULL,  -- Identifier derived from the query and the canonical URL; the same in every run.
     query_id VARCHAR NOT NULL,  -- The query that found it.
     claim_id VARCHAR NOT NULL,  -- The claim that the query looks for evidence on.
@@ -34,9 +33,8 @@ CREATE TABLE search_hits (
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE search_hits IS 'The search results, before anything is fetched.';
 
-CREATE TABLE reliability_ratings (
+CREATE TABLE reliability_ratings (  -- How reliable the domains found for a video are held to be, and why.
     video_id VARCHAR NOT NULL,  -- The video whose searches found the domain.
     domain VARCHAR NOT NULL,  -- Registrable domain.
     rating VARCHAR NOT NULL CHECK (rating IN ('high', 'medium', 'low', 'very_low', 'unknown')),  -- high, medium, low, very_low or unknown.
@@ -54,9 +52,8 @@ CREATE TABLE reliability_ratings (
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE reliability_ratings IS 'How reliable the domains found for a video are held to be, and why.';
 
-CREATE TABLE prior_fact_checks (
+CREATE TABLE prior_fact_checks (  -- Published fact-checks of statements like each claim. They are pointers for readers: no verdict uses them. A claim that was looked up has at least one row.
     prior_fact_check_id VARCHAR NOT NULL,  -- Identifies the row by its claim and the review's canonical URL.
     claim_id VARCHAR NOT NULL,  -- The claim that was looked up.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
@@ -84,4 +81,3 @@ CREATE TABLE prior_fact_checks (
     CHECK ((similarity IS NOT NULL) = (status IN ('ok', 'skipped'))),
     CHECK (reason IS NOT NULL OR status IN ('ok', 'no_evidence'))
 );
-COMMENT ON TABLE prior_fact_checks IS 'Published fact-checks of statements like each claim. They are pointers for readers: no verdict uses them. A claim that was looked up has at least one row.';

@@ -1,6 +1,6 @@
 -- Videos, and their transcripts with the time of each part.
 
-CREATE TABLE videos (
+CREATE TABLE videos (  -- The videos of the corpus, as each run found them described.
     video_id VARCHAR NOT NULL CHECK (length(video_id) BETWEEN 1 AND 128),  -- Identifier of the video, which is also its partition key.
     title VARCHAR NOT NULL,  -- Title of the video.
     url VARCHAR,  -- Where the video can be watched.
@@ -15,9 +15,8 @@ CREATE TABLE videos (
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE videos IS 'The videos of the corpus, as each run found them described.';
 
-CREATE TABLE transcripts (
+CREATE TABLE transcripts (  -- The raw text that was said in a video; all offsets of the video's claims and segments index it.
     video_id VARCHAR NOT NULL,  -- The video.
     text VARCHAR NOT NULL CHECK (length(text) >= 1),  -- The text, exactly as it was obtained.
     language VARCHAR,  -- Language of the text.
@@ -27,9 +26,8 @@ CREATE TABLE transcripts (
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE transcripts IS 'The raw text that was said in a video; all offsets of the video''s claims and segments index it.';
 
-CREATE TABLE transcript_segments (
+CREATE TABLE transcript_segments (  -- The captions of a transcript, or the paragraphs of one that names its speakers; one without times and speakers has none.
     video_id VARCHAR NOT NULL,  -- The video.
     position BIGINT NOT NULL CHECK (position >= 0),  -- Place of the segment in the transcript, from 0.
     start_seconds DOUBLE CHECK (start_seconds >= 0 AND isfinite(start_seconds)),  -- When the segment is said, in seconds from the start of the video; null if the text has no times.
@@ -41,4 +39,3 @@ CREATE TABLE transcript_segments (
     checked_at TIMESTAMPTZ NOT NULL,  -- When that run checked the video (UTC).
     CHECK (char_end >= char_start)
 );
-COMMENT ON TABLE transcript_segments IS 'The captions of a transcript, or the paragraphs of one that names its speakers; one without times and speakers has none.';

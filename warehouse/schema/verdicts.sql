@@ -1,6 +1,6 @@
 -- The verdict on each claim, and the steps that a strategy took.
 
-CREATE TABLE verdict_history (
+CREATE TABLE verdict_history (  -- Every verdict of every run: the stance of the evidence on each claim, and its confidence. The view verdicts has those that stand.
     claim_id VARCHAR NOT NULL,  -- The claim.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
     rank BIGINT NOT NULL CHECK (rank >= 1),  -- Order in the report, from 1: best evidence quality first.
@@ -32,9 +32,8 @@ CREATE TABLE verdict_history (
     CHECK ((status = 'complete') = (stance IS NOT NULL)),
     CHECK (status = 'complete' OR reason IS NOT NULL)
 );
-COMMENT ON TABLE verdict_history IS 'Every verdict of every run: the stance of the evidence on each claim, and its confidence. The view verdicts has those that stand.';
 
-CREATE TABLE steps (
+CREATE TABLE steps (  -- The steps that a strategy took for a claim, in order. The standard strategy notes none: its rows tell them.
     claim_id VARCHAR NOT NULL,  -- The claim.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
     strategy VARCHAR NOT NULL,  -- The strategy, as in verdict_history.strategy.
@@ -57,4 +56,3 @@ CREATE TABLE steps (
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
 );
-COMMENT ON TABLE steps IS 'The steps that a strategy took for a claim, in order. The standard strategy notes none: its rows tell them.';

@@ -4,61 +4,49 @@
 -- `materializations` decide, so a set without rows can be current. Columns from a table have the
 -- table's comments. A time in the future comes from a wrong clock, and sorts last.
 
-CREATE OR REPLACE VIEW current_materializations AS
+CREATE OR REPLACE VIEW current_materializations AS  -- The newest complete set of each asset and video.
 SELECT materializations.*
 FROM materializations
 QUALIFY row_number() OVER (
     PARTITION BY asset, video_id
     ORDER BY checked_at > now() + INTERVAL 1 HOUR, checked_at DESC, run_id DESC
 ) = 1;
-COMMENT ON VIEW current_materializations IS 'The newest complete set of each asset and video.';
 
-CREATE OR REPLACE VIEW current_videos AS
+CREATE OR REPLACE VIEW current_videos AS  -- The videos as they were last described.
 FROM videos SEMI JOIN (FROM current_materializations WHERE asset = 'transcripts') USING (video_id, run_id);
-COMMENT ON VIEW current_videos IS 'The videos as they were last described.';
 
-CREATE OR REPLACE VIEW current_transcripts AS
+CREATE OR REPLACE VIEW current_transcripts AS  -- The newest transcript of each video.
 FROM transcripts SEMI JOIN (FROM current_materializations WHERE asset = 'transcripts') USING (video_id, run_id);
-COMMENT ON VIEW current_transcripts IS 'The newest transcript of each video.';
 
-CREATE OR REPLACE VIEW current_transcript_segments AS
+CREATE OR REPLACE VIEW current_transcript_segments AS  -- The timed captions of the newest transcript of each video.
 FROM transcript_segments SEMI JOIN (FROM current_materializations WHERE asset = 'transcripts') USING (video_id, run_id);
-COMMENT ON VIEW current_transcript_segments IS 'The timed captions of the newest transcript of each video.';
 
-CREATE OR REPLACE VIEW current_claims AS
+CREATE OR REPLACE VIEW current_claims AS  -- The claims of each video's newest extraction.
 FROM claims SEMI JOIN (FROM current_materializations WHERE asset = 'claims') USING (video_id, run_id);
-COMMENT ON VIEW current_claims IS 'The claims of each video''s newest extraction.';
 
-CREATE OR REPLACE VIEW current_queries AS
+CREATE OR REPLACE VIEW current_queries AS  -- The newest queries of each video.
 FROM queries SEMI JOIN (FROM current_materializations WHERE asset = 'queries') USING (video_id, run_id);
-COMMENT ON VIEW current_queries IS 'The newest queries of each video.';
 
-CREATE OR REPLACE VIEW current_searches AS
+CREATE OR REPLACE VIEW current_searches AS  -- The newest searches of each video.
 FROM searches SEMI JOIN (FROM current_materializations WHERE asset = 'search_hits') USING (video_id, run_id);
-COMMENT ON VIEW current_searches IS 'The newest searches of each video.';
 
-CREATE OR REPLACE VIEW current_search_hits AS
+CREATE OR REPLACE VIEW current_search_hits AS  -- The results of the newest searches of each video.
 FROM search_hits SEMI JOIN (FROM current_materializations WHERE asset = 'search_hits') USING (video_id, run_id);
-COMMENT ON VIEW current_search_hits IS 'The results of the newest searches of each video.';
 
-CREATE OR REPLACE VIEW current_prior_fact_checks AS
+CREATE OR REPLACE VIEW current_prior_fact_checks AS  -- Published fact-checks at the last search for each video. No verdict uses them.
 FROM prior_fact_checks SEMI JOIN (FROM current_materializations WHERE asset = 'search_hits') USING (video_id, run_id);
-COMMENT ON VIEW current_prior_fact_checks IS 'Published fact-checks at the last search for each video. No verdict uses them.';
 
-CREATE OR REPLACE VIEW current_reliability_ratings AS
+CREATE OR REPLACE VIEW current_reliability_ratings AS  -- The newest ratings of the domains found for each video.
 FROM reliability_ratings SEMI JOIN (FROM current_materializations WHERE asset = 'reliability_ratings') USING (video_id, run_id);
-COMMENT ON VIEW current_reliability_ratings IS 'The newest ratings of the domains found for each video.';
 
-CREATE OR REPLACE VIEW current_pages AS
+CREATE OR REPLACE VIEW current_pages AS  -- The pages that the newest evidence of each video was sought in.
 FROM pages SEMI JOIN (FROM current_materializations WHERE asset = 'evidence') USING (video_id, run_id);
-COMMENT ON VIEW current_pages IS 'The pages that the newest evidence of each video was sought in.';
 
-CREATE OR REPLACE VIEW current_evidence AS
+CREATE OR REPLACE VIEW current_evidence AS  -- The newest evidence of each video. verdict_evidence has the evidence of verdicts that outlived a failed re-check.
 FROM evidence SEMI JOIN (FROM current_materializations WHERE asset = 'evidence') USING (video_id, run_id);
-COMMENT ON VIEW current_evidence IS 'The newest evidence of each video. verdict_evidence has the evidence of verdicts that outlived a failed re-check.';
 
 -- A failed re-check leaves the last good verdict in place: complete goes before new.
-CREATE OR REPLACE VIEW current_verdicts AS
+CREATE OR REPLACE VIEW current_verdicts AS  -- The rows of verdict_history that stand, one per current claim: the newest complete one, or the newest incomplete one where there is no other. A failed re-check leaves the last good verdict in place; the columns latest_… tell how the newest attempt ended.
 SELECT
     verdicts.*,
     first_value(verdicts.status) OVER newest_first AS latest_status,  -- Status of the newest attempt. incomplete beside a complete verdict: the re-check failed, and this is the last good verdict.
@@ -85,13 +73,10 @@ QUALIFY row_number() OVER (
         verdicts.checked_at DESC,
         verdicts.run_id DESC
 ) = 1;
-COMMENT ON VIEW current_verdicts IS 'The rows of verdict_history that stand, one per current claim: the newest complete one, or the newest incomplete one where there is no other. A failed re-check leaves the last good verdict in place; the columns latest_… tell how the newest attempt ended.';
 
-CREATE OR REPLACE VIEW current_steps AS
+CREATE OR REPLACE VIEW current_steps AS  -- The steps of each video's newest check: how a strategy came to its verdicts. The standard strategy has none.
 FROM steps SEMI JOIN (FROM current_materializations WHERE asset = 'verdicts') USING (video_id, run_id);
-COMMENT ON VIEW current_steps IS 'The steps of each video''s newest check: how a strategy came to its verdicts. The standard strategy has none.';
 
-CREATE OR REPLACE VIEW current_llm_calls AS
+CREATE OR REPLACE VIEW current_llm_calls AS  -- The model calls that made each video's newest claims, queries, evidence and verdicts.
 FROM llm_calls
 SEMI JOIN (SELECT asset AS stage, video_id, run_id FROM current_materializations) USING (stage, video_id, run_id);
-COMMENT ON VIEW current_llm_calls IS 'The model calls that made each video''s newest claims, queries, evidence and verdicts.';

@@ -1,5 +1,4 @@
 -- Findings about pictures.
 
-CREATE OR REPLACE VIEW current_media AS
+CREATE OR REPLACE VIEW current_media AS  -- The newest findings on the pictures of each video: hints, which no verdict reads.
 FROM media SEMI JOIN (FROM current_materializations WHERE asset = 'media') USING (video_id, run_id);
-COMMENT ON VIEW current_media IS 'The newest findings on the pictures of each video: hints, which no verdict reads.';

@@ -6,7 +6,7 @@ CREATE OR REPLACE MACRO verdict_of(stance) AS
     CASE stance WHEN 'supports' THEN 'supported' WHEN 'refutes' THEN 'refuted' ELSE coalesce(stance, 'incomplete') END;
 COMMENT ON MACRO verdict_of IS 'The word of pages for the stance of a verdict: supported, refuted, mixed, unclear, or incomplete for none.';
 
-CREATE OR REPLACE VIEW verdicts AS
+CREATE OR REPLACE VIEW verdicts AS  -- Begin here: one row per current claim, in the order in which its video makes it, with the verdict that stands and who said it, when and where.
 SELECT
     claims.text AS claim,  -- Wording of the claim.
     CASE WHEN judged.claim_id IS NULL THEN 'not judged yet' ELSE verdict_of(judged.stance) END AS verdict,  -- The word of the pages: supported, refuted, mixed, unclear, incomplete (services failed) or not judged yet.
@@ -52,10 +52,9 @@ LEFT JOIN current_videos AS videos
 LEFT JOIN current_verdicts AS judged
     ON judged.claim_id = claims.claim_id AND judged.video_id = claims.video_id
 ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.rank;
-COMMENT ON VIEW verdicts IS 'Begin here: one row per current claim, in the order in which its video makes it, with the verdict that stands and who said it, when and where.';
 
 -- A verdict rests on the evidence of its own run, else on the newest evidence at that time.
-CREATE OR REPLACE VIEW evidence_of_runs AS
+CREATE OR REPLACE VIEW evidence_of_runs AS  -- Which run gathered the evidence that the verdicts of a run rest on.
 SELECT
     judged.video_id,  -- The video.
     judged.run_id AS verdict_run_id,  -- The run that judged.
@@ -70,9 +69,8 @@ QUALIFY row_number() OVER (
     PARTITION BY judged.video_id, judged.run_id
     ORDER BY gathered.run_id = judged.run_id DESC, gathered.checked_at DESC, gathered.run_id DESC
 ) = 1;
-COMMENT ON VIEW evidence_of_runs IS 'Which run gathered the evidence that the verdicts of a run rest on.';
 
-CREATE OR REPLACE VIEW verdict_evidence AS
+CREATE OR REPLACE VIEW verdict_evidence AS  -- The evidence that each current verdict rests on, also where a later re-check failed.
 SELECT evidence.*
 FROM evidence
 JOIN evidence_of_runs AS used
@@ -82,9 +80,8 @@ JOIN current_verdicts
     ON current_verdicts.video_id = evidence.video_id
     AND current_verdicts.claim_id = evidence.claim_id
     AND current_verdicts.run_id = used.verdict_run_id;
-COMMENT ON VIEW verdict_evidence IS 'The evidence that each current verdict rests on, also where a later re-check failed.';
 
-CREATE OR REPLACE VIEW current_page_texts AS
+CREATE OR REPLACE VIEW current_page_texts AS  -- The texts that the newest evidence of each video was sought in, and those that its verdicts rest on: one row per text and video. Where a page was missing, the text is the snippet of its search (via in evidence).
 SELECT
     page_texts.*,
     read_for.video_id  -- The video for whose claims the text was read.
@@ -97,9 +94,8 @@ JOIN (
     UNION
     SELECT content_hash, video_id FROM verdict_evidence
 ) AS read_for USING (content_hash);
-COMMENT ON VIEW current_page_texts IS 'The texts that the newest evidence of each video was sought in, and those that its verdicts rest on: one row per text and video. Where a page was missing, the text is the snippet of its search (via in evidence).';
 
-CREATE OR REPLACE VIEW evidence_chain AS
+CREATE OR REPLACE VIEW evidence_chain AS  -- From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on, and one per finding on a picture of the video that concerns the claim, of the class image, on which none rests.
 SELECT
     claims.video_id,  -- The video.
     videos.title AS video_title,  -- Title of the video.
@@ -183,9 +179,8 @@ JOIN current_claims AS claims
     ON claims.claim_id = media.claim_id AND claims.video_id = media.video_id
 LEFT JOIN current_videos AS videos
     ON videos.video_id = media.video_id;
-COMMENT ON VIEW evidence_chain IS 'From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on, and one per finding on a picture of the video that concerns the claim, of the class image, on which none rests.';
 
-CREATE OR REPLACE VIEW source_scoreboard AS
+CREATE OR REPLACE VIEW source_scoreboard AS  -- Which sources decide: one row per domain, over the evidence that current verdicts rest on.
 -- The rows of current_verdicts without its additions, which saves a sort and a join of all rows.
 WITH reached AS (
     SELECT video_id, claim_id, unnest(arg_max(
@@ -235,9 +230,8 @@ JOIN judged
     AND judged.claim_id = evidence.claim_id
     AND judged.evidence_run_id = evidence.run_id
 GROUP BY evidence.domain;
-COMMENT ON VIEW source_scoreboard IS 'Which sources decide: one row per domain, over the evidence that current verdicts rest on.';
 
-CREATE OR REPLACE VIEW failures AS
+CREATE OR REPLACE VIEW failures AS  -- Failures in each video's newest check: questions that stayed open because a service failed. Failed model calls count even if a repetition succeeded.
 SELECT
     video_id,  -- The video.
     'queries' AS asset,  -- The asset in which it broke.
@@ -269,9 +263,8 @@ WHERE status = 'incomplete'
 UNION ALL
 SELECT video_id, stage, claim_id, provider || ' ' || model, outcome, reason, run_id, checked_at
 FROM current_llm_calls WHERE outcome <> 'ok' AND NOT cache_hit;
-COMMENT ON VIEW failures IS 'Failures in each video''s newest check: questions that stayed open because a service failed. Failed model calls count even if a repetition succeeded.';
 
-CREATE OR REPLACE VIEW verdict_changes AS
+CREATE OR REPLACE VIEW verdict_changes AS  -- The claims whose verdict turned, or whose confidence moved: one row per change between two complete verdicts that follow each other.
 WITH reached AS (
     SELECT
         video_id,
@@ -325,4 +318,3 @@ WHERE reached.previous_stance <> reached.stance
         -- Smaller moves within one word are the noise of rewordings and of one page more or less.
         OR abs(reached.confidence_score - reached.previous_confidence_score) >= 0.05
     );
-COMMENT ON VIEW verdict_changes IS 'The claims whose verdict turned, or whose confidence moved: one row per change between two complete verdicts that follow each other.';

@@ -2,7 +2,7 @@
 --
 -- The two views by month are long: sum their columns over what a chart does not show.
 
-CREATE OR REPLACE VIEW channel_scoreboard AS
+CREATE OR REPLACE VIEW channel_scoreboard AS  -- The current claims of all videos, counted by channel and verdict.
 SELECT
     channel,  -- The publisher of the videos; null if it is not known.
     count(DISTINCT video_id) AS videos,  -- In how many videos.
@@ -17,9 +17,8 @@ SELECT
 FROM verdicts
 GROUP BY channel
 ORDER BY claims DESC, channel;
-COMMENT ON VIEW channel_scoreboard IS 'The current claims of all videos, counted by channel and verdict.';
 
-CREATE OR REPLACE VIEW speaker_scoreboard AS
+CREATE OR REPLACE VIEW speaker_scoreboard AS  -- The current claims of all videos, counted by the speaker that a transcript or a corpus names. A label such as SPEAKER_01 is another person in every video: verdicts has the speaker by video.
 SELECT
     speaker,  -- The speaker, as named or labelled.
     list(DISTINCT channel ORDER BY channel) AS channels,  -- The channels of the videos.
@@ -34,9 +33,8 @@ FROM verdicts
 WHERE speaker IS NOT NULL
 GROUP BY speaker
 ORDER BY claims DESC, speaker;
-COMMENT ON VIEW speaker_scoreboard IS 'The current claims of all videos, counted by the speaker that a transcript or a corpus names. A label such as SPEAKER_01 is another person in every video: verdicts has the speaker by video.';
 
-CREATE OR REPLACE VIEW verdicts_by_month AS
+CREATE OR REPLACE VIEW verdicts_by_month AS  -- The current claims over time: one row per month, channel, speaker, topic and verdict.
 SELECT
     date_trunc('month', coalesce(published_on, CAST(checked_at AT TIME ZONE 'UTC' AS DATE)))::DATE AS month,  -- First day of the month in which the videos were published; of the check, if that is not known.
     channel,  -- The publisher of the videos.
@@ -47,9 +45,8 @@ SELECT
 FROM verdicts
 GROUP BY ALL
 ORDER BY ALL;
-COMMENT ON VIEW verdicts_by_month IS 'The current claims over time: one row per month, channel, speaker, topic and verdict.';
 
-CREATE OR REPLACE VIEW sources_by_month AS
+CREATE OR REPLACE VIEW sources_by_month AS  -- The sources that current verdicts rely upon: one row per month, channel, speaker and domain, over the pages that speak of a claim. source_scoreboard has the sums per domain.
 SELECT
     date_trunc('month', coalesce(verdicts.published_on, CAST(verdicts.checked_at AT TIME ZONE 'UTC' AS DATE)))::DATE AS month,  -- First day of the month in which the videos were published; of the check, if that is not known.
     verdicts.channel,  -- The publisher of the videos.
@@ -67,4 +64,3 @@ JOIN verdicts
 WHERE evidence.status = 'ok'
 GROUP BY ALL
 ORDER BY ALL;
-COMMENT ON VIEW sources_by_month IS 'The sources that current verdicts rely upon: one row per month, channel, speaker and domain, over the pages that speak of a claim. source_scoreboard has the sums per domain.';

@@ -1,6 +1,6 @@
 -- How good the answers are, and whether they are getting better. Names and columns are stable.
 
-CREATE OR REPLACE VIEW corpus_quality AS
+CREATE OR REPLACE VIEW corpus_quality AS  -- The newest evaluation of each corpus: one row per metric and averaging. value is NULL where the metric is undefined.
 SELECT metrics.*
 FROM metrics
 WHERE metrics.video_id IS NULL
@@ -10,18 +10,16 @@ QUALIFY row_number() OVER (
     AND run_id = first_value(run_id) OVER (
         PARTITION BY corpus ORDER BY evaluated_at DESC, run_id DESC
     );
-COMMENT ON VIEW corpus_quality IS 'The newest evaluation of each corpus: one row per metric and averaging. value is NULL where the metric is undefined.';
 
-CREATE OR REPLACE VIEW video_quality AS
+CREATE OR REPLACE VIEW video_quality AS  -- The newest evaluation of each corpus, video by video: one row per video and metric.
 SELECT metrics.*
 FROM metrics
 WHERE metrics.video_id IS NOT NULL
 QUALIFY run_id = first_value(run_id) OVER (
     PARTITION BY corpus ORDER BY evaluated_at DESC, run_id DESC
 );
-COMMENT ON VIEW video_quality IS 'The newest evaluation of each corpus, video by video: one row per video and metric.';
 
-CREATE OR REPLACE VIEW metric_trend AS
+CREATE OR REPLACE VIEW metric_trend AS  -- The history of every metric of each corpus, with the change against the evaluation before.
 SELECT
     metrics.*,
     lag(value) OVER history AS previous_value,  -- The figure of the evaluation before; NULL if it was undefined, or if there was none.
@@ -45,9 +43,8 @@ SELECT
 FROM metrics
 WHERE metrics.video_id IS NULL
 WINDOW history AS (PARTITION BY corpus, metric, averaging ORDER BY evaluated_at, run_id);
-COMMENT ON VIEW metric_trend IS 'The history of every metric of each corpus, with the change against the evaluation before.';
 
-CREATE OR REPLACE VIEW retrieval_stability AS
+CREATE OR REPLACE VIEW retrieval_stability AS  -- The share of a claim's sources that are found again: each check of a claim against its previous check, by the Jaccard index of the two sets of addresses (Chen et al. 2023, arXiv:2305.11859, appendix B). Over a corpus: avg(jaccard) by corpus. If a check covers only some claims, the others are taken over with an index of 1.
 WITH retrieved AS (
     SELECT
         video_id,
@@ -84,4 +81,3 @@ SELECT
 FROM compared
 LEFT JOIN current_videos AS videos ON videos.video_id = compared.video_id
 WHERE compared.previous_run_id IS NOT NULL;
-COMMENT ON VIEW retrieval_stability IS 'The share of a claim''s sources that are found again: each check of a claim against its previous check, by the Jaccard index of the two sets of addresses (Chen et al. 2023, arXiv:2305.11859, appendix B). Over a corpus: avg(jaccard) by corpus. If a check covers only some claims, the others are taken over with an index of 1.';

@@ -1,6 +1,6 @@
 -- Judgements of a language model on the current rows. Names and columns are stable.
 
-CREATE OR REPLACE VIEW current_judgements AS
+CREATE OR REPLACE VIEW current_judgements AS  -- The newest judgement of each current subject by each criterion and judge; one without a score only where there never was one with.
 WITH subjects AS (
     SELECT 'claim' AS subject_kind, claim_id AS subject_id, video_id FROM current_claims
     UNION ALL
@@ -18,9 +18,8 @@ QUALIFY row_number() OVER (
     PARTITION BY judgements.video_id, subject_kind, subject_id, criterion, provider, model
     ORDER BY outcome = 'ok' DESC, judged_at DESC, judging_id DESC, judgement_id
 ) = 1;
-COMMENT ON VIEW current_judgements IS 'The newest judgement of each current subject by each criterion and judge; one without a score only where there never was one with.';
 
-CREATE OR REPLACE VIEW judge_scores AS
+CREATE OR REPLACE VIEW judge_scores AS  -- Mean scores of a language model as judge, by criterion, judge and version of the prompt: one row per video, and one per corpus in which video_id is NULL.
 SELECT
     videos.corpus AS corpus,  -- The corpus file that lists the video; NULL if none does.
     judgements.video_id AS video_id,  -- The video; NULL in the row of the whole corpus.
@@ -41,4 +40,3 @@ GROUP BY GROUPING SETS (
     (videos.corpus, judgements.video_id, criterion, provider, model, prompt_version),
     (videos.corpus, criterion, provider, model, prompt_version)
 );
-COMMENT ON VIEW judge_scores IS 'Mean scores of a language model as judge, by criterion, judge and version of the prompt: one row per video, and one per corpus in which video_id is NULL.';

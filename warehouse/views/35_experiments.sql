@@ -1,6 +1,6 @@
 -- The variants of experiments beside their baselines.
 
-CREATE OR REPLACE VIEW experiment_comparison AS
+CREATE OR REPLACE VIEW experiment_comparison AS  -- Every metric of every variant of an experiment, beside its baseline and video by video against it.
 WITH paired AS (
     SELECT
         own.experiment,
@@ -54,4 +54,3 @@ LEFT JOIN paired
     AND paired.variant = results.variant
     AND paired.metric = results.metric
 ORDER BY results.experiment, results.metric, results.averaging, variants.position;
-COMMENT ON VIEW experiment_comparison IS 'Every metric of every variant of an experiment, beside its baseline and video by video against it.';

@@ -233,7 +233,7 @@ FROM decided
 ORDER BY decision <> 'planned', place, priority, last_checked_at, video_id;
 COMMENT ON MACRO TABLE recheck_plan_at IS 'The plan of re-checks for a moment (UTC), without the videos whose runs are in flight: recheck_plan_at(as_of, held).';
 
-CREATE OR REPLACE VIEW recheck_plan AS
+CREATE OR REPLACE VIEW recheck_plan AS  -- Which videos the next night checks again, in order, and why; and why the others have to wait. Runs in flight are left out when the night comes.
 SELECT
     position,  -- Place in the night's list, from 1; null for a video that is not on it.
     video_id,  -- The video.
@@ -255,11 +255,10 @@ SELECT
 FROM recheck_plan_at(
     (SELECT greatest(make_timestamp(epoch_us(now())), max(next_tick_at)) FROM recheck_settings), []
 );
-COMMENT ON VIEW recheck_plan IS 'Which videos the next night checks again, in order, and why; and why the others have to wait. Runs in flight are left out when the night comes.';
 
 -- The checks of a claim's evidence, and whether a search failed. After a failed search, a missing source
 -- may not have vanished.
-CREATE OR REPLACE VIEW evidence_checks AS
+CREATE OR REPLACE VIEW evidence_checks AS  -- One row per claim and check of its evidence, in order.
 WITH sought AS (
     SELECT gathered.video_id, gathered.run_id, gathered.checked_at, found.run_id AS search_run_id
     FROM materializations AS gathered
@@ -294,9 +293,8 @@ ANTI JOIN carried_claims AS carried
     ON carried.video_id = sought.video_id
     AND carried.run_id = sought.run_id
     AND carried.claim_id = asked.claim_id;
-COMMENT ON VIEW evidence_checks IS 'One row per claim and check of its evidence, in order.';
 
-CREATE OR REPLACE VIEW evidence_overlap AS
+CREATE OR REPLACE VIEW evidence_overlap AS  -- How far two checks in a row rest on the same sources: one row per claim and pair of checks.
 WITH sources AS (
     SELECT
         checks.video_id,
@@ -339,9 +337,8 @@ SELECT
 FROM pairs
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
 WHERE previous_run_id IS NOT NULL;
-COMMENT ON VIEW evidence_overlap IS 'How far two checks in a row rest on the same sources: one row per claim and pair of checks.';
 
-CREATE OR REPLACE VIEW source_changes AS
+CREATE OR REPLACE VIEW source_changes AS  -- Changes of the sources of each claim between its checks: one row per source and change. Outages are no changes: a page that could not be fetched is compared with its next answer.
 WITH
 -- Observations of each check about each source. A failed fetch says nothing about its page, and a
 -- failed search nothing about other sources.
@@ -459,9 +456,8 @@ SELECT
     changes.run_id  -- The run that found the change.
 FROM changes
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id);
-COMMENT ON VIEW source_changes IS 'Changes of the sources of each claim between its checks: one row per source and change. Outages are no changes: a page that could not be fetched is compared with its next answer.';
 
-CREATE OR REPLACE VIEW text_states AS
+CREATE OR REPLACE VIEW text_states AS  -- Every text that evidence or a page refers to, and whether it is still stored. A quote in a trimmed text cannot be checked any more; a missing text is a defect.
 WITH used AS (
     SELECT content_hash, checked_at FROM pages WHERE content_hash IS NOT NULL
     UNION ALL
@@ -490,4 +486,3 @@ LEFT JOIN page_texts AS texts ON texts.content_hash = used.content_hash
 LEFT JOIN trimmed_texts AS trimmed ON trimmed.content_hash = used.content_hash
 LEFT JOIN needed ON needed.content_hash = used.content_hash
 GROUP BY used.content_hash, texts.content_hash, trimmed.content_hash;
-COMMENT ON VIEW text_states IS 'Every text that evidence or a page refers to, and whether it is still stored. A quote in a trimmed text cannot be checked any more; a missing text is a defect.';

@@ -1,6 +1,6 @@
 -- Latency and models, for operators of the pipeline.
 
-CREATE OR REPLACE VIEW latency_by_stage AS
+CREATE OR REPLACE VIEW latency_by_stage AS  -- How long each stage takes: one row per stage, over all runs. The claim-level stages overlap, so their times do not add up to that of a run.
 WITH answers AS (
     SELECT 'search_hits' AS stage, latency_seconds FROM searches
     UNION ALL
@@ -49,9 +49,8 @@ SELECT
     sets.checked_at  -- When its newest run checked a video (UTC).
 FROM sets
 LEFT JOIN services USING (stage);
-COMMENT ON VIEW latency_by_stage IS 'How long each stage takes: one row per stage, over all runs. The claim-level stages overlap, so their times do not add up to that of a run.';
 
-CREATE OR REPLACE VIEW model_usage AS
+CREATE OR REPLACE VIEW model_usage AS  -- How each language model was used and how it did: one row per model, stage and version of the prompt, over all runs.
 SELECT
     provider,  -- The provider of the model.
     model,  -- The model.
@@ -77,4 +76,3 @@ SELECT
     max(checked_at) AS last_used_at  -- When the newest of these runs checked a video (UTC).
 FROM llm_calls
 GROUP BY provider, model, stage, prompt_version;
-COMMENT ON VIEW model_usage IS 'How each language model was used and how it did: one row per model, stage and version of the prompt, over all runs.';

@@ -1,6 +1,6 @@
 -- The cost of a check: models, judges, search, readers. Names and columns are stable.
 
-CREATE OR REPLACE VIEW costs AS
+CREATE OR REPLACE VIEW costs AS  -- The cost of each check: one row per video, run, stage and service (models, search, readers). A check without such a service has one row of kind none and 0 dollars. The sum over all rows is the amount paid, as far as known.
 WITH asked AS (
 SELECT
     video_id,  -- The video.
@@ -70,4 +70,3 @@ SELECT
     current_videos.title AS video_title  -- Title of the video.
 FROM paid
 LEFT JOIN current_videos USING (video_id);
-COMMENT ON VIEW costs IS 'The cost of each check: one row per video, run, stage and service (models, search, readers). A check without such a service has one row of kind none and 0 dollars. The sum over all rows is the amount paid, as far as known.';

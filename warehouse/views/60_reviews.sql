@@ -3,7 +3,7 @@
 -- The same rule is kept in factible_assets/stages/reviews.py, which a test holds against this view:
 -- of all that was said about one query or one source of a claim, the latest counts.
 
-CREATE OR REPLACE VIEW review_history AS
+CREATE OR REPLACE VIEW review_history AS  -- The actions of reviewers in order, with the run that applied each.
 SELECT
     acts.video_id,  -- The video.
     acts.claim_id,  -- The claim, in the words that it had then.
@@ -46,9 +46,8 @@ LEFT JOIN (
     AND previous.claim_id = acts.claim_id
     AND previous.run_id = applied.run_id
 ORDER BY acts.video_id, acts.claim_id, acts.acted_at, acts.position;
-COMMENT ON VIEW review_history IS 'The actions of reviewers in order, with the run that applied each.';
 
-CREATE OR REPLACE VIEW standing_reviews AS
+CREATE OR REPLACE VIEW standing_reviews AS  -- The corrections and opinions of reviewers that are in force: one row per claim and query, source (and its overruled stance or rating), assessment, ruling or assignment. The latest action on each counts. Actions on an earlier wording of a claim appear at its current wording.
 WITH effects AS (
     SELECT *, 'query' AS kind, target AS subject, 'not asked' AS effect, 1 AS part
     FROM review_actions WHERE action IN ('edit_query', 'remove_query')
@@ -103,9 +102,8 @@ LEFT JOIN review_applications AS applied USING (action_id)
 LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
     ON asked.query_id = latest.subject
 WHERE latest.effect IS NOT NULL;
-COMMENT ON VIEW standing_reviews IS 'The corrections and opinions of reviewers that are in force: one row per claim and query, source (and its overruled stance or rating), assessment, ruling or assignment. The latest action on each counts. Actions on an earlier wording of a claim appear at its current wording.';
 
-CREATE OR REPLACE VIEW signed_rulings AS
+CREATE OR REPLACE VIEW signed_rulings AS  -- Every ruling that a person signed on a claim, beside the machine's verdict on it; of each claim the latest stands, unless it was withdrawn.
 SELECT
     acts.video_id,  -- The video.
     acts.claim_id,  -- The claim, in the words on which it was signed.
@@ -132,4 +130,3 @@ WINDOW newest_first AS (
     ORDER BY acts.acted_at DESC, acts.position DESC, acts.action_id DESC
 )
 QUALIFY acts.value IS NOT NULL;
-COMMENT ON VIEW signed_rulings IS 'Every ruling that a person signed on a claim, beside the machine''s verdict on it; of each claim the latest stands, unless it was withdrawn.';

@@ -1,6 +1,6 @@
 -- Claims of the same meaning in several videos. Names and columns are stable.
 
-CREATE OR REPLACE VIEW said_before AS
+CREATE OR REPLACE VIEW said_before AS  -- Claims of the same meaning in two videos, with their verdicts: each pair stands here both ways, once for either claim. factible said TEXT searches for any text.
 WITH pairs AS (
     SELECT claim_id, other_claim_id, relation, similarity, matched_at FROM claim_matches
     UNION ALL
@@ -33,4 +33,3 @@ FROM newest
 JOIN verdicts AS mine ON mine.claim_id = newest.claim_id
 JOIN verdicts AS others ON others.claim_id = newest.other_claim_id
 ORDER BY mine.claim, others.published_on NULLS LAST, others.claim;
-COMMENT ON VIEW said_before IS 'Claims of the same meaning in two videos, with their verdicts: each pair stands here both ways, once for either claim. factible said TEXT searches for any text.';

@@ -1,6 +1,6 @@
 -- The rows of each run, and the failures of services by day. Names and columns are stable.
 
-CREATE OR REPLACE VIEW runs AS
+CREATE OR REPLACE VIEW runs AS  -- The rows that each run stored: one row per run and video. Runs that stored nothing are absent; their calls are in costs.
 WITH done AS (
     SELECT
         run_id,
@@ -46,9 +46,8 @@ FROM done
 LEFT JOIN reached USING (run_id, video_id)
 LEFT JOIN paid USING (run_id, video_id)
 LEFT JOIN current_videos ON current_videos.video_id = done.video_id;
-COMMENT ON VIEW runs IS 'The rows that each run stored: one row per run and video. Runs that stored nothing are absent; their calls are in costs.';
 
-CREATE OR REPLACE VIEW outages AS
+CREATE OR REPLACE VIEW outages AS  -- Which services failed, and when: one row per day, kind and service that failed, over all runs.
 WITH asked AS (
     SELECT 'search' AS kind, provider AS service, status = 'infra_error' AS failed, reason, video_id, checked_at
     FROM searches
@@ -77,4 +76,3 @@ SELECT
 FROM asked
 GROUP BY ALL
 HAVING failures > 0;
-COMMENT ON VIEW outages IS 'Which services failed, and when: one row per day, kind and service that failed, over all runs.';
