@@ -96,8 +96,8 @@ def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> li
 
     Raises FactibleError: A named video has no claims.
     """
-    rows = _plan(settings, limit, schedules.next_tick(settings, datetime.now(UTC)), named)
-    return [row for row in rows if not named or row.video_id in named]
+    by_id = _plan(settings, limit, schedules.next_tick(settings, datetime.now(UTC)), named)
+    return [row for row in by_id.values() if not named or row.video_id in named]
 
 
 def chosen_videos(
@@ -110,11 +110,10 @@ def chosen_videos(
     with open_instance(settings) as instance:
         busy = schedules.in_flight(instance)
         schedules.refuse_busy(instance, named)
-    rows = _plan(settings, limit, datetime.now(UTC), named, busy)
-    if not named:
-        return [row for row in rows if row.is_planned]
-    by_id = {row.video_id: row for row in rows}
-    return [by_id[video_id] for video_id in dict.fromkeys(named)][:limit]
+    by_id = _plan(settings, limit, datetime.now(UTC), named, busy)
+    due = [video_id for video_id, row in by_id.items() if row.is_planned]
+    chosen = list(dict.fromkeys(named))[:limit] if named else due
+    return [by_id[video_id] for video_id in chosen]
 
 
 def _plan(
@@ -123,8 +122,8 @@ def _plan(
     as_of: datetime,
     named: Sequence[str],
     held: Collection[str] = (),
-) -> list[PlannedVideo]:
-    rows: list[PlannedVideo] = []
+) -> dict[str, PlannedVideo]:
+    by_id: dict[str, PlannedVideo] = {}
     if settings.warehouse.exists():
         limits = schedules.recheck_limits(settings)
         rows = read_plan(
@@ -135,13 +134,13 @@ def _plan(
             next_tick=schedules.next_tick(settings, datetime.now(UTC)),
             keep_limits=limit is None,
         )
-    unknown = sorted(set(named) - {row.video_id for row in rows})
-    if unknown:
+        by_id = {row.video_id: row for row in rows}
+    if unknown := sorted({*named} - by_id.keys()):
         raise FactibleError(
             f"There are no claims of {', '.join(unknown)} to check again.",
             f"Check it first: factible check -- {unknown[0]}",
         )
-    return rows
+    return by_id
 
 
 def recheck_videos(

@@ -228,16 +228,8 @@ def run_video(
     of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop it cleanly, and Dagster
     records it as canceled. If another check of the video is going on, this one waits for it.
 
-    Args:
-        video: Its partition is added if it is new.
-        config: The run's options.
-        watch: Opens the observer of this run.
-        reuse: How much of earlier runs this one may reuse.
-        assets: The assets to materialize; all seven if not given.
-        job_name: The job that materializes them: fact_check, recheck or pictures.
-        run_id: The id of the run, a UUID, if the caller needs it before the run ends.
-        tags: Further tags of the run.
-        remedy: The sentence that tells how to resume a stopped run.
+    `assets` of None are all seven. `job_name` is fact_check, recheck or pictures. `run_id` is a
+    UUID, if the caller needs it before the run ends. `remedy` tells how to resume a stopped run.
 
     Raises FactibleError: The run could not be started, its strategy needs a language model and none
     is set up, it failed with nothing stored, or it was stopped; complete results stay stored.

@@ -76,15 +76,7 @@ def ask(
     most_rows: int | None = None,
     typed: bool = False,
 ) -> Answer:
-    """Run a query for at most `seconds`; 0 means no limit.
-
-    Args:
-        store: The warehouse; it is opened for reading only.
-        query: The query.
-        parameters: The values of its `$NAME`s.
-        seconds: The time limit.
-        most_rows: The answer has at most this number of rows.
-        typed: The answer is an Arrow table.
+    """Run a query for at most `seconds`; 0 means no limit. If `typed`, return an Arrow table.
 
     Raises FactibleError: The query is wrong, or takes too long.
     """

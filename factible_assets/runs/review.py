@@ -200,18 +200,16 @@ def carry_out(
     if changes:
         place = file.video_id, file.claim.claim_id
         _, actions = record(*place, changes, reviewer, settings, reason=reason, seen=file.version)
-    claims = _resulting_claims(file)
-    again = None
+    ids, again = _resulting_claims(file), None
     if runs:
         by = {"reviewer": reviewer} if actions else {}
-        again = check_again(file, claims, watch=watch, say=say, tags=by)
+        again = check_again(file, ids, watch=watch, say=say, tags=by)
     checked = again
     if again is None or again.failures:
         stored = StoredVideo(file.video_id, settings).result(publish=True)
         checked = again or stored
     if checked is None:
         raise unchecked(file.video_id, settings)
-    ids = tuple(claim.claim_id for claim in claims)
     code = checked.code if checked.failures else ExitCode.DONE
     if runs and not checked.failures and checked.incomplete.intersection(ids):
         code = ExitCode.INCOMPLETE
@@ -227,7 +225,7 @@ def carry_out(
         checked,
         actions,
         ids or (file.claim.claim_id,),
-        len(checked.data.claims) - len(claims),
+        len(checked.data.claims) - len(ids),
         tuple(remarks),
         again.run_id if again else None,
         waits=affects and (again is None or bool(again.failures)),
@@ -235,26 +233,27 @@ def carry_out(
     )
 
 
-def _resulting_claims(file: ClaimFile) -> list[records.Claim]:
-    """Return the claims that the actions made of a claim: the reworded claim, or its parts."""
+def _resulting_claims(file: ClaimFile) -> tuple[str, ...]:
+    """Return the ids that the actions made of a claim: of the reworded claim, or of its parts."""
     now = open_video(file.video_id, file.settings)
     ids = {each.claim.claim_id for each in now if file.claim.claim_id in ids_of(each)}
     for each in now:
         if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
             ids |= {claim_id(file.video_id, part) for part in (each.gone.value or "").splitlines()}
-    return [each.claim for each in now if each.claim.claim_id in ids and each.gone is None]
+    kept = (each.claim.claim_id for each in now if each.gone is None)
+    return tuple(each for each in kept if each in ids)
 
 
 def check_again(
     file: ClaimFile,
-    claims: Sequence[records.Claim],
+    claims: Sequence[str],
     *,
     watch: Watch,
     say: Say = lambda _: None,
     run_id: str | None = None,
     tags: Mapping[str, str] = MappingProxyType({}),
 ) -> Checked:
-    """Check a claim, or the `claims` made of it, with the config of its last check.
+    """Check a claim, or the `claims` (ids) made of it, with the config of its last check.
 
     Raises FactibleError: See `run_video`.
     """
@@ -270,7 +269,7 @@ def check_again(
         found = now.current_sets(file.video_id).get("claims")
         made = instance.get_run_by_id(found.run_id) if found else None
         given = last_options(now, instance, file.video_id)
-    ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]
+    ids = claims or [file.claim.claim_id]
     config = recheck_config(given, say=say, renew=False, only_claims=ids)
     # The claims have the same inputs as the kept ones.
     comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}
