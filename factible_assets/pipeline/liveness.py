@@ -261,19 +261,12 @@ class _LockingExecutor(dg.Executor):
             for event in self._inner.execute(plan_context, execution_plan):
                 yield event
                 if event.is_step_failure or event.is_step_up_for_retry:
-                    _end_if_cancelled(instance, run.run_id)
-
-
-def _end_if_cancelled(instance: dg.DagsterInstance, run_id: str) -> None:
-    """End a run that is to stop, before Dagster retries the step that was interrupted.
-
-    Raises dagster.DagsterExecutionInterruptedError: The run is to stop. If a user terminated it,
-    Dagster records it as canceled. If its machine shuts down, Dagster records a failure, and
-    run_retries (deploy/dagster.yaml) starts the run again.
-    """
-    run = instance.get_run_by_id(run_id)
-    if CANCELLATIONS.is_requested(run_id) or (run and run.status in _CANCEL):
-        raise dg.DagsterExecutionInterruptedError
+                    now = instance.get_run_by_id(run.run_id)
+                    # End a run that is to stop before Dagster retries the step. If a user
+                    # terminated it, Dagster records it as canceled. If its machine shuts down,
+                    # Dagster records a failure, and run_retries (deploy/dagster.yaml) starts again.
+                    if CANCELLATIONS.is_requested(run.run_id) or (now and now.status in _CANCEL):
+                        raise dg.DagsterExecutionInterruptedError
 
 
 _in_process: Any = dg.in_process_executor

@@ -12,7 +12,7 @@ from factible_assets.evaluation.metrics.evidence import (
     retrieval_success_rate,
     sources_per_query,
 )
-from factible_assets.pipeline.checks.readings import check_contradictions
+from factible_assets.pipeline.checks.integrity import check_contradictions
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim, Evidence, PageText, Query
 from tests.warehouse import samples

@@ -26,8 +26,7 @@ from factible_assets.pipeline.assets.claims import (
     failed_extraction,
     record_said_before,
 )
-from factible_assets.pipeline.checks.integrity import integrity_specs
-from factible_assets.pipeline.checks.readings import CONTRADICTIONS
+from factible_assets.pipeline.checks.integrity import CONTRADICTIONS, integrity_specs
 from factible_assets.pipeline.checks.verdict_changes import FLIPS
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
 from factible_assets.pipeline.liveness import CANCELLATIONS

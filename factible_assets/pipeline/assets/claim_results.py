@@ -13,8 +13,7 @@ from factible_assets.evaluation.charts import bars, counted
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.assets.claim_input import RunInput
 from factible_assets.pipeline.assets.external import REPORT
-from factible_assets.pipeline.checks.integrity import check_integrity
-from factible_assets.pipeline.checks.readings import check_contradictions
+from factible_assets.pipeline.checks.integrity import check_contradictions, check_integrity
 from factible_assets.pipeline.checks.verdict_changes import RunChanges, check_flips, read_changes
 from factible_assets.pipeline.resources import ReportsResource
 from factible_assets.records.rows import Materialization

@@ -1,4 +1,4 @@
-"""The blocking asset check `integrity`, which applies the rules of stages/integrity.py.
+"""The blocking asset check `integrity`, which applies stages/integrity.py, and one on readings.
 
 An asset has one check for all rules: each check costs three events and a query per run. The step
 that computes rows also checks them before it writes them, so rows that break a blocking rule are
@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 import dagster as dg
 
 from factible_assets.config import SearchConfig
+from factible_assets.evaluation.metrics.evidence import contradicted_readings
 from factible_assets.pipeline.partitions import videos
 from factible_assets.records.rows import VideoRows
 from factible_assets.stages.integrity import RuleResult, judge, rules_of
@@ -103,3 +104,34 @@ def _first_violation(result: RuleResult) -> str:
     (row, problem), more = result.violations[0], len(result.violations) - 1
     others = f" and {more} more" if more else ""
     return f"{row}: {problem}{others}."
+
+
+# --- Readings -----------------------------------------------------------------------------------
+
+CONTRADICTIONS = check_spec(
+    "readings_rest_on_quotes",
+    "evidence",
+    "Warns if more than one reading in ten contradicts the passage that it quotes.",
+    blocking=False,
+)
+
+_MAX_SHARE = 0.1
+
+
+def check_contradictions(rows: VideoRows) -> dg.AssetCheckResult:
+    """Warn if many readings contradict their own quotes. It never blocks: they become `unclear`.
+
+    A high share means that the model is too small, or that pages give it instructions.
+    """
+    share = contradicted_readings(rows)
+    return dg.AssetCheckResult(
+        asset_key=CONTRADICTIONS.asset_key,
+        check_name=CONTRADICTIONS.name,
+        passed=share.numerator <= _MAX_SHARE * share.denominator,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "readings": dg.MetadataValue.int(int(share.denominator)),
+            "contradicted": dg.MetadataValue.int(int(share.numerator)),
+        },
+        description=f"{share.numerator} of {share.denominator} readings contradicted their quote.",
+    )
