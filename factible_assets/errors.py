@@ -26,7 +26,7 @@
     ArchiveError                  the archive of pages (resources/storage/imports.py); 5
     PlacedError                   a problem at a line of a file (resources/lines.py)
 
-cli/output.py maps them to exit codes.
+`explained` returns the sentence and the exit code of each.
 """
 
 from __future__ import annotations
@@ -110,6 +110,50 @@ class UsageError(FactibleError):
     """Contradictory or unknown arguments of a command."""
 
     code = ExitCode.USAGE
+
+
+KNOWN: dict[str, ExitCode] = {
+    "resources.errors.SetupError": ExitCode.ENVIRONMENT,
+    "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
+    "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
+    "resources.storage.imports.ArchiveError": ExitCode.ENVIRONMENT,
+    "resources.storage.imports.ArchiveImportError": ExitCode.BAD_INPUT,
+    "resources.llm.base.ModelError": ExitCode.FAILED,
+    "resources.models.base.ModelPullError": ExitCode.FAILED,
+    "resources.models.base.ModelStoreError": ExitCode.ENVIRONMENT,
+    "resources.transcripts.base.TranscriptError": ExitCode.BAD_INPUT,
+    "resources.transcripts.youtube_ids.NotAVideoLinkError": ExitCode.BAD_INPUT,
+    "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
+    "dagster._core.errors.DagsterExecutionInterruptedError": ExitCode.INTERRUPTED,
+    "builtins.OSError": ExitCode.ENVIRONMENT,
+    "builtins.UnicodeEncodeError": ExitCode.BAD_INPUT,
+}
+"""Errors with a sentence for the user, by name: importing the classes would load the warehouse."""
+
+
+def explained(error: BaseException) -> tuple[str, ExitCode] | None:
+    """Return an error as one line with its exit code; None for an unforeseen error."""
+    words = " ".join(str(error).split())
+    if isinstance(error, FactibleError):
+        return words, error.code
+    filename = getattr(error, "filename", None)
+    if is_full(error):
+        full = FULL_DISK.search(words)
+        place = f" for {filename}" if filename is not None else ""
+        place = f", or the disk fails ({full[0]})" if full else place
+        return f"{NO_ROOM}{place}. Make room, then do the same again.", ExitCode.ENVIRONMENT
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    code = next((KNOWN[name] for name in names if name in KNOWN), None)
+    if code is None:
+        return None
+    if code is ExitCode.INTERRUPTED:
+        words = "Interrupted. factible stored the complete parts; the same command continues."
+    elif isinstance(error, UnicodeEncodeError):
+        shown = error.object[max(0, error.start - 20) : error.end]
+        words = f"{shown!r} contains half of a surrogate pair, which is no text. Correct it."
+    elif isinstance(error, OSError) and filename is not None:
+        words = f"{filename} cannot be used: {error.strerror}. Check the path and its permissions."
+    return words or type(error).__name__, code
 
 
 def first_of(group: ExceptionGroup[Exception]) -> Exception:

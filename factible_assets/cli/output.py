@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
-from factible_assets.errors import FULL_DISK, NO_ROOM, ExitCode, FactibleError, is_full
+from factible_assets.errors import ExitCode, explained
 from factible_assets.records.stances import STANCES
 from factible_assets.wording import number, plain, verdict_words
 
@@ -269,60 +269,10 @@ EXIT_CODES = (
     "the warehouse or a setting; 130 interrupted."
 )
 
-KNOWN: dict[str, ExitCode] = {
-    "resources.errors.SetupError": ExitCode.ENVIRONMENT,
-    "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
-    "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
-    "resources.storage.imports.ArchiveError": ExitCode.ENVIRONMENT,
-    "resources.storage.imports.ArchiveImportError": ExitCode.BAD_INPUT,
-    "resources.llm.base.ModelError": ExitCode.FAILED,
-    "resources.models.base.ModelPullError": ExitCode.FAILED,
-    "resources.models.base.ModelStoreError": ExitCode.ENVIRONMENT,
-    "resources.transcripts.base.TranscriptError": ExitCode.BAD_INPUT,
-    "resources.transcripts.youtube_ids.NotAVideoLinkError": ExitCode.BAD_INPUT,
-    "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
-    "dagster._core.errors.DagsterExecutionInterruptedError": ExitCode.INTERRUPTED,
-    "builtins.OSError": ExitCode.ENVIRONMENT,
-    "builtins.UnicodeEncodeError": ExitCode.BAD_INPUT,
-}
-"""Errors with a sentence for the user, by name: importing the classes would load the warehouse."""
-
-
-def exit_code(error: BaseException) -> ExitCode | None:
-    """Return the exit code of an error that has a sentence for the user, otherwise None."""
-    if isinstance(error, FactibleError):
-        return error.code
-    if is_full(error):
-        return ExitCode.ENVIRONMENT
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    return next((KNOWN[name] for name in names if name in KNOWN), None)
-
 
 def sentence(error: BaseException) -> str:
     """Return an error as one line."""
-    words = " ".join(str(error).split())
-    code = exit_code(error)
-    if code is None:
-        return (
-            f"An unexpected {type(error).__name__} stopped the command: {words} "
-            "Run it again as `factible --debug …` and report the traceback."
-        )
-    if code is ExitCode.INTERRUPTED and not isinstance(error, FactibleError):
-        return "Interrupted. factible stored the complete parts; the same command continues."
-    if isinstance(error, UnicodeEncodeError):
-        shown = error.object[max(0, error.start - 20) : error.end]
-        return f"{shown!r} contains half of a surrogate pair, which is no text. Correct it."
-    if is_full(error):
-        full, filename = FULL_DISK.search(words), getattr(error, "filename", None)
-        place = f" for {filename}" if filename is not None else ""
-        place = f", or the disk fails ({full[0]})" if full else place
-        return f"{NO_ROOM}{place}. Make room, then run the same command again."
-    if isinstance(error, OSError) and error.filename is not None:
-        return (
-            f"{error.filename} cannot be used: {error.strerror}. "
-            "Check the path and its permissions."
-        )
-    return words or type(error).__name__
+    return message_and_code(error)[0]
 
 
 def message_and_code(error: BaseException) -> tuple[str, int]:
@@ -331,4 +281,10 @@ def message_and_code(error: BaseException) -> tuple[str, int]:
         return "It failed.", int(error.exit_code)
     if hasattr(error, "format_message"):  # a usage error of the parser
         return error.format_message(), int(ExitCode.USAGE)
-    return sentence(error), int(exit_code(error) or ExitCode.FAILED)
+    if (known := explained(error)) is not None:
+        return known[0], int(known[1])
+    words = (
+        f"An unexpected {type(error).__name__} stopped the command: {' '.join(str(error).split())} "
+        "Run it again as `factible --debug …` and report the traceback."
+    )
+    return words, int(ExitCode.FAILED)

@@ -18,14 +18,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from factible_assets.errors import NO_ROOM, ExitCode, FactibleError, is_full, leave
+from factible_assets.errors import ExitCode, explained, leave
 from factible_assets.records.tables import Claim, Verdict
 from factible_assets.settings import load_settings
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.web import models
 from factible_assets.wording import counted, verdict_words
-from warehouse.errors import WarehouseError
 
 if TYPE_CHECKING:
     from factible_assets.runs.result import Checked
@@ -113,23 +112,15 @@ def carry_out(order: models.CheckOrder, writer: EventWriter) -> models.ProgressU
     """
     words = f"Reading the transcript of {order.video_id}."
     writer.tell("transcript_extraction", words, run_id=order.run_id, video_id=order.video_id)
-    stopped = models.error_update(
-        "The run was cancelled. Its complete results are stored.", order.run_id, cancelled=True
-    )
     try:
         with _interrupted_when_stdin_closes():
             checked = _check(order, writer)
-    except KeyboardInterrupt:
-        return stopped
-    except (FactibleError, WarehouseError) as error:
-        if getattr(error, "code", None) is ExitCode.INTERRUPTED:
-            return stopped
-        return models.error_update(str(error), order.run_id)
-    except Exception as error:
-        if not is_full(error):
+    except (Exception, KeyboardInterrupt) as error:
+        if (known := explained(error)) is None:
             raise
-        words = f"{NO_ROOM} for the data folder. Make room, then check again."
-        return models.error_update(words, order.run_id)
+        words, is_stopped = known[0], known[1] is ExitCode.INTERRUPTED
+        words = "The run was cancelled. Its complete results are stored." if is_stopped else words
+        return models.error_update(words, order.run_id, cancelled=is_stopped)
     if checked.failures:
         words = " ".join(checked.failures)
         return models.error_update(words, order.run_id, failures=checked.failures)

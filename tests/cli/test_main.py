@@ -13,8 +13,8 @@ import dagster as dg
 import pytest
 
 import factible_assets
-from factible_assets.cli.output import KNOWN, as_json, exit_code, message_and_code, sentence
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.cli.output import as_json, message_and_code, sentence
+from factible_assets.errors import KNOWN, ExitCode, FactibleError, explained
 from factible_assets.runs.launch import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
@@ -208,11 +208,19 @@ def test_an_interruption_keeps_its_own_sentence() -> None:
     assert sentence(stopped) == "Stopped. Go on."
 
 
-def test_the_nearest_kind_decides_the_exit_code() -> None:
-    assert exit_code(FactibleError("x", code=ExitCode.USAGE)) is ExitCode.USAGE
-    assert exit_code(FileNotFoundError(2, "gone", "f")) is ExitCode.ENVIRONMENT
-    assert exit_code(KeyboardInterrupt()) is ExitCode.INTERRUPTED
-    assert exit_code(ZeroDivisionError()) is None
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (FactibleError("x", code=ExitCode.USAGE), ExitCode.USAGE),
+        (FileNotFoundError(2, "gone", "f"), ExitCode.ENVIRONMENT),
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED),
+    ],
+)
+def test_the_nearest_kind_decides_the_exit_code(error: BaseException, code: ExitCode) -> None:
+    known = explained(error)
+    assert known is not None
+    assert known[1] is code
+    assert explained(ZeroDivisionError()) is None
 
 
 def test_an_operating_system_error_names_its_file() -> None:
