@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import os
 import socket
@@ -363,23 +362,17 @@ def bind_socket(host: str, port: int) -> socket.socket:
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
         return socket.create_server(place, family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except (socket.gaierror, UnicodeError) as error:
+        words, remedy = f"There is no host {host!r}.", "Give an address of this machine."
+        raise FactibleError(words, remedy, ExitCode.ENVIRONMENT) from error
+    except OSError as error:
+        other = port + 1 if _FIRST_FREE_PORT <= port < _HIGHEST_PORT else _FIRST_FREE_PORT
+        why = os.strerror(error.errno or 0).lower()
         raise FactibleError(
-            f"There is no host {host!r}.",
-            "Give an address of this machine, such as 127.0.0.1.",
+            f"Port {port} on {host} cannot be listened on: {why}.",
+            f"Choose another one, such as --port {other}, or another address of this machine, such "
+            "as 127.0.0.1.",
             ExitCode.ENVIRONMENT,
         ) from error
-    except OSError as error:
-        other = port + 1 if port < _HIGHEST_PORT else _FIRST_FREE_PORT
-        sentences = {
-            errno.EADDRINUSE: f"Port {port} on {host} is in use. Choose another one, such as "
-            f"--port {other}, or end the program that listens there.",
-            errno.EADDRNOTAVAIL: f"{host} is no address of this machine. Listen on 127.0.0.1, or "
-            "on an address of this machine.",
-            errno.EACCES: f"Port {port} is reserved for the system. Choose one above 1023.",
-        }
-        code = error.errno or 0
-        unknown = f"The service cannot listen on {host}, port {port}: {os.strerror(code)}."
-        raise FactibleError(sentences.get(code, unknown), code=ExitCode.ENVIRONMENT) from error
 
 
 class _Server(uvicorn.Server):

@@ -9,7 +9,6 @@ with `dev`, or for the children with `web`, `daemon` or `code` and the process i
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import signal
@@ -43,6 +42,7 @@ from uvicorn.config import HTTP_PROTOCOLS
 from factible_assets.settings import Settings, load_settings
 from factible_assets.web import access
 from factible_assets.wording import web_address
+from resources.files import slug
 
 _MODULE = "factible_assets.web.dagster_ui"
 _ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "code"}
@@ -50,7 +50,6 @@ _MOST_BODY_BYTES = 16 * 1024 * 1024
 _GOODBYE_SECONDS = 30.0
 _STREAM_SECONDS = 5
 _FIRST_NEWS_SECONDS, _NEXT_NEWS_SECONDS, _LOOK_SECONDS = 15.0, 30.0, 1.0
-_TEMPORARY = "factible-dev-"
 
 _SERVICE_PATHS = (access.DESK, "/api/v1/", "/reports/", "/feeds/", "/docs", "/openapi.json")
 
@@ -155,31 +154,21 @@ def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
 
 
 @contextmanager
-def own_temporary_folder() -> Iterator[Path]:
+def own_temporary_folder(host: str, port: int) -> Iterator[Path]:
     """Give all processes below one temporary folder, and remove it at the end.
 
-    A killed Dagster leaves its sockets. The next start removes all folders that nobody locks.
+    A killed Dagster leaves its sockets. The next start on the same port removes them.
     """
-    common = Path(tempfile.gettempdir())
-    made = Path(tempfile.mkdtemp(prefix=f".{_TEMPORARY}"))
-    held = os.open(made, os.O_RDONLY)
-    fcntl.flock(held, fcntl.LOCK_EX)
-    folder = made.rename(common / made.name[1:])  # It gets its final name once it is locked.
-    for other in common.glob(f"{_TEMPORARY}*"):
-        with suppress(OSError):  # It is locked, another user's, or gone.
-            descriptor = os.open(other, os.O_RDONLY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(other)
-            finally:
-                os.close(descriptor)
+    common = tempfile.gettempdir()
+    folder = Path(common) / f"factible-dev-{os.getuid()}-{slug(host)}-{port}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     try:
         yield folder
     finally:
-        os.environ["TMPDIR"] = tempfile.tempdir = str(common)
+        os.environ["TMPDIR"] = tempfile.tempdir = common
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
 
 
 def _end_with(starter: int) -> None:
@@ -234,7 +223,7 @@ def main() -> None:
         threading.Thread(target=reporter, name="starting", daemon=True).start()
         # Dagster's successor of this command would start the processes without our access control.
         warnings.filterwarnings("ignore", message="Function `dev_command` is superseded")
-        with own_temporary_folder():
+        with own_temporary_folder(host, int(port)):
             dagster_dev.dev_command.main(arguments)
     starter, *arguments = arguments
     _end_with(int(starter))

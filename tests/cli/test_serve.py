@@ -13,7 +13,7 @@ def test_serve_names_a_busy_port_with_the_remedy(factible: Run) -> None:
         port = taken.getsockname()[1]
         result = factible("serve", "--port", str(port))
     assert result.exit_code == 5
-    assert f"Port {port} on 127.0.0.1 is in use" in result.stderr
+    assert f"Port {port} on 127.0.0.1 cannot be listened on: address already in use" in result.stderr
     assert f"--port {port + 1}" in result.stderr
 
 
@@ -34,7 +34,7 @@ def test_the_address_that_is_printed_opens_in_a_browser(host: str, address: str)
     ("host", "words"),
     [
         ("no-such-host.invalid", "There is no host"),
-        ("192.0.2.1", "is no address of this machine"),
+        ("192.0.2.1", "another address of this machine"),
         ("a..b", "There is no host"),
     ],
 )

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import multiprocessing
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -170,40 +167,21 @@ def test_a_slow_start_is_reported_until_the_ui_answers(
     assert hears(f"The Dagster UI answers on http://{LOOPBACK}:{port}.")
 
 
-def stay(folder: str, test: Connection) -> None:
-    """Hold a temporary folder in another process until the test ends it."""
-    tempfile.tempdir = folder
-    with own_temporary_folder():
-        tempfile.mkdtemp()
-        test.send("ready")
-        test.recv()
-    test.send("ended")
-
-
-def test_the_next_start_removes_the_temporary_files_of_a_killed_ui(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("forkserver")  # which loads this module once
-    context.set_forkserver_preload([__name__])
-
-    @contextmanager
-    def start() -> Iterator[Connection]:
-        here, there = context.Pipe()
-        process = context.Process(target=stay, args=(str(tmp_path), there))
-        process.start()
-        try:
-            assert here.recv() == "ready"
-            yield here
-        finally:
-            process.kill()
-            process.join()
-
-    with start(), start():
-        assert len(list(tmp_path.iterdir())) == 2, "a living one keeps its own"
-    assert len(list(tmp_path.iterdir())) == 2, "both were killed"
-    with start() as last:
-        assert len(list(tmp_path.iterdir())) == 1
-        last.send("end")
-        assert last.recv() == "ended"
-        assert list(tmp_path.iterdir()) == [], "it ended by itself"
+def test_the_next_start_on_a_port_removes_the_temporary_files_of_a_killed_ui(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with own_temporary_folder("::1", 3000) as killed:
+        (killed / "socket").touch()
+        left = shutil.copytree(killed, tmp_path / "left")
+    for port, kept in ((3001, True), (3000, False)):
+        if kept:
+            left.rename(killed)
+        with own_temporary_folder("::1", port) as folder:
+            assert Path(tempfile.mkdtemp()).parent == folder
+            assert (killed / "socket").exists() is kept
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
