@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,12 +25,13 @@ from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.tables import with_text_keys
 from factible_assets.runs.query import ask, describe
-from factible_assets.runs.targets import Target, enlist, open_store, resolve
+from factible_assets.runs.targets import enlist, open_store
 from factible_assets.settings import Settings
 from factible_assets.version import VERSION
 from factible_assets.web.auth import LOCAL_CLIENT, Clients
 from factible_assets.web.desk import lists
 from factible_assets.web.desk.answers import UNREADABLE
+from factible_assets.web.desk.checks import save_uploads
 from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
 from factible_assets.web.overviews import Kind, read_overview
 from factible_assets.web.results import PublishedResults, video_result
@@ -81,7 +82,9 @@ def _sentence(error: BaseException | None) -> str | None:
             return " ".join(problem_words(each, FactCheckRequest) for each in error.errors()[:5])
         case WarehouseError():
             return UNREADABLE
-        case FactibleError() | TranscriptError() | NotAVideoLinkError():
+        case FactibleError():
+            return error.sentence  # Its remedies are those of the command line.
+        case TranscriptError() | NotAVideoLinkError():
             return str(error)
     return None
 
@@ -138,7 +141,7 @@ def _add_lookups(server: MCPServer[None], settings: Settings, results: Published
         for claim in video_result(results.data(bare_id(video.strip()))).claims:
             if claim.claim_id == claim_id:
                 return claim.model_dump(mode="json", exclude_none=True)
-        raise FactibleError(f"The video has no claim {claim_id!r}.", "show_video lists its claims.")
+        raise FactibleError(f"The video has no claim {claim_id!r}; show_video lists its claims.")
 
     @read
     def search_claims(
@@ -165,8 +168,7 @@ def _add_lookups(server: MCPServer[None], settings: Settings, results: Published
     @read
     def describe_tables(name: Annotated[str | None, Field(max_length=100)] = None) -> Row:
         """List the views and tables of the warehouse, or the columns of one, with comments."""
-        with _own_remedies():
-            answer = describe(open_store(settings, live=False), name)
+        answer = describe(open_store(settings, live=False), name)
         return _plain({"columns": answer.names, "rows": answer.rows})
 
     @read
@@ -175,21 +177,10 @@ def _add_lookups(server: MCPServer[None], settings: Settings, results: Published
         most_rows: Annotated[int, Field(ge=1, le=1000)] = 100,
     ) -> Row:
         """Query the warehouse in SQL, read-only. describe_tables lists the views and columns."""
-        store, most = open_store(settings, live=False), most_rows + 1
-        with _own_remedies():
-            answer = ask(store, sql, {}, seconds=_SQL_SECONDS, most_rows=most)
+        store = open_store(settings, live=False)
+        answer = ask(store, sql, {}, seconds=_SQL_SECONDS, most_rows=most_rows + 1)
         rows, is_cut = answer.rows[:most_rows], len(answer) > most_rows
         return _plain({"columns": answer.names, "rows": rows, "has_more_rows": is_cut})
-
-
-@contextmanager
-def _own_remedies() -> Iterator[None]:
-    """Replace the remedies of the command line."""
-    try:
-        yield
-    except FactibleError as error:
-        words = "describe_tables lists the views, and with a name the columns of one."
-        raise FactibleError(error.sentence, words) from error
 
 
 def _plain(document: Row) -> Row:
@@ -243,7 +234,9 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
         """
         config = FactCheckRequest(video_url="-", max_claims=max_claims).config()
         with tempfile.TemporaryDirectory(prefix="factible-text-") as folder:
-            target = await asyncio.to_thread(_text_target, text, title, Path(folder), runs.settings)
+            words = ("text.txt", text.encode("utf-8", "replace"))
+            save = partial(save_uploads, words, [], title, Path(folder), runs.settings)
+            target, _ = await asyncio.to_thread(save)
             prepare = partial(enlist, target, runs.settings, None)
             order = CheckOrder(video_id=target.video_id, config=config)
             run = await runs.start(order, LOCAL_CLIENT, prepare=prepare)
@@ -253,13 +246,6 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
     async def follow_check(run_id: str, context: Context[None, Any]) -> Row:
         """Wait up to a minute for a check that this session started, and return its result."""
         return await _followed(runs.get(run_id), results, context)
-
-
-def _text_target(text: str, title: str, folder: Path, settings: Settings) -> Target:
-    settings.ensure_home()
-    file = folder / "text.txt"
-    file.write_text(text, "utf-8", errors="replace")
-    return resolve(str(file), title, settings)
 
 
 async def _followed(run: ServiceRun, results: PublishedResults, context: Context[None, Any]) -> Row:

@@ -19,6 +19,8 @@ from starlette.exceptions import HTTPException
 from factible_assets.config import DEMO_VIDEO, demo_config
 from factible_assets.runs.state import possible_strategies
 from factible_assets.runs.targets import Target, enlist, resolve
+from factible_assets.settings import Settings
+from factible_assets.stages.urls import canonical_url
 from factible_assets.web.access import DESK
 from factible_assets.web.desk import lists
 from factible_assets.web.desk.answers import (
@@ -36,6 +38,9 @@ from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
 from factible_assets.web.runs import AppState, CurrentClient, State
 from factible_assets.wording import outcome_words
 from resources.files import digest
+from resources.storage.archive import Archive
+from resources.storage.imports import ArchiveError
+from resources.transcripts.base import TranscriptError
 from resources.transcripts.youtube_ids import is_video_id
 from warehouse.errors import WarehouseError
 
@@ -98,9 +103,8 @@ async def check(state: State, client: CurrentClient, form: SentForm) -> Response
         return redirect(f"{DESK}/runs/{run.run_id}")
     with tempfile.TemporaryDirectory(prefix="factible-desk-") as folder:
         brought = await asyncio.to_thread(files_of, form, "pages")
-        target, web = await asyncio.to_thread(
-            _save_uploads, uploads[0], brought, title, Path(folder), state
-        )
+        given = (uploads[0], brought, title, Path(folder), state.settings)
+        target, web = await asyncio.to_thread(save_uploads, *given)
         if target.file is not None and is_video_id(field_of(form, "of")):
             # The transcript is that of a video on YouTube, whose own could not be read.
             target = replace(target, video_id=field_of(form, "of"))
@@ -115,20 +119,15 @@ async def check(state: State, client: CurrentClient, form: SentForm) -> Response
     return redirect(f"{DESK}/runs/{run.run_id}")
 
 
-def _save_uploads(
+def save_uploads(
     transcript: tuple[str, bytes],
     brought: list[tuple[str, bytes]],
     title: str,
     folder: Path,
-    state: AppState,
+    settings: Settings,
 ) -> tuple[Target, str | None]:
     """Save a transcript and its pages. Return the video and the web of the pages, if any."""
-    from factible_assets.stages.urls import canonical_url  # noqa: PLC0415
-    from resources.storage.archive import Archive  # noqa: PLC0415
-    from resources.storage.imports import ArchiveError  # noqa: PLC0415
-    from resources.transcripts.base import TranscriptError  # noqa: PLC0415
-
-    settings, (name, content) = state.settings, transcript
+    name, content = transcript
     settings.ensure_home()
     for each in ("pages", "transcript"):
         (folder / each).mkdir()
