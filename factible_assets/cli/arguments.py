@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import typer
@@ -24,6 +25,15 @@ from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import plain
 
 Command = TypeVar("Command", bound=Callable[..., None])
+
+Videos = Annotated[
+    list[str] | None, typer.Argument(help="Ids or YouTube URLs of checked videos (default: all).")
+]
+Corpora = Annotated[
+    list[str] | None, typer.Option("--corpus", metavar="NAME", help="Only this corpus; repeatable.")
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
+Live = Annotated[bool, typer.Option("--live", help="Read the live warehouse, not the copy.")]
 
 _GIVEN = "factible.run_options"
 _TYPES: dict[str, Any] = {"integer": int, "number": float}

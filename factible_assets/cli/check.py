@@ -85,8 +85,6 @@ def check(
     Example: factible check talk.vtt --title "What everybody knows" --pages sources/
 
     Example: factible check talk.mp3
-
-    An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
     from factible_assets.cli.corpus import import_pages  # which loads clients
 
@@ -396,8 +394,6 @@ def recheck(
     Example: factible recheck --plan
 
     Example: factible recheck everyday-beliefs-talk
-
-    An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
     from factible_assets.runs.batches import chosen_videos, next_plan, recheck_videos
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from typer import Argument, Exit, Option, Typer, echo
 
-from factible_assets.cli.arguments import read_corpora
+from factible_assets.cli.arguments import Output, read_corpora
 from factible_assets.cli.output import note, output_mode, progress_bar, result, show_rows, table
 from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import Corpus, CorpusVideo, load_corpora, load_corpus
@@ -31,8 +31,6 @@ from resources.transcripts.youtube_ids import is_on_youtube, is_video_id
 
 app = Typer()
 _ALL_LISTED = "All videos: factible corpus list"
-
-Output = Annotated[Path | None, Option("--output", "-o", help="Write to this file.")]
 
 
 @app.command("add")
@@ -74,8 +72,6 @@ def add(
     Example: factible corpus add my-talk --transcript talk.vtt --title "What everybody knows"
 
     Example: factible corpus add https://example.org/podcast.xml --limit 20
-
-    An id that begins with a dash comes last: factible corpus add --title T -- -LDjqcvSbP4
     """
     settings = load_settings()
     if video.startswith(("https://", "http://")) and not is_on_youtube(video):

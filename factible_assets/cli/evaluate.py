@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from typer import Argument, Exit, Option
+from typer import Exit, Option
 
-from factible_assets.cli.arguments import read_corpora
+from factible_assets.cli.arguments import Corpora, Videos, read_corpora
 from factible_assets.cli.output import Columns, between, note, output_mode, result, table, table_of
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode
@@ -29,9 +29,7 @@ from warehouse.store import Warehouse
 
 def evaluate(
     *,
-    corpus: Annotated[
-        list[str] | None, Option(metavar="NAME", help="Only this corpus; repeatable.")
-    ] = None,
+    corpus: Corpora = None,
     every: Annotated[
         bool, Option("--all", help="Print every metric, not only the dozen main figures.")
     ] = False,
@@ -68,13 +66,9 @@ def _show(name: str, evaluation: Evaluation, *, every: bool) -> None:
 
 
 def judge(
-    videos: Annotated[
-        list[str] | None, Argument(help="Ids or YouTube URLs of checked videos (default: all).")
-    ] = None,
+    videos: Videos = None,
     *,
-    corpus: Annotated[
-        list[str] | None, Option(metavar="NAME", help="Judge this corpus; repeatable.")
-    ] = None,
+    corpus: Corpora = None,
     criteria: Annotated[
         list[str] | None,
         Option(

@@ -80,6 +80,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 _WITHOUT_JSON = {"dev", "mcp", "completion"}
 """Commands that print no document."""
 
+_DASHES = "An id that begins with a dash follows two dashes, after the options: -- -LDjqcvSbP4"
+
 _PLACES = {name: place for each in COMMANDS.values() for name, (place, _) in each.items()}
 
 
@@ -123,7 +125,8 @@ def _shared_options() -> tuple[Any, ...]:
 
 def _add_shared_options(command: Any) -> None:
     """Give a command, or every command of a group, the shared options and the exit codes."""
-    command.epilog = EXIT_CODES
+    has_arguments = any(each.param_type_name == "argument" for each in command.params)
+    command.epilog = f"{_DASHES}\n\n{EXIT_CODES}" if has_arguments else EXIT_CODES
     for child in getattr(command, "commands", {}).values():
         child.short_help = child.get_short_help_str(limit=500)  # never cut
         _add_shared_options(child)

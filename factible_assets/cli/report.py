@@ -11,7 +11,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from factible_assets.cli.arguments import video_ids
+from factible_assets.cli.arguments import Live, Videos, video_ids
 from factible_assets.cli.output import note, output_mode, result
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError, UsageError
@@ -39,8 +39,6 @@ def report(
     Example: factible report everyday-beliefs-talk
 
     Example: factible report --all
-
-    An id that begins with a dash follows two dashes: factible report -- -LDjqcvSbP4
     """
     if (video is None) != every:
         raise UsageError(
@@ -139,9 +137,7 @@ def _opened(place: str) -> bool:
 
 
 def export(
-    videos: Annotated[
-        list[str] | None, Argument(help="Ids or YouTube URLs of checked videos (default: all).")
-    ] = None,
+    videos: Videos = None,
     *,
     corpus: Annotated[str | None, Option(help="All checked videos of this corpus.")] = None,
     claim: Annotated[
@@ -164,7 +160,7 @@ def export(
             metavar="URL", help="The public address of the HTML reports, for links in ClaimReview."
         ),
     ] = None,
-    live: Annotated[bool, Option("--live", help="Read the live warehouse.")] = False,
+    live: Live = False,
 ) -> None:
     """Write results as Parquet, CSV, ClaimReview (JSON-LD), AVeriTeC's JSON and Markdown.
 
@@ -176,8 +172,6 @@ def export(
     Example: factible export everyday-beliefs-talk --format claimreview --to site/
 
     Example: factible export everyday-beliefs-talk --claim 1 --format markdown
-
-    An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
     if videos and corpus is not None:
         raise UsageError("Videos and --corpus exclude each other.", "Give one of them.")

@@ -115,8 +115,6 @@ def review(
     Example: factible review everyday-beliefs-talk 1 --block example.org --reason "sells pills"
 
     Example: factible review everyday-beliefs-talk 1 --sign refuted --ruling "It boils at 71 °C."
-
-    An id that begins with a dash follows two dashes: factible review --json -- -LDjqcvSbP4 1
     """
     texts: dict[ReviewKind, Sequence[str | None]] = {
         "block_source": block or (),

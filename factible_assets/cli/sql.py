@@ -20,6 +20,7 @@ import duckdb
 from rich.console import Console
 from typer import Argument, Option, echo
 
+from factible_assets.cli.arguments import Live, Output
 from factible_assets.cli.output import (
     as_json,
     grid,
@@ -79,9 +80,9 @@ def sql(
     form: Annotated[
         Format | None, Option("--format", "-f", help="The format (default: table).")
     ] = None,
-    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
+    output: Output = None,
     seconds: Annotated[float, Option(min=0, help="The time limit; 0: none.")] = LONGEST_SECONDS,
-    live: Annotated[bool, Option("--live", help="Query the live warehouse.")] = False,
+    live: Live = False,
 ) -> None:
     """Query the warehouse in SQL. A query cannot change anything or read other files.
 

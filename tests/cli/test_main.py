@@ -27,7 +27,7 @@ HEAVY = ("dagster", "polars", "pyarrow", "trafilatura", "onnxruntime", "mcp", "f
 
 def test_help_says_how_to_give_an_id_that_begins_with_a_dash(factible: Run) -> None:
     words = " ".join(factible("check", "--help").stdout.split())
-    assert "factible check --json -- -LDjqcvSbP4" in words
+    assert "follows two dashes, after the options: -- -LDjqcvSbP4" in words
 
 
 @pytest.mark.parametrize("commands", [[()], [("evaluate",), ("experiment", "run"), ("review",)]])
