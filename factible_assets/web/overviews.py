@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from factible_assets.exchange.claim_review import SOFTWARE
 from factible_assets.report.render import environment
-from factible_assets.web.desk.answers import CurrentViewer, base_url, show
+from factible_assets.web.desk.answers import Looking, base_url
 from factible_assets.web.desk.lists import claim_path
 from factible_assets.web.runs import State
 from factible_assets.wording import plain
@@ -58,15 +58,16 @@ def read_overview(now: Warehouse, kind: Kind | None, name: str | None) -> dict[s
 @routes.get("/desk/overview")
 @routes.get("/desk/overview/{kind}/{name:path}")
 def show_overview(
-    state: State, viewer: CurrentViewer, kind: Kind | None = None, name: str | None = None
+    visit: Looking, kind: Kind | None = None, name: str | None = None
 ) -> HTMLResponse:
     """Show the verdicts of a channel, a speaker or a source over time, or of all."""
-    if state.results.is_empty:
-        return show("empty", viewer, title="Overview", here="overview")
-    with state.results.opened() as now:
+    results = visit.state.results
+    if results.is_empty:
+        return visit.show("empty", title="Overview", here="overview")
+    with results.opened() as now:
         found = read_overview(now, kind, name)
     feed = feed_path(kind, name)
-    return show("overview", viewer, found=found, kind=kind, subject=name, feed=feed)
+    return visit.show("overview", found=found, kind=kind, subject=name, feed=feed)
 
 
 def feed_path(kind: str | None, name: str | None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -49,29 +49,6 @@ routes = APIRouter(include_in_schema=False)
 # --- Forms and viewers ----------------------------------------------------------------------------
 
 
-async def _read_form(request: Request) -> AsyncIterator[FormData]:
-    async with request.form(max_fields=_MOST_FIELDS) as form:
-        yield form
-
-
-def field_of(form: FormData, name: str) -> str:
-    """Return a field without the space around it, or an empty text."""
-    value = form.get(name)
-    return value.strip() if isinstance(value, str) else ""
-
-
-def files_of(form: FormData, name: str) -> list[tuple[str, bytes]]:
-    """Return the files of a field that are not empty, each with a safe name."""
-    found = []
-    for upload in form.getlist(name):
-        if isinstance(upload, UploadFile) and upload.filename:
-            # This machine cannot give a file every name that may come.
-            safe = plain(Path(upload.filename.replace("\\", "/")).name)
-            if content := upload.file.read():
-                found.append((safe, content))
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Viewer:
     """The person who looks at a page.
@@ -93,12 +70,59 @@ class Viewer:
     behind_since: datetime | None = None
 
 
-def viewer_of(request: Request, state: State, client: CurrentClient) -> Viewer:
-    """Return the person: by the name of their token, else the one that they gave once."""
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request to the desk with its person, and the form that it brings."""
+
+    request: Request
+    state: AppState
+    client: Client
+    viewer: Viewer
+    form: FormData = field(default_factory=FormData)
+
+    @property
+    def base_url(self) -> str:
+        return base_url(self.request, self.state)
+
+    def field(self, name: str) -> str:
+        """Return a field without the space around it, or an empty text."""
+        value = self.form.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+    def files(self, name: str) -> list[tuple[str, bytes]]:
+        """Return the files of a field that are not empty, each with a safe name."""
+        found = []
+        for upload in self.form.getlist(name):
+            if isinstance(upload, UploadFile) and upload.filename:
+                # This machine cannot give a file every name that may come.
+                safe = plain(Path(upload.filename.replace("\\", "/")).name)
+                if content := upload.file.read():
+                    found.append((safe, content))
+        return found
+
+    def show(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        return show(name, self.viewer, status=status, **values)
+
+    def remember(self, response: Response) -> Response:
+        """Keep the name and organisation of a person in their browser, if the form gave them."""
+        if self.field("name") and not self.viewer.is_named:
+            own = {"name": self.viewer.name, "organisation": self.viewer.organisation}
+            self.set_cookie(response, NAME_COOKIE, quote(urlencode(own)), _YEAR_SECONDS)
+        return response
+
+    def set_cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
+        """Set a cookie that no script and no other site can use."""
+        shown: dict[str, Any] = {"httponly": True, "samesite": "strict"}
+        secure = self.base_url.startswith("https:")
+        response.set_cookie(name, value, max_age=seconds, secure=secure, **shown)
+
+
+def visit_of(request: Request, state: State, client: CurrentClient) -> Visit:
+    """Return the visit of a person: by the name of their token, else the one they gave once."""
     kept = unquote(request.cookies.get(NAME_COOKIE, ""))[:_LONGEST_COOKIE]
     own = dict(parse_qsl(kept, keep_blank_values=True))
     settings = state.settings
-    return Viewer(
+    viewer = Viewer(
         name=client.name or own.get("name") or settings.reviewer or "",
         organisation=own.get("organisation", settings.organisation or ""),
         is_named=client.name is not None,
@@ -106,45 +130,28 @@ def viewer_of(request: Request, state: State, client: CurrentClient) -> Viewer:
         has_session=bool(state.clients.by_digest) and SESSION_COOKIE in request.cookies,
         behind_since=state.results.behind_since(),
     )
+    return Visit(request, state, client, viewer)
 
 
-CurrentViewer = Annotated[Viewer, Depends(viewer_of)]
-SentForm = Annotated[FormData, Depends(_read_form)]
+Looking = Annotated[Visit, Depends(visit_of)]
 PageNumber = Annotated[int, Query(ge=1, le=100_000)]
 
 
-def _named_viewer(viewer: CurrentViewer, form: SentForm) -> Viewer:
-    """Return the person with the name and organisation of a form, if they gave none before.
+async def _with_form(visit: Looking) -> AsyncIterator[Visit]:
+    """Yield a visit with its form, and with the name that the form gives, if there was none.
 
     Raises FactibleError: The name is too long.
     """
-    if viewer.is_named or not field_of(form, "name"):
-        return viewer
-    name = review.valid_reviewer(field_of(form, "name"))
-    return replace(
-        viewer, name=name, organisation=field_of(form, "organisation")[:_LONGEST_ORGANISATION]
-    )
+    async with visit.request.form(max_fields=_MOST_FIELDS) as form:
+        sent = replace(visit, form=form)
+        if sent.field("name") and not visit.viewer.is_named:
+            name = review.valid_reviewer(sent.field("name"))
+            whose = sent.field("organisation")[:_LONGEST_ORGANISATION]
+            sent = replace(sent, viewer=replace(visit.viewer, name=name, organisation=whose))
+        yield sent
 
 
-NamedViewer = Annotated[Viewer, Depends(_named_viewer)]
-
-
-def remember(
-    response: Response, viewer: Viewer, form: FormData, request: Request, state: AppState
-) -> Response:
-    """Keep the name and organisation of a person in their browser, if a form gave them."""
-    if field_of(form, "name") and not viewer.is_named:
-        own = urlencode({"name": viewer.name, "organisation": viewer.organisation})
-        _set_cookie(response, NAME_COOKIE, quote(own), _YEAR_SECONDS, base_url(request, state))
-    return response
-
-
-def _set_cookie(response: Response, name: str, value: str, seconds: int, base: str) -> None:
-    """Set a cookie that no script and no other site can use."""
-    secure = base.startswith("https:")
-    response.set_cookie(
-        name, value, max_age=seconds, httponly=True, samesite="strict", secure=secure
-    )
+Sending = Annotated[Visit, Depends(_with_form)]
 
 
 _COMMANDS = re.compile(r"\bfactible [a-z]|--[a-z]|FACTIBLE_|\.env\b|\bPOST /|pip install")
@@ -232,7 +239,7 @@ def error_response(
     # Where the Dagster UI is beside the desk, its access control has no state of this app.
     client: Client | None = getattr(request.state, "client", None)
     is_known = client is not None and client.id and "app" in request.scope
-    viewer = viewer_of(request, state_of(request), client) if client and is_known else None
+    viewer = visit_of(request, state_of(request), client).viewer if client and is_known else None
     back = path.rpartition("/")[0] if request.method == "POST" else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
     title = _TITLES.get(status, "This cannot be done now")
@@ -257,21 +264,22 @@ def _sign_in_response(*, status: int = 401, **values: Any) -> HTMLResponse:
 
 
 @routes.post(SIGN_IN)
-def sign_in(request: Request, state: State, form: SentForm) -> Response:
+def sign_in(visit: Sending) -> Response:
     """Start a session for a token. Show the words of a form that came without one again."""
-    to, kept, path = own_path(field_of(form, "to")), field_of(form, "kept"), field_of(form, "path")
-    if not state.clients.by_digest:
+    clients, request = visit.state.clients, visit.request
+    to, kept, path = own_path(visit.field("to")), visit.field("kept"), visit.field("path")
+    if not clients.by_digest:
         return redirect(to)
     address = request.client.host if request.client else ""
-    client = state.clients.client_with_token(field_of(form, "token"), address)
+    client = clients.client_with_token(visit.field("token"), address)
     if client is None:
         return _sign_in_response(to=to, refused=True, kept=kept, path=path)
     response: Response = redirect(to)
     if kept:
         words = dict(parse_qsl(kept, max_num_fields=_MOST_FIELDS))
         response = show("unrecorded", None, to=to, path=own_path(path), words=words)
-    session, base = state.clients.begin_session(client), base_url(request, state)
-    _set_cookie(response, SESSION_COOKIE, session, int(SESSION_SECONDS), base)
+    session = clients.begin_session(client)
+    visit.set_cookie(response, SESSION_COOKIE, session, int(SESSION_SECONDS))
     return response
 
 
@@ -291,11 +299,11 @@ def own_path(to: str) -> str:
 
 
 @routes.get(f"{DESK}/name")
-def name_page(viewer: CurrentViewer) -> HTMLResponse:
+def name_page(visit: Looking) -> HTMLResponse:
     """Ask for the name and organisation under which a person reviews."""
-    return show("name", viewer, path=f"{DESK}/name", kept={})
+    return visit.show("name", path=f"{DESK}/name", kept={})
 
 
 @routes.post(f"{DESK}/name")
-def keep_name(request: Request, state: State, viewer: NamedViewer, form: SentForm) -> Response:
-    return remember(redirect(DESK), viewer, form, request, state)
+def keep_name(visit: Sending) -> Response:
+    return visit.remember(redirect(DESK))

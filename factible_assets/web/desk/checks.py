@@ -13,7 +13,6 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
-from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from factible_assets.config import DEMO_VIDEO, demo_config
@@ -25,17 +24,15 @@ from factible_assets.web.access import DESK
 from factible_assets.web.desk import lists
 from factible_assets.web.desk.answers import (
     UNREADABLE,
-    CurrentViewer,
+    Looking,
     PageNumber,
-    SentForm,
-    field_of,
-    files_of,
+    Sending,
+    Visit,
     for_browser,
     redirect,
-    show,
 )
 from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
-from factible_assets.web.runs import AppState, CurrentClient, State
+from factible_assets.web.runs import CurrentClient, State
 from factible_assets.wording import outcome_words
 from resources.files import digest
 from resources.storage.archive import Archive
@@ -54,8 +51,9 @@ routes = APIRouter(include_in_schema=False)
 
 
 @routes.get(DESK)
-def start(state: State, viewer: CurrentViewer, page: PageNumber = 1) -> HTMLResponse:
+def start(visit: Looking, page: PageNumber = 1) -> HTMLResponse:
     """Show the form that starts a check, and the checked videos."""
+    state = visit.state
     videos, total, unread = [], 0, None
     try:
         found = state.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
@@ -64,9 +62,8 @@ def start(state: State, viewer: CurrentViewer, page: PageNumber = 1) -> HTMLResp
         # The form must stay, because a new check makes the list readable again.
         _LOG.error("The published copy cannot be read: %s", error)
         unread = UNREADABLE
-    return show(
+    return visit.show(
         "start",
-        viewer,
         videos=videos,
         unread=unread,
         runs=state.runs.all()[:5],
@@ -77,13 +74,14 @@ def start(state: State, viewer: CurrentViewer, page: PageNumber = 1) -> HTMLResp
 
 
 @routes.post(f"{DESK}/checks")
-async def check(state: State, client: CurrentClient, form: SentForm) -> Response:
+async def check(visit: Sending) -> Response:
     """Start a check of a link, of an uploaded file, or of the demo."""
-    if field_of(form, "demo"):
-        run = await state.runs.start(CheckOrder(video_id=DEMO_VIDEO, config=demo_config()), client)
+    runs, client = visit.state.runs, visit.client
+    if visit.field("demo"):
+        run = await runs.start(CheckOrder(video_id=DEMO_VIDEO, config=demo_config()), client)
         return redirect(f"{DESK}/runs/{run.run_id}")
-    link, title, pasted = (field_of(form, name) for name in ("link", "title", "pasted"))
-    uploads = await asyncio.to_thread(files_of, form, "transcript")
+    link, title, pasted = (visit.field(name) for name in ("link", "title", "pasted"))
+    uploads = await asyncio.to_thread(visit.files, "transcript")
     if pasted and not uploads:
         uploads = [(f"{title or pasted[:_LONGEST_NAME]}.txt", pasted.encode())]
     if not (uploads or link):
@@ -91,31 +89,31 @@ async def check(state: State, client: CurrentClient, form: SentForm) -> Response
     if len(title) > _LONGEST_TITLE:
         words = f"The title has {len(title)} characters. Give at most {_LONGEST_TITLE}."
         raise HTTPException(422, words)
-    finds_only = bool(field_of(form, "find"))
-    most = str(MOST_CLAIMS) if finds_only else field_of(form, "max_claims") or str(MOST_CLAIMS)
+    finds_only = bool(visit.field("find"))
+    most = str(MOST_CLAIMS) if finds_only else visit.field("max_claims") or str(MOST_CLAIMS)
     if most not in {str(number) for number in range(1, MOST_CLAIMS + 1)}:
         raise HTTPException(422, f"Give a number of claims from 1 to {MOST_CLAIMS}.")
-    strategy = chosen_strategy(form, state)
+    strategy = chosen_strategy(visit)
     asked = FactCheckRequest(video_url="-", max_claims=int(most), strategy=strategy)
     order = CheckOrder(video_id=link, config=asked.config(), finds_only=finds_only)
     if not uploads:
-        run = await state.runs.start(order, client)
+        run = await runs.start(order, client)
         return redirect(f"{DESK}/runs/{run.run_id}")
     with tempfile.TemporaryDirectory(prefix="factible-desk-") as folder:
-        brought = await asyncio.to_thread(files_of, form, "pages")
-        given = (uploads[0], brought, title, Path(folder), state.settings)
+        brought = await asyncio.to_thread(visit.files, "pages")
+        given = (uploads[0], brought, title, Path(folder), visit.state.settings)
         target, web = await asyncio.to_thread(save_uploads, *given)
-        if target.file is not None and is_video_id(field_of(form, "of")):
+        if target.file is not None and is_video_id(visit.field("of")):
             # The transcript is that of a video on YouTube, whose own could not be read.
-            target = replace(target, video_id=field_of(form, "of"))
+            target = replace(target, video_id=visit.field("of"))
         if web is not None:
             # Pages that a person brings have this rating on the command line too.
             search = order.config.search.model_copy(update={"web": web, "pages_rating": "medium"})
             config = order.config.model_copy(update={"search": search})
             order = order.model_copy(update={"config": config})
         order = order.model_copy(update={"video_id": target.video_id})
-        prepare = partial(enlist, target, state.settings, web, "medium" if web else None)
-        run = await state.runs.start(order, client, prepare=prepare)
+        prepare = partial(enlist, target, visit.state.settings, web, "medium" if web else None)
+        run = await runs.start(order, client, prepare=prepare)
     return redirect(f"{DESK}/runs/{run.run_id}")
 
 
@@ -154,9 +152,9 @@ def save_uploads(
 
 
 @routes.get(f"{DESK}/runs/{{run_id}}")
-async def run_page(run_id: uuid.UUID, state: State, viewer: CurrentViewer) -> Response:
+async def run_page(run_id: uuid.UUID, visit: Looking) -> Response:
     """Show the progress of a check, or the claims to choose from if it only finds them."""
-    run = state.runs.get(str(run_id))
+    run = visit.state.runs.get(str(run_id))
     if run.order.finds_only and run.info.status == "success":
         return redirect(f"{lists.video_path(run.order.video_id)}/claims?run={run_id}")
     claims: dict[str, dict[str, Any]] = {}
@@ -169,7 +167,7 @@ async def run_page(run_id: uuid.UUID, state: State, viewer: CurrentViewer) -> Re
             judged = {**data["claim"], "outcome": outcome, "words": words}
             claims[judged["claim_id"]] = judged
     told = for_browser(run.events[-1].message) if run.events else "The check is starting."
-    return show("run", viewer, run=run, claims=[*claims.values()], told=told)
+    return visit.show("run", run=run, claims=[*claims.values()], told=told)
 
 
 @routes.post(f"{DESK}/runs/{{run_id}}/again")
@@ -188,9 +186,9 @@ async def cancel(run_id: uuid.UUID, state: State, client: CurrentClient) -> Resp
     return redirect(f"{DESK}/runs/{run_id}")
 
 
-def chosen_strategy(form: FormData, state: AppState) -> str:
+def chosen_strategy(visit: Visit) -> str:
     """Return the strategy of a form. Raises HTTPException (422): This machine cannot use it."""
-    strategy = field_of(form, "strategy") or "standard"
-    if strategy not in possible_strategies(state.settings):
+    strategy = visit.field("strategy") or "standard"
+    if strategy not in possible_strategies(visit.state.settings):
         raise HTTPException(422, "Choose one of the listed ways to check a claim.")
     return strategy

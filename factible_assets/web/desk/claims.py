@@ -33,23 +33,20 @@ from factible_assets.stages.reviews import OPINIONS
 from factible_assets.web.access import CARDS, DESK
 from factible_assets.web.desk import lists, pages
 from factible_assets.web.desk.answers import (
-    CurrentViewer,
-    NamedViewer,
+    Looking,
     PageNumber,
-    SentForm,
-    Viewer,
+    Sending,
+    Visit,
     base_url,
-    field_of,
     for_browser,
     own_path,
     redirect,
-    remember,
     show,
 )
 from factible_assets.web.desk.checks import chosen_strategy
 from factible_assets.web.desk.lists import claim_path
 from factible_assets.web.models import CheckOrder, FactCheckRequest
-from factible_assets.web.runs import AppState, CurrentClient, State
+from factible_assets.web.runs import CurrentClient, State
 from factible_assets.wording import plain
 from warehouse.store import Warehouse
 
@@ -70,22 +67,24 @@ routes = APIRouter(include_in_schema=False)
 
 
 @routes.get(f"{DESK}/queue")
-def queue_page(query: AskedQueue, state: State, viewer: CurrentViewer) -> Response:
+def queue_page(query: AskedQueue, visit: Looking) -> Response:
     """Open the first claim of a page of the queue."""
-    if state.results.is_empty:
-        return show("empty", viewer, title="Queue", here="queue")
-    with state.results.opened() as now:
-        queue = lists.read_queue(now, query, viewer.name)
+    results = visit.state.results
+    if results.is_empty:
+        return visit.show("empty", title="Queue", here="queue")
+    with results.opened() as now:
+        queue = lists.read_queue(now, query, visit.viewer.name)
     if queue["rows"]:
         first = queue["rows"][0]
         return redirect(queue["query"].address(claim_path(first["video_id"], first["claim_id"])))
-    return show("queue", viewer, queue=queue, tabs=lists.TABS, sorts=lists.SORTS)
+    return visit.show("queue", queue=queue, tabs=lists.TABS, sorts=lists.SORTS)
 
 
 @routes.get(f"{DESK}/queue.csv")
-def queue_csv(query: AskedQueue, state: State, viewer: CurrentViewer) -> Response:
-    with state.results.opened() as now:
-        return _csv("queue", lists.read_queue(now, query, viewer.name, rows=_MOST_ROWS)["rows"])
+def queue_csv(query: AskedQueue, visit: Looking) -> Response:
+    with visit.state.results.opened() as now:
+        queue = lists.read_queue(now, query, visit.viewer.name, rows=_MOST_ROWS)
+    return _csv("queue", queue["rows"])
 
 
 def _csv(name: str, rows: Sequence[Mapping[str, Any]]) -> Response:
@@ -96,23 +95,21 @@ def _csv(name: str, rows: Sequence[Mapping[str, Any]]) -> Response:
 
 
 @routes.get(f"{DESK}/search")
-def search_page(
-    state: State, viewer: CurrentViewer, q: str = "", page: PageNumber = 1
-) -> HTMLResponse:
-    words = q.strip()[:_LONGEST_SEARCH]
-    if state.results.is_empty:
-        return show("empty", viewer, title="Search", here="search", words=words)
-    with state.results.opened() as now:
-        return show("search", viewer, words=words, found=lists.search(now, words, page))
+def search_page(visit: Looking, q: str = "", page: PageNumber = 1) -> HTMLResponse:
+    words, results = q.strip()[:_LONGEST_SEARCH], visit.state.results
+    if results.is_empty:
+        return visit.show("empty", title="Search", here="search", words=words)
+    with results.opened() as now:
+        return visit.show("search", words=words, found=lists.search(now, words, page))
 
 
 # --- A video --------------------------------------------------------------------------------------
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}")
-def video_page(video_id: str, state: State, viewer: CurrentViewer) -> HTMLResponse:
+def video_page(video_id: str, visit: Looking) -> HTMLResponse:
     """Show the report of a video, with links to review its claims."""
-    return show("video", viewer, **report_values(arrange(state.results.data(video_id))))
+    return visit.show("video", **report_values(arrange(visit.state.results.data(video_id))))
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims.csv")
@@ -122,48 +119,40 @@ def video_csv(video_id: str, state: State) -> Response:
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims")
-def choose_page(
-    video_id: str, state: State, viewer: CurrentViewer, run: uuid.UUID | None = None
-) -> HTMLResponse:
+def choose_page(video_id: str, visit: Looking, run: uuid.UUID | None = None) -> HTMLResponse:
     """Show the found claims of a video, to choose and edit those to check, and to add others."""
-    files = [file for file in open_video(video_id, state.settings) if file.gone is None]
-    return show(
+    settings = visit.state.settings
+    files = [file for file in open_video(video_id, settings) if file.gone is None]
+    return visit.show(
         "choose",
-        viewer,
         video=files[0].rows.video if files else None,
         files=sorted(files, key=lambda file: file.claim.rank),
         ticked=_TICKED if run else len(files),
         run=run,
-        strategies=possible_strategies(state.settings),
+        strategies=possible_strategies(settings),
         path=f"{lists.video_path(video_id)}/claims",
     )
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims")
-async def choose(
-    request: Request,
-    video_id: str,
-    state: State,
-    client: CurrentClient,
-    viewer: NamedViewer,
-    form: SentForm,
-) -> Response:
+async def choose(video_id: str, visit: Sending) -> Response:
     """Record the choice of claims, and check these."""
-    kept = {str(each): field_of(form, f"text-{each}") for each in form.getlist("keep")}
+    runs = visit.state.runs
+    kept = {str(each): visit.field(f"text-{each}") for each in visit.form.getlist("keep")}
     texts = {plain(text): each for each, text in kept.items() if text}
-    added = [plain(line) for line in field_of(form, "added").splitlines() if line.strip()]
-    strategy, asked_by = chosen_strategy(form, state), field_of(form, "run")
+    added = [plain(line) for line in visit.field("added").splitlines() if line.strip()]
+    strategy, asked_by = chosen_strategy(visit), visit.field("run")
     if not (texts or added):
         raise HTTPException(422, "Choose or add at least one claim.")
-    earlier = next((run for run in state.runs.all() if run.run_id == asked_by), None)
+    earlier = next((run for run in runs.all() if run.run_id == asked_by), None)
     config = earlier.order.config if earlier else FactCheckRequest(video_url="-").config()
-    chosen, name = (*texts, *added), review.valid_reviewer(viewer.name)
+    chosen, name = (*texts, *added), review.valid_reviewer(visit.viewer.name)
     order = CheckOrder(
         video_id=video_id, config=config.model_copy(update={"strategy": strategy}), claims=chosen
     )
-    prepare = partial(review.choose_claims, video_id, chosen, name, state.settings, texts)
-    run = await state.runs.start(order, client, prepare=prepare)
-    return remember(redirect(f"{DESK}/runs/{run.run_id}"), viewer, form, request, state)
+    prepare = partial(review.choose_claims, video_id, chosen, name, visit.state.settings, texts)
+    run = await runs.start(order, visit.client, prepare=prepare)
+    return visit.remember(redirect(f"{DESK}/runs/{run.run_id}"))
 
 
 # --- A claim --------------------------------------------------------------------------------------
@@ -182,13 +171,10 @@ ClaimReport = Annotated[ReportView, Depends(_claim_report)]
 
 @routes.get(_CLAIM)
 def claim_page(
-    request: Request,
     video_id: str,
     claim_id: str,
     query: AskedQueue,
-    state: State,
-    client: CurrentClient,
-    viewer: CurrentViewer,
+    visit: Looking,
     recorded: Literal["kept", "waits"] | None = None,
     decided: str = "",
 ) -> Response:
@@ -196,6 +182,7 @@ def claim_page(
 
     A reworded claim keeps its former addresses. `decided` is the claim before, signed or dropped.
     """
+    state, me = visit.state, visit.viewer.name
     try:
         report = _claim_report(video_id, claim_id, state)
         if pages.is_superseded(report):
@@ -208,25 +195,24 @@ def claim_page(
             raise error from None
         path = claim_path(video_id, file.claim.claim_id)
         if file.claim.claim_id != claim_id:  # The address has its number or a part of its id.
-            return redirect(f"{path}?{request.url.query}".rstrip("?"))
+            return redirect(f"{path}?{visit.request.url.query}".rstrip("?"))
         # Until its check, the queue has a reworded claim under its former id.
         listed = next((act.claim_id for act in file.actions), claim_id)
         with state.results.opened() as now:
-            queue = lists.read_queue(now, query, viewer.name, (video_id, listed))
+            queue = lists.read_queue(now, query, me, (video_id, listed))
         next_one = lists.next_address(queue, video_id, listed)
-        return show("gone", viewer, file=file, path=path, next=next_one)
+        return visit.show("gone", file=file, path=path, next=next_one)
     claim = report.claims[0].claim
     with state.results.opened() as now:
         similar = lists.similar_claims(now, video_id, claim.text)
-        queue = lists.read_queue(now, query, viewer.name, (video_id, claim.claim_id))
-    base = base_url(request, state)
-    signature = state.clients.sign(client, f"{video_id} {claim.claim_id}")
+        queue = lists.read_queue(now, query, me, (video_id, claim.claim_id))
+    base = visit.base_url
+    signature = state.clients.sign(visit.client, f"{video_id} {claim.claim_id}")
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim.claim_id, safe='')}?key={signature}"
     source, title = html.escape(base + card), html.escape(claim.text[:120])
     frame = f'<iframe src="{source}" title="Fact-check: {title}" width="560" height="320"></iframe>'
-    return show(
+    return visit.show(
         "work",
-        viewer,
         **pages.workbench(report, queue),
         scale=scale_named(state.settings.ruling_scale, state.settings.corpus_folders),
         similar=similar,
@@ -278,43 +264,35 @@ def card_page(
 
 
 @routes.post(f"{_CLAIM}/acts")
-async def act(
-    request: Request,
-    video_id: str,
-    claim_id: str,
-    state: State,
-    client: CurrentClient,
-    viewer: NamedViewer,
-    form: SentForm,
-) -> Response:
+async def act(video_id: str, claim_id: str, visit: Sending) -> Response:
     """Record an act of a reviewer, and check the claim again if the form asks for it.
 
     After a ruling, and after dropping a claim, the next claim of the queue follows.
     """
-    sent = _sent(form)
+    sent = _sent(visit.form)
     if sent["act"] not in get_args(ReviewKind):
         raise HTTPException(422, "This form asks for nothing that the desk can do.")
     kind = cast("ReviewKind", sent["act"])
-    if not viewer.name:
-        return show("name", viewer, path=request.scope["path"], kept=sent)
-    file, why = await asyncio.to_thread(_record, video_id, claim_id, kind, sent, viewer, state)
+    if not visit.viewer.name:
+        return visit.show("name", path=visit.request.scope["path"], kept=sent)
+    file, why = await asyncio.to_thread(_record, video_id, claim_id, kind, sent, visit)
     if why is not None:
         status = HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT
-        return show("outdated", viewer, status=status, why=why, **pages.outdated(file, kind, sent))
+        return visit.show("outdated", status=status, why=why, **pages.outdated(file, kind, sent))
     now = file.claim.claim_id
     # Keep a former id in the address, but not a number or a part of an id.
     own = now if claim_id.isdecimal() or now.startswith(claim_id) else claim_id
     if sent.get("again"):
         try:
-            response = await check_claim(video_id, now, state, client)
+            response = await check_claim(video_id, now, visit.state, visit.client)
         except HTTPException as error:
             words = f"Your act is recorded. The claim is not checked again now: {error.detail}"
             raise HTTPException(error.status_code, words, error.headers) from error
     else:
         response = _after(kind, claim_path(video_id, own), sent)
         # The report file need not be ready for this answer.
-        response.background = BackgroundTask(StoredVideo(video_id, state.settings).result)
-    return remember(response, viewer, form, request, state)
+        response.background = BackgroundTask(StoredVideo(video_id, visit.state.settings).result)
+    return visit.remember(response)
 
 
 def _after(kind: ReviewKind, path: str, sent: Mapping[str, str]) -> Response:
@@ -345,19 +323,15 @@ def _sent(form: FormData) -> dict[str, str]:
 
 
 def _record(
-    video_id: str,
-    claim_id: str,
-    kind: ReviewKind,
-    sent: Mapping[str, str],
-    viewer: Viewer,
-    state: AppState,
+    video_id: str, claim_id: str, kind: ReviewKind, sent: Mapping[str, str], visit: Visit
 ) -> tuple[ClaimFile, str | None]:
     """Record an act, unless its form was made from an older state of the claim.
 
     Returns the claim before the act, and why nothing was recorded: None if it was recorded, an
     empty text if the claim has changed, else a sentence.
     """
-    settings = state.settings.model_copy(update={"organisation": viewer.organisation or None})
+    viewer, whose = visit.viewer, visit.viewer.organisation or None
+    settings = visit.state.settings.model_copy(update={"organisation": whose})
     given = sent.get("query_type")
     change = Change(
         kind,
