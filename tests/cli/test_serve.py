@@ -13,7 +13,9 @@ def test_serve_names_a_busy_port_with_the_remedy(factible: Run) -> None:
         port = taken.getsockname()[1]
         result = factible("serve", "--port", str(port))
     assert result.exit_code == 5
-    assert f"Port {port} on 127.0.0.1 cannot be listened on: address already in use" in result.stderr
+    assert (
+        f"Port {port} on 127.0.0.1 cannot be listened on: address already in use" in result.stderr
+    )
     assert f"--port {port + 1}" in result.stderr
 
 
