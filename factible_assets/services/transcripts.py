@@ -49,36 +49,30 @@ class WantedVideo:
     """Receives a sentence and a share from slow sources."""
 
 
-Source: TypeAlias = Callable[[WantedVideo, Callable[[], Settings]], base.TranscriptProvider | None]
+Client: TypeAlias = base.TranscriptProvider | None
+Load: TypeAlias = Callable[[], Settings]
+Source: TypeAlias = Callable[[WantedVideo, Load], Client]
 """Returns the client for a video, or None if the source does not suit it. Loads the settings only
-if the client needs them."""
+if the client needs them. A video with a transcript file has no other source."""
 
 
-def _file(video: WantedVideo, _: Callable[[], Settings]) -> base.TranscriptProvider | None:
+def _file(video: WantedVideo, _: Load) -> Client:
     return FileTranscript(video.transcript, video.language) if video.transcript else None
 
 
-def _youtube(
-    video: WantedVideo, settings: Callable[[], Settings]
-) -> base.TranscriptProvider | None:
-    if video.transcript is not None or not is_video_id(video.video_id):
-        return None
-    return youtube_transcripts(settings())
+def _youtube(video: WantedVideo, settings: Load) -> Client:
+    return youtube_transcripts(settings()) if is_video_id(video.video_id) else None
 
 
-def _linked_transcript(
-    video: WantedVideo, settings: Callable[[], Settings]
-) -> base.TranscriptProvider | None:
-    if video.transcript is not None or video.transcript_url is None:
+def _linked_transcript(video: WantedVideo, settings: Load) -> Client:
+    if video.transcript_url is None:
         return None
     client = partial(feed_client, settings())
     return podcast.LinkedTranscript(video.transcript_url, client, video.language)
 
 
-def _recording(
-    video: WantedVideo, settings: Callable[[], Settings]
-) -> base.TranscriptProvider | None:
-    if video.transcript is not None or not (is_recording(video.media) or video.recording_url):
+def _recording(video: WantedVideo, settings: Load) -> Client:
+    if not (is_recording(video.media) or video.recording_url):
         return None
     made = settings()
     recognise = partial(
@@ -132,9 +126,7 @@ def speech_model(settings: Settings) -> Path | None:
     return next((each for each in found if each is not None), None)
 
 
-async def find_transcript(
-    video: WantedVideo, settings: Callable[[], Settings]
-) -> base.TranscriptAnswer:
+async def find_transcript(video: WantedVideo, settings: Load) -> base.TranscriptAnswer:
     """Ask the sources that suit a video, until one has the transcript or fails.
 
     An outage ends the search, because that source may have a better transcript later. If all
@@ -149,6 +141,8 @@ async def find_transcript(
         if isinstance(answer, base.Found | base.Outage):
             return answer
         reasons.append(answer.reason)
+        if video.transcript is not None:
+            break
     return base.Missing(
         " ".join(reasons)
         or f"The video {video.video_id!r} has no transcript, no recording and no YouTube id. Name "
