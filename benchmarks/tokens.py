@@ -36,8 +36,8 @@ import bpe_openai
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
-from factible_assets.reasoners.llm.evidence import side_of_quote
 from factible_assets.reasoners.llm.shown_page import chosen_sentences, related_quotes
+from factible_assets.reasoners.readers.plain import side_of_text
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Claim, Query, Stance
 from factible_assets.stages.ids import claim_id
@@ -277,8 +277,8 @@ def contradicted(readings: Sequence[Recorded]) -> int:
     for each in readings:
         place = QuoteFinder(each.page.text).find(each.quote) or (0, 0)
         start, end = whole_sentences(each.page.text, *place)
-        side = side_of_quote(each.claim, each.page.text[start:end], each.page.title)
-        count += side is not None and side == opposite.get(each.stance)
+        side = side_of_text(each.claim, each.page.text[start:end], title=each.page.title)
+        count += side == opposite.get(each.stance)
     return count
 
 

@@ -156,14 +156,6 @@ class EvidenceDraft:
     contradicted: bool = False
 
 
-QuoteReader: TypeAlias = Callable[[str, str, str], records.Stance | None]
-"""Returns the stance of a quote to a claim; None if it shows none.
-
-The arguments are the claim, the quote, and its context: the page's title on the first line, then
-the words before the quote. Blocking; safe to call from several threads.
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class VerdictDraft:
     """A model's own verdict over the evidence of one claim."""

@@ -38,16 +38,15 @@ class Part:
 class CallOptions:
     """Options of a request that do not depend on its question.
 
-    `max_tokens` limits the answer. Thoughts have their own limit, `thought_tokens`; None allows
-    the effort's usual number. `temperature` is 0 to 2. With `effort` None the model's usual effort
-    applies. `remedy` completes the error message if the answer exceeds its limit.
+    `max_tokens` limits the answer; thoughts have their own limit, which follows from the effort.
+    `temperature` is 0 to 2. With `effort` None the model's usual effort applies. `remedy` completes
+    the error message if the answer exceeds its limit.
     """
 
     max_tokens: int
     temperature: float = 0.0
     seed: int | None = None
     effort: Effort | None = None
-    thought_tokens: int | None = None
     remedy: str = "Raise the limit"
 
 

@@ -66,17 +66,11 @@ class LocalServer:
     """
 
     def __init__(
-        self,
-        weights: Path,
-        folder: Path,
-        *,
-        cores: int | None = None,
-        linger_seconds: float = _LINGER_SECONDS,
+        self, weights: Path, folder: Path, *, linger_seconds: float = _LINGER_SECONDS
     ) -> None:
         self._weights, self._folder, self._linger = weights, folder, linger_seconds
-        cores = cores or len(os.sched_getaffinity(0))
-        self.slots = max(1, min(_MOST_SLOTS, cores // _CORES_OF_A_SLOT))
-        self._cores = cores
+        self._cores = len(os.sched_getaffinity(0))
+        self.slots = max(1, min(_MOST_SLOTS, self._cores // _CORES_OF_A_SLOT))
         self._held: IO[bytes] | None = None
         self._asking = 0
         self._release_later: asyncio.TimerHandle | None = None

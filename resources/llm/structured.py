@@ -129,8 +129,6 @@ class _Exchange(Generic[base.Answer]):
         self.schema = answers.strict_schema(self.request.output_type)
         effort = self.owner.info.effort(self.request.effort)
         self.thoughts = THOUGHT_TOKENS[effort or "none"]
-        if self.thoughts and self.request.thought_tokens is not None:
-            self.thoughts = self.request.thought_tokens
         self.request = replace(self.request, effort=effort)
         self.name = f"The model {self.owner.model} at {self.backend.host}"
 

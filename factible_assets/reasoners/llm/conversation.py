@@ -57,12 +57,9 @@ class StageModel(CallOptions):
         output_type: type[base.Answer],
         **limits: Unpack[Limits],
     ) -> ModelRequest[base.Answer]:
-        options: dict[str, Any] = {
-            each.name: getattr(self, each.name) for each in fields(CallOptions)
-        }
         limits["max_tokens"] = max(self.max_tokens, limits.get("max_tokens", 0))
-        options.update(limits)
-        return ModelRequest(system, parts, output_type, **options)
+        options = {each.name: getattr(self, each.name) for each in fields(CallOptions)}
+        return ModelRequest(system, parts, output_type, **{**options, **limits})
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from factible_assets.reasoners.llm.claims import (
     find_claims,
 )
 from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation, StageModel
-from factible_assets.reasoners.llm.evidence import ReadingTask, SourceReader, side_of_quote
+from factible_assets.reasoners.llm.evidence import ReadingTask, SourceReader
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.reasoners.llm.shown_page import show_page
 from factible_assets.reasoners.llm.verdict import word_verdicts
@@ -53,7 +53,6 @@ class ReadingLimits:
 class LlmReasoner:
     """A `stages.ports.Reasoner` that asks the model of each stage; the caller closes the models.
 
-    `side_of` returns the side of a quote; a reading that its own quote contradicts does not count.
     `prompts` is a folder whose files replace the prompts of the same name.
     Each method raises ReasonerOutageError, with the calls so far, if the service failed or the
     model gave no usable answer, and ReasonerRefusalError if the model declined.
@@ -66,13 +65,10 @@ class LlmReasoner:
         models: Mapping[str, StageModel],
         limits: ReadingLimits | None = None,
         *,
-        side_of: ports.QuoteReader = side_of_quote,
         prompts: Path | None = None,
     ) -> None:
         self._models, self._limits, self._prompts = models, limits or ReadingLimits(), prompts
-        self._sources = SourceReader(
-            self._about, side_of, size=self._limits.together, patience=self._limits.patience
-        )
+        self._sources = SourceReader(self._about, self._limits.together, self._limits.patience)
 
     def conversation(
         self,

@@ -15,24 +15,23 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from factible_assets.reasoners.llm.answers import Reading, ReadingsAnswer, SourceReading
-from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation
+from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation, Material
 from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.prompts import Data, Piece, title_line
-from factible_assets.reasoners.llm.shown_page import CONTEXT_CHARACTERS, ShownPage, related_quotes
+from factible_assets.reasoners.llm.shown_page import ShownPage, related_quotes
 from factible_assets.reasoners.readers.plain import side_of_text
 from factible_assets.records.stances import DEFINITE
-from factible_assets.records.tables import Claim, LlmCall, Query, Stance, Video
+from factible_assets.records.tables import Claim, LlmCall, Query, Video
 from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import (
     EvidenceDraft,
     PageExcerpt,
-    QuoteReader,
     ReasonerError,
     ReasonerOutageError,
     WithCalls,
@@ -60,36 +59,35 @@ class ReadingTask:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
-    """The result of one page in a call about several: its reading, and the recorded calls.
+class _Part:
+    """Some pages after one call about them: their readings, by identity, and the recorded calls.
 
-    After a `failure` it is not asked about again.
+    After a `failure` no page of the call is asked about again.
     """
 
-    reading: Reading | None = None
+    sources: Sequence[ReadingTask] = ()
+    readings: Mapping[int, Reading] = field(default_factory=dict)
     calls: Sequence[LlmCall] = ()
     failure: ReasonerOutageError | None = None
 
 
 @dataclass(eq=False, slots=True)
 class _Group:
-    """Pages of one claim that are read together, and the outcome by identity of the source."""
+    """Pages of one claim that are read together, and their parts after the calls."""
 
     waiting: list[ReadingTask] = field(default_factory=list)
-    outcome: SingleFlight[dict[int, _Shared]] = field(default_factory=SingleFlight)
+    parts: SingleFlight[list[_Part]] = field(default_factory=SingleFlight)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReader:
     """Reads sources with a model: alone, or in calls of at most `size` pages if the page allows it.
 
-    `converse` opens a conversation about some sources. `side_of` returns the side of a quote.
-    Pages wait at most `patience` seconds for others of their claim. The same pages make the same
-    calls, whatever their order of arrival.
+    `converse` opens a conversation about some sources. Pages wait at most `patience` seconds for
+    others of their claim. The same pages make the same calls, whatever their order of arrival.
     """
 
     converse: Callable[[Sequence[ReadingTask]], Conversation]
-    side_of: QuoteReader
     size: int
     patience: float
     _open: dict[str, _Group] = field(default_factory=dict)
@@ -99,16 +97,18 @@ class SourceReader:
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
         """
-        conversation, shared, draft = self.converse([source]), _Shared(), None
+        conversation, part, draft = self.converse([source]), _Part(), None
         if source.page.together and not source.page.sought:
-            shared = await self._read_with_others(source)
-            conversation.calls.extend(shared.calls)
+            part = await self._read_with_others(source)
+        if part.sources and part.sources[0] is source:
+            conversation.calls.extend(part.calls)
         shown = await source.shown
         if shown is not None:
-            if (failure := shared.failure) is not None:
+            if (failure := part.failure) is not None:
                 calls = conversation.calls
                 raise ReasonerOutageError(failure.reason, calls, lasting=failure.lasting)
-            draft = await self._draft(conversation, source, shown, shared.reading)
+            reading = part.readings.get(id(source))
+            draft = await self._draft(conversation, source, shown, reading)
         return WithCalls(draft, tuple(conversation.calls))
 
     # --- One page -------------------------------------------------------------------------------
@@ -125,6 +125,9 @@ class SourceReader:
             material["sought"] = ("Looked for:\n", Data("looked for", source.page.sought))
         if reading is None:
             reading = await conversation.ask("User", Reading, material)
+            if source.page.together:
+                # After a kill, other pages may be in the call.
+                await _remember(conversation, shown, reading)
         quotes, problem = await asyncio.to_thread(self._check, source, shown, reading)
         if problem is not None:
             material |= {"stance": reading.stance, "problem": problem}
@@ -156,25 +159,26 @@ class SourceReader:
         if not quotes:
             return invented, None if existing else _NO_QUOTE
         opposite = {"supports": "refutes", "refutes": "supports"}.get(reading.stance)
-        sides = {quote: self.side_of(claim, quote, _context(page, quote)) for quote in quotes}
+        title = title_line(page.title)
+        sides = {quote: side_of_text(claim, quote, title=title) for quote in quotes}
         # The quote that carries the stance most plainly comes first.
         quotes.sort(key=lambda quote: sides[quote] != reading.stance)
-        is_contrary = opposite is not None and sides[quotes[0]] == opposite
+        is_contrary = sides[quotes[0]] == opposite
         return [*quotes, *invented], _CONTRARY if is_contrary else None
 
     # --- Several pages --------------------------------------------------------------------------
 
-    async def _read_with_others(self, source: ReadingTask) -> _Shared:
+    async def _read_with_others(self, source: ReadingTask) -> _Part:
         claim_id = source.claim.claim_id
         group = self._open.setdefault(claim_id, _Group())
         group.waiting.append(source)
         try:
-            outcome = await group.outcome.get(None, partial(self._serve, claim_id, group))
+            parts = await group.parts.get(None, partial(self._serve, claim_id, group))
         finally:
             group.waiting[:] = [each for each in group.waiting if each is not source]
-        return outcome[id(source)]
+        return next(part for part in parts if any(each is source for each in part.sources))
 
-    async def _serve(self, claim_id: str, group: _Group) -> dict[int, _Shared]:
+    async def _serve(self, claim_id: str, group: _Group) -> list[_Part]:
         try:
             arrivals = group.waiting[0].page.arrivals
             if arrivals is not None:
@@ -184,34 +188,38 @@ class SourceReader:
                 del self._open[claim_id]  # later pages form another group
         present = sorted(group.waiting, key=lambda each: each.page.canonical_url)
         count = math.ceil(len(present) / self.size)
-        parts = await asyncio.gather(*(self._call(present[at::count]) for at in range(count)))
-        return {source: shared for part in parts for source, shared in part.items()}
+        return await asyncio.gather(*(self._call(present[at::count]) for at in range(count)))
 
-    async def _call(self, sources: Sequence[ReadingTask]) -> dict[int, _Shared]:
+    async def _call(self, sources: Sequence[ReadingTask]) -> _Part:
         """Ask about some pages in one call, except those whose readings are stored."""
         conversation = self.converse(sources)
-        seen = [(source, await source.shown) for source in sources]
-        pages = [(source, shown) for source, shown in seen if shown is not None]
-        readings: dict[int, Reading] = {}
-        for source, shown in pages:
-            # A reading is stored under its page alone: other pages of the call do not matter.
-            alone = {"sources": shown.pieces()}
-            if known := await conversation.recall("Together", ReadingsAnswer, alone):
-                readings |= {id(source): reading for reading in known.readings[:1]}
+        asked, readings = list[tuple[ReadingTask, ShownPage]](), dict[int, Reading]()
+        for source in sources:
+            if (shown := await source.shown) is None:
+                continue
+            known = await conversation.recall("Together", ReadingsAnswer, _alone(shown))
+            if known is not None and known.readings:
+                readings[id(source)] = known.readings[0]
+            else:
+                asked.append((source, shown))
         failure = None
         try:
-            readings |= await _ask_together(
-                conversation, [page for page in pages if id(page[0]) not in readings]
-            )
+            readings |= await _ask_together(conversation, asked)
         except ReasonerError as error:
             unusable = conversation.calls and conversation.calls[-1].outcome in UNUSABLE_ANSWER
             if type(error) is ReasonerOutageError and not unusable:
                 failure = error
-        shared = {id(source): _Shared(failure=failure) for source in sources}
-        shared |= {source: _Shared(reading) for source, reading in readings.items()}
-        first = id(pages[0][0] if pages else sources[0])
-        shared[first] = replace(shared[first], calls=conversation.calls)
-        return shared
+        return _Part(sources, readings, conversation.calls, failure)
+
+
+def _alone(shown: ShownPage) -> Material:
+    return {"sources": shown.pieces()}
+
+
+async def _remember(conversation: Conversation, shown: ShownPage, reading: Reading) -> None:
+    """Store a reading under its page alone."""
+    own = SourceReading(**reading.model_dump() | {"source": 1})
+    await conversation.remember("Together", ReadingsAnswer(readings=[own]), _alone(shown))
 
 
 async def _ask_together(
@@ -237,32 +245,18 @@ async def _ask_together(
     for each in answer.readings:
         if 1 <= each.source <= len(asked):
             given.setdefault(each.source - 1, each)
-    numbers = {at: [each - firsts[at] for each in given[at].sentences] for at in given}
-    strayed = any(
-        not 1 <= each <= max(asked[at][1].sentences) and 1 <= each + firsts[at] <= last
-        for at, own in numbers.items()
-        for each in own
-    )
     summaries = [each for each in (normalise_text(one.summary) for one in given.values()) if each]
-    if strayed or len(summaries) > len(set(summaries)):
-        conversation.calls[-1] = conversation.calls[-1].model_copy(update={"reason": MIXED_UP})
-        return {}
-    readings: dict[int, Reading] = {}
+    is_mixed_up, readings = len(summaries) > len(set(summaries)), dict[int, Reading]()
     for at, reading in given.items():
         source, shown = asked[at]
-        own = reading.model_copy(update={"source": 1, "sentences": numbers[at]})
-        readings[id(source)] = own
-        alone = {"sources": shown.pieces()}
-        await conversation.remember("Together", ReadingsAnswer(readings=[own]), alone)
+        numbers = [each - firsts[at] for each in reading.sentences]
+        strays = (each for each in numbers if not 1 <= each <= max(shown.sentences))
+        is_mixed_up |= any(1 <= each + firsts[at] <= last for each in strays)
+        readings[id(source)] = reading.model_copy(update={"sentences": numbers})
+    if is_mixed_up:
+        conversation.calls[-1] = conversation.calls[-1].model_copy(update={"reason": MIXED_UP})
+        return {}
+    for source, shown in asked:
+        if id(source) in readings:
+            await _remember(conversation, shown, readings[id(source)])
     return readings
-
-
-def _context(page: PageExcerpt, quote: str) -> str:
-    at = page.text.find(quote)
-    return f"{title_line(page.title)}\n{page.text[max(0, at - CONTEXT_CHARACTERS) : at]}"
-
-
-def side_of_quote(claim: str, quote: str, context: str) -> Stance | None:
-    """The default `stages.ports.QuoteReader`: the plain reader, without a model."""
-    side = side_of_text(claim, quote, title=context.partition("\n")[0])
-    return None if side == "unclear" else side

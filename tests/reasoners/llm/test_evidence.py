@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
+from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.reasoners.llm.prompts import this_month
 from factible_assets.reasoners.llm.shown_page import chosen_sentences, show_page
-from factible_assets.records.tables import Claim, Stance
+from factible_assets.records.tables import Claim
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 from factible_assets.stages.quotes import check_words
-from tests.reasoners.llm.scripted import Script, ScriptedModel, sentence, staged, take_apart
+from tests.reasoners.llm.scripted import Script, ScriptedModel, sentence, take_apart
 from tests.reasoners.material import (
     CLAIM,
     DENIAL,
@@ -145,24 +145,6 @@ async def test_a_stance_that_its_quote_contradicts_is_asked_about_again_and_not_
     )
     assert draft is not None
     assert check_words(draft, PAGE.text)["stance"] == "refutes"
-
-
-async def test_the_reader_of_quotes_is_configurable() -> None:
-    asked = []
-
-    def side_of(claim: str, quote: str, context: str) -> Stance | None:
-        asked.append((claim, quote, context))
-        return "refutes"
-
-    model = ScriptedModel([says("supports", DENIAL_AT)])
-    llm = LlmReasoner(staged(model), side_of=side_of)
-    judged = await llm.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
-    assert judged.value is not None
-    assert judged.value.contradicted
-    claim, quote, context = asked[0]
-    assert (claim, quote) == (CLAIM.text, DENIAL)
-    assert context.startswith(f"{PAGE.title}\n")
-    assert context.endswith("their doctor.\n")
 
 
 async def test_the_quote_with_the_stance_comes_first() -> None:

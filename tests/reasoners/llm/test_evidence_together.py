@@ -165,6 +165,24 @@ async def test_a_reading_is_cached_under_its_page_alone(
     assert len(bodies(server)) == 2
 
 
+async def test_a_reading_after_a_mix_up_is_cached_for_calls_about_other_pages(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    def answer(asked: dict[str, Any]) -> Any:
+        said = read_by_its_words(asked["messages"][1]["content"])
+        for each in said.get("readings", ()):
+            each["summary"] = "The same of every page."
+        return say("openai", said)
+
+    server.on(CHAT["openai"], depending(answer))
+    async with bound(server) as client:
+        llm = LlmReasoner(staged(CachingModel(client, DiskCache(tmp_path))))
+        await read_together(pages("a", "b"), llm=llm)
+        assert len(bodies(server)) == 1 + 2
+        await read_together(pages("a", "b", "c"), llm=llm)
+    assert len(bodies(server)) == 1 + 2 + 1
+
+
 @pytest.mark.parametrize("patience", [3_600, 0.1])
 async def test_pages_wait_for_others_up_to_their_patience(patience: float) -> None:
     is_patient = patience > 1

@@ -99,7 +99,7 @@ def write(weights: Path, said: str) -> None:
 
 
 def serving(weights: Path) -> LocalServer:
-    return LocalServer(weights, weights.parent / "serving", cores=1, linger_seconds=0.5)
+    return LocalServer(weights, weights.parent / "serving", linger_seconds=0.5)
 
 
 def loads(weights: Path) -> list[int]:
