@@ -72,21 +72,12 @@ class _Message(BaseModel):
         """Join content in parts: texts, without thoughts, and refusals."""
         if not isinstance(message, dict) or not isinstance(parts := message.get("content"), list):
             return message
-        typed = [
-            {"type": "text", "text": part} if isinstance(part, str) else part
-            for part in parts
-            if isinstance(part, str | dict)
-        ]
-        joined = {
-            kind: "".join(
-                part[kind]
-                for part in typed
-                if str(part.get("type", kind)).endswith(kind) and isinstance(part.get(kind), str)
-            )
-            for kind in ("text", "refusal")
-        }
-        refusal = message.get("refusal") or joined["refusal"] or None
-        return {"content": joined["text"] or None, "refusal": refusal}
+        joined = {"text": "", "refusal": message.get("refusal") or ""}
+        for part in ({"text": each} if isinstance(each, str) else each for each in parts):
+            for kind in joined if isinstance(part, dict) else ():
+                if str(part.get("type", kind)).endswith(kind) and isinstance(part.get(kind), str):
+                    joined[kind] += part[kind]
+        return {"content": joined["text"] or None, "refusal": joined["refusal"] or None}
 
 
 class _Alternative(BaseModel):
@@ -94,15 +85,12 @@ class _Alternative(BaseModel):
     logprob: float
 
 
-class _Alternatives(BaseModel):
-    listed: list[_Alternative] | None = Field(
-        None, validation_alias=AliasPath("choices", 0, "logprobs", "content", 0, "top_logprobs")
-    )
-
-
 class _Completion(BaseModel):
     message: _Message | None = Field(None, validation_alias=AliasPath("choices", 0, "message"))
     finish: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
+    alternatives: list[_Alternative] | None = Field(
+        None, validation_alias=AliasPath("choices", 0, "logprobs", "content", 0, "top_logprobs")
+    )
     usage: Any = None
 
 
@@ -259,7 +247,8 @@ class OpenAIBackend(backend.Backend):
         if ended == "content_filter":
             refusal = refusal or "the service's content filter stopped the answer"
         if mode == "next_token" and not refusal:
-            return backend.next_token(_alternatives(content), usage)
+            listed = completion.alternatives or []
+            return backend.next_token([(each.token, each.logprob) for each in listed], usage)
         finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
         return backend.Reply(
             message.content, "length" if ended == "length" else finish, refusal, usage
@@ -384,11 +373,3 @@ class OpenAIBackend(backend.Backend):
         # The library loads its parts on first use: not during the first request.
         _ = client.chat.completions.with_raw_response
         return client
-
-
-def _alternatives(content: bytes) -> list[tuple[str, float]]:
-    try:
-        listed = _Alternatives.model_validate_json(content).listed or []
-    except ValidationError:
-        return []
-    return [(each.token, each.logprob) for each in listed]

@@ -104,8 +104,9 @@ class LlmReasoner:
 
         async def announce(window: Window, answer: ClaimsAnswer) -> None:
             """Report the claims so far, after their searches are stored."""
-            so_far = partial(drafts_so_far, known.title, window, answer, max_claims=max_claims)
-            drafts = await asyncio.to_thread(so_far)
+            drafts = await asyncio.to_thread(
+                drafts_so_far, known.title, window, answer, max_claims=max_claims
+            )
             await self._remember_searches(video, drafts)
             if found is not None:
                 found(drafts)

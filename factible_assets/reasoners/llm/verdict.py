@@ -17,6 +17,9 @@ from factible_assets.reasoners.llm.prompts import (
     source_facts,
     source_pieces,
 )
+from factible_assets.reasoners.readers.page_text import page_sentences
+from factible_assets.reasoners.readers.plain import side_of_text
+from factible_assets.records.stances import SIDES, STANCES
 from factible_assets.records.tables import Claim, Evidence, Stance, Verdict
 from factible_assets.stages.quotes import QUOTED, QuoteFinder
 
@@ -40,8 +43,8 @@ async def word_verdicts(
     """Word some verdicts in one call; return the words by claim id.
 
     The model sees the `most` definite and reliable sources of each claim. Words that give another
-    verdict, by the model's own account, are left out. Raises
-    ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
+    verdict are left out. Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it
+    declined.
     """
     pieces: list[Piece] = []
     shown: list[list[Evidence]] = []
@@ -74,8 +77,20 @@ async def word_verdicts(
         if each.says == verdict.stance:
             rows = shown[each.claim - 1]
             text = clip(_quoting_only(plain(each.words), rows), SUMMARY_WORDS)
-            words.setdefault(claim.claim_id, text)
+            words.setdefault(claim.claim_id, in_one_voice(claim, verdict.stance, text))
     return words
+
+
+def in_one_voice(claim: Claim, stance: Stance, words: str) -> str:
+    """Return a model's words on its verdict, or nothing if they state another verdict.
+
+    They do in a sentence that the prompts propose for another one ("The sources refute the claim"),
+    and in one that asserts or denies the claim itself, as the plain reader finds.
+    """
+    others = (f"the sources {each.sources}" for each in STANCES.values() if each.name != stance)
+    sides = {side_of_text(claim.text, each.text) for each in page_sentences(words)}
+    is_other = stance != "mixed" and not (sides & SIDES) <= {stance}
+    return "" if is_other or any(each in words.lower() for each in others) else words
 
 
 def _known(number: int, row: Evidence) -> str:

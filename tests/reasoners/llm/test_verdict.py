@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from factible_assets.reasoners.llm.engine import ReadingLimits
-from factible_assets.records.tables import Evidence
+from factible_assets.reasoners.llm.verdict import in_one_voice
+from factible_assets.records.stances import STANCES
+from factible_assets.records.tables import Evidence, Stance
 from tests.reasoners.llm.scripted import ScriptedModel, take_apart
-from tests.reasoners.material import CLAIM, DENIAL, VERDICT, VIDEO, reasoner, row
+from tests.reasoners.material import CLAIM, DENIAL, PLAIN_CLAIM, VERDICT, VIDEO, reasoner, row
 
 ROWS = (row("first", "refutes", quote=DENIAL), row("second", "refutes"), row("third", "unclear"))
 OTHER = CLAIM.model_copy(update={"claim_id": "c2", "text": "Honey never spoils."})
@@ -77,3 +82,25 @@ async def test_words_for_another_verdict_are_left_out() -> None:
         "The sources refute it.", "They refute it, too.", says=("refutes",) * 2
     )
     assert words == {"c1": "The sources refute it."}
+
+
+SAYS: dict[Stance, list[str]] = {
+    "supports": ["The sources support the claim.", PLAIN_CLAIM.text],
+    "refutes": ["The sources refute the claim.", f"It is not true that {PLAIN_CLAIM.text.lower()}"],
+    "mixed": ["The sources speak for the claim and against it."],
+    "unclear": ["The sources do not settle the claim."],
+}
+
+
+@given(st.sampled_from([*STANCES]), st.sampled_from([*STANCES]), st.data())
+def test_words_that_state_another_verdict_than_the_label_are_never_kept(
+    label: Stance, said: Stance, data: st.DataObject
+) -> None:
+    around = ["Trials were read.", "That is all.", ""]
+    before, after = data.draw(st.sampled_from(around)), data.draw(st.sampled_from(around))
+    words = f"{before} {data.draw(st.sampled_from(SAYS[said]))} {after}"
+    told = in_one_voice(PLAIN_CLAIM, label, words)
+    if said == label:
+        assert told == words
+    elif label != "mixed" or words.count("claim"):
+        assert told == ""
