@@ -62,11 +62,11 @@ class CountedServices(FactCheckServices):
 
 @pytest.fixture
 def two_videos(pipeline: Pipeline) -> Pipeline:
-    """Return a pipeline after a check of the first of two videos with the same claim."""
+    """Return a pipeline after a check of the first of three videos with the same claim."""
     folder = pipeline.settings.ensure_home() / "corpora"
     folder.mkdir()
     lines = ["videos:"]
-    for name in ("first", "second"):
+    for name in ("first", "second", "third"):
         (folder / f"{name}.txt").write_text(f"Hello. {SAID} Goodbye.", encoding="utf-8")
         lines += [f"  - id: {name}", f"    transcript: {name}.txt", "    claims_are_given: true"]
         lines += ["    claims:", f"      - text: {SAID}"]
@@ -105,6 +105,9 @@ def test_the_second_video_is_judged_without_a_search_a_fetch_or_a_reading(
     assert {row.stance for row in rows} == {
         row.stance for row in store.read_current(Evidence, "first")
     }
+    third = checked(two_videos, "third")
+    assert not ASKED
+    assert "in the video first." in str(third.reason)  # whose day is that of the sources
 
 
 async def found(pipeline: Pipeline, text: str = SAID, **options: Any) -> EarlierCheck | None:
