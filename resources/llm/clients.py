@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -22,8 +21,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _LOCAL_CONCURRENT, _LOCAL_ANSWER_SECONDS = 8, 600.0
 """Limits for a server on this machine, if neither the registry nor the server states any."""
 _MAX_BATCH = 50_000
-_SLOTS_SECONDS, _SLOTS_KEPT_SECONDS = 5.0, 600.0
-_KNOWN_SLOTS: dict[str, tuple[float, int | None]] = {}
+_SLOTS_SECONDS = 5.0
 
 
 class ModelClients(AbstractAsyncContextManager["ModelClients"]):
@@ -116,22 +114,14 @@ async def slots_of(base_url: str) -> int | None:
     """Return how many requests a llama.cpp server on this machine handles at once; None if unknown.
 
     Further requests would wait inside the server, and that would count as answering time. Other
-    machines are not asked. The result is valid for ten minutes; every failure is None.
+    machines are not asked. Every failure is None.
     """
     address = urlsplit(base_url)
     if address.hostname not in _LOOPBACK:
         return None
-    now, known = time.monotonic(), _KNOWN_SLOTS.get(address.netloc)
-    if known is None or now - known[0] > _SLOTS_KEPT_SECONDS:
-        slots = await _ask_slots(f"{address.scheme}://{address.netloc}")
-        known = _KNOWN_SLOTS[address.netloc] = now, slots
-    return known[1]
-
-
-async def _ask_slots(address: str) -> int | None:
     try:
         async with httpx.AsyncClient(timeout=_SLOTS_SECONDS, follow_redirects=False) as client:
-            answer = await client.get(f"{address}/props")
+            answer = await client.get(f"{address.scheme}://{address.netloc}/props")
             properties = answer.json() if answer.is_success else {}
     except (httpx.HTTPError, ValueError):
         return None

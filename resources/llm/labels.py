@@ -19,13 +19,9 @@ _MIN_MASS: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LabelChances:
-    """The probability of each label, which sum to 1, and the calls it took.
-
-    `mass` is the probability of all labels together among all tokens.
-    """
+    """The probability of each label, which sum to 1, and the calls it took."""
 
     chances: Mapping[str, float]
-    mass: float
     calls: tuple[base.ModelCall, ...] = ()
 
 
@@ -73,5 +69,4 @@ class LabelModel:
                 "so it cannot read by labels. Choose another model, or switch its thinking off.",
                 answer.calls,
             )
-        chances = {label: each / mass for label, each in sums.items()}
-        return LabelChances(chances, min(1.0, mass), answer.calls)
+        return LabelChances({label: each / mass for label, each in sums.items()}, answer.calls)

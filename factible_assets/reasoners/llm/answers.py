@@ -1,8 +1,9 @@
 """The shapes of a model's answers, one per question; the client sends them as JSON schemas.
 
 Fields are in the order in which the model should think: the grounds of a judgement come before the
-judgement. Only servers that constrain the output receive the lengths: a longer answer is cut, and
-the model is not asked again.
+judgement. The fields `number`, `claim`, `source`, `sentences`, `question`, `evidence` and `useful`
+refer to numbers in the prompt. Only servers that constrain the output receive the lengths: a longer
+answer is cut, and the model is not asked again.
 """
 
 from __future__ import annotations
@@ -39,15 +40,7 @@ Kind = Literal["fact", "credential", "opinion", "prediction", "question"]
 """The sort of a statement; only facts and credentials are checked."""
 
 
-class Shape(BaseModel):
-    """The shape of an answer; the docstring of a subclass is part of the schema in the prompt.
-
-    The fields `number`, `claim`, `source`, `sentences`, `question`, `evidence` and `useful` refer
-    to numbers in the prompt.
-    """
-
-
-class StatedClaim(Shape):
+class StatedClaim(BaseModel):
     source: str
     text: str
     context: Line | None
@@ -60,30 +53,30 @@ class StatedClaim(Shape):
     searches: list[Line] = Field(default=[], json_schema_extra={"maxItems": 3})
 
 
-class ClaimsAnswer(Shape):
+class ClaimsAnswer(BaseModel):
     thesis: str
     thesis_is_about_expertise: bool
     claims: list[StatedClaim]
 
 
-class RankedClaim(Shape):
+class RankedClaim(BaseModel):
     number: int
     bears_on_thesis: bool
     tier: Annotated[Tier, fold]
     importance: Score
 
 
-class MergeAnswer(Shape):
+class MergeAnswer(BaseModel):
     thesis: str
     thesis_is_about_expertise: bool
     claims: list[RankedClaim]
 
 
-class QueriesAnswer(Shape):
+class QueriesAnswer(BaseModel):
     searches: list[Line] = Field(min_length=1)
 
 
-class Reading(Shape):
+class Reading(BaseModel):
     """What one page says of a claim. `sentences` are the numbers of those that the stance rests on.
 
     `silent` is a page that does not speak of the claim.
@@ -100,17 +93,17 @@ class SourceReading(Reading):
     source: int
 
 
-class ReadingsAnswer(Shape):
+class ReadingsAnswer(BaseModel):
     readings: list[SourceReading]
 
 
-class WordedVerdict(Shape):
+class WordedVerdict(BaseModel):
     claim: int
     words: str
     says: Annotated[Stance, fold]
 
 
-class WordsAnswer(Shape):
+class WordsAnswer(BaseModel):
     verdicts: list[WordedVerdict]
 
 
@@ -130,31 +123,31 @@ ThreeWay = Literal["true", "false", "can't say"]
 """Verdicts of ECVS (section 7, algorithm 6, which finds them in free text)."""
 
 
-class PlannedStep(Shape):
+class PlannedStep(BaseModel):
     step: str
     technique: Annotated[Technique, fold]
     details: str
 
 
-class NeededInformation(Shape):
+class NeededInformation(BaseModel):
     information_needed: str
     query: str
 
 
-class PlanAnswer(Shape):
+class PlanAnswer(BaseModel):
     reasoning_steps: list[PlannedStep]
     validation_list: list[str]
     search_list: list[NeededInformation]
     rests_on_picture: bool
 
 
-class ReasonedStep(Shape):
+class ReasonedStep(BaseModel):
     step: str
     analysis: str
     evidence: list[int]
 
 
-class ReasoningAnswer(Shape):
+class ReasoningAnswer(BaseModel):
     understanding: str
     steps: list[ReasonedStep]
     useful: list[int]
@@ -162,41 +155,41 @@ class ReasoningAnswer(Shape):
     confidence: int = Field(ge=1, le=5)
 
 
-class KeyPoint(Shape):
+class KeyPoint(BaseModel):
     point: str
     evidence: list[int]
 
 
-class ExplanationAnswer(Shape):
+class ExplanationAnswer(BaseModel):
     reasoning: str
     key_points: list[KeyPoint]
     label: Annotated[TruthLabel, fold]
     confidence: int = Field(ge=1, le=5)
 
 
-class QuestionsAnswer(Shape):
+class QuestionsAnswer(BaseModel):
     questions: list[str]
 
 
-class SummaryAnswer(Shape):
+class SummaryAnswer(BaseModel):
     quotes: list[str]
     summary: str
     relevant: bool
 
 
-class JudgedQuestion(Shape):
+class JudgedQuestion(BaseModel):
     question: int
     answered: Annotated[Answered, fold]
     answer: str
     sources: list[int]
 
 
-class JudgedSource(Shape):
+class JudgedSource(BaseModel):
     source: int
     stance: Annotated[Stance, fold]
 
 
-class VeracityAnswer(Shape):
+class VeracityAnswer(BaseModel):
     questions: list[JudgedQuestion]
     sources: list[JudgedSource]
     explanation: str
@@ -204,6 +197,6 @@ class VeracityAnswer(Shape):
     confidence: Annotated[Confidence, fold]
 
 
-class ThreeWayAnswer(Shape):
+class ThreeWayAnswer(BaseModel):
     reasoning: str
     verdict: Annotated[ThreeWay, fold]

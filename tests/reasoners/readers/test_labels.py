@@ -78,7 +78,7 @@ class Scripted:
             latency_seconds=1.0,
             outcome="ok",
         )
-        return LabelChances(self._answer(source), 1.0, (call,))
+        return LabelChances(self._answer(source), (call,))
 
 
 async def read(
