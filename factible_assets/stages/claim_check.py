@@ -74,7 +74,7 @@ class ClaimCheck:
     """Looks up published fact checks of the claim; None if the run does not."""
     earlier: VideoRows | None = None
     """The rows of an earlier check, under the ids of this claim; None: search and read."""
-    settled: Callable[[records.Verdict], None] | None = None
+    settled: Callable[[records.Verdict], None] = lambda _: None
     """Receives a verdict without its confidence once no missing page can change its stance."""
     video: records.Video
     services: ports.Services
@@ -106,11 +106,18 @@ class ClaimCheck:
             self.claim, queries or [self.no_query("The check ended before it wrote a query.")]
         )
 
-    async def gather(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
-        """Make some searches, and read the pages that they find."""
+    async def gather(
+        self, queries: Sequence[records.Query], *, announces: bool = False
+    ) -> verdict.CaseFile:
+        """Make some searches, and read the pages that they find.
+
+        With `announces`, `settled` receives the verdict of the vote early, unless the embedded
+        engine reads the pages, which takes no time.
+        """
         searches, hits = await self.search(queries)
         case = replace(self.open_case(queries), searches=searches)
-        return replace(case, hits=hits, evidence=await self.read(queries, hits, so_far=case))
+        so_far = case if announces and self.basis != "embedded" else None
+        return replace(case, hits=hits, evidence=await self.read(queries, hits, so_far=so_far))
 
     def _held(self, rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(row for row in rows if row.claim_id == self.claim.claim_id)
@@ -226,8 +233,8 @@ class ClaimCheck:
     ) -> tuple[records.Evidence, ...]:
         """Choose pages, fetch and read them; return a row for every address among the hits.
 
-        `sought` is a question beside the claim. `by` replaces the reasoner. `so_far` has the rows
-        of the claim before its only reading.
+        `sought` is a question beside the claim. `by` replaces the reasoner. `so_far` has the other
+        rows of the claim if its verdict may be announced early.
         """
         held = self._held(self.known.evidence)
         if not self.stages & {"reliability_ratings", "evidence"}:
@@ -343,7 +350,7 @@ class ClaimCheck:
             if reason is not None:
                 for task in {*tasks} - {asyncio.current_task()}:
                     task.cancel()
-            elif missing and self.settled and so_far is not None:
+            elif missing and so_far is not None:
                 case = replace(so_far, evidence=tuple(rows.values()))
                 settled = await asyncio.to_thread(self._settled_verdict, case, len(missing))
                 if settled is not None:

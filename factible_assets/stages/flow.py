@@ -165,8 +165,9 @@ class Strategy:
 
 async def standard(check: ClaimCheck) -> ClaimRows:
     """Check one claim: queries, searches, pages, and the vote over them (Factible, section 1.3)."""
-    case = await check.gather(await check.write_queries())
-    return case, await check.judge(case) if "verdicts" in check.stages else None
+    judges = "verdicts" in check.stages
+    case = await check.gather(await check.write_queries(), announces=judges)
+    return case, await check.judge(case) if judges else None
 
 
 STANDARD = Strategy("standard", standard)
@@ -231,9 +232,6 @@ async def check_claims(
         library=library,
     )
     checks.corrections = corrections or {}
-    # The embedded engine reads a page in milliseconds.
-    is_slow = services.reasoner.basis != "embedded"
-    checks.is_early = strategy is STANDARD and is_slow and "verdicts" in selected
     checks.budget = config.budget if strategy.in_rounds else None
     if selected == frozenset(ALL_STAGES) and strategy is STANDARD:
         checks.earlier_check = services.earlier_check
@@ -306,8 +304,6 @@ class _Checks:
     make: Callable[..., ClaimCheck]
     corrections: Mapping[str, Corrections]
     budget: BudgetConfig | None
-    is_early: bool
-    """Whether a verdict is announced as soon as its stance is settled."""
     look_up: Callable[[records.Claim], Coroutine[Any, Any, PriorFactChecks]] | None = None
     earlier_check: FindEarlierCheck | None = None
 
@@ -350,7 +346,7 @@ class _Checks:
                 claim=claim,
                 corrections=self.corrections.get(claim.claim_id, NO_CORRECTIONS),
                 trace=Trace(claim, self._strategy.name, self.budget),
-                settled=partial(self._settle, claim.claim_id) if self.is_early else None,
+                settled=partial(self._settle, claim.claim_id),
             )
             task = self._group.create_task(self._check(check))
             self._begun[claim.claim_id] = _BegunCheck(check, task)
