@@ -22,15 +22,13 @@ _MAX_ERRORS = 8
 _MAX_SHOWN = 200
 _MAX_CANDIDATES = 200
 _KEPT = ("type", "enum", "anyOf", "items", "description")
+_NOT_STRICT = frozenset({"prefixItems", "allOf", "oneOf", "const"})
 _RANGES = (
     ("minimum", "at least {:g}"),
     # Pydantic's form for the bounds of a field with a validator before them.
     ("ge", "at least {:g}"),
     ("le", "at most {:g}"),
-    ("min_length", "at least {} of them"),
-    ("exclusiveMinimum", "more than {:g}"),
     ("maximum", "at most {:g}"),
-    ("exclusiveMaximum", "less than {:g}"),
     ("minLength", "at least {} characters"),
     ("minItems", "at least {} of them"),
     ("maxItems", "at most {} of them"),
@@ -67,9 +65,7 @@ def _strict(node: Any, bounded: bool) -> Any:
         return node
     if "$ref" in node:
         return {"$ref": node["$ref"]}
-    node = {"anyOf": node["oneOf"], **node} if "oneOf" in node else node
-    node = {"enum": [node["const"]], **node} if "const" in node else node
-    if "prefixItems" in node or "allOf" in node or node.get("additionalProperties"):
+    if node.keys() & _NOT_STRICT or node.get("additionalProperties"):
         raise TypeError(f"There is no strict schema for {json.dumps(node)[:_MAX_SHOWN]}.")
     kept = {name: _strict(node[name], bounded) for name in _KEPT if name in node}
     if "$defs" in node:

@@ -337,9 +337,6 @@ class OpenAIBackend(backend.Backend):
         try:
             raw = await self._client.models.with_raw_response.list()
             listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
-        except openai.APIStatusError as error:
-            body = backend.ErrorBody(error.status_code, error.response.content)
-            raise self._status_error(body, error.response.headers, "check the base URL") from None
         except openai.OpenAIError as error:
             raise self._failure(error) from None
         except (ValueError, TypeError, LookupError):

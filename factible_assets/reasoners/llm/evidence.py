@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from factible_assets.reasoners.llm.answers import Reading, ReadingsAnswer, SourceReading
-from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation, Material
+from factible_assets.reasoners.llm.conversation import UNUSABLE_ANSWER, Conversation
 from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.prompts import Data, Piece, title_line
 from factible_assets.reasoners.llm.shown_page import ShownPage, related_quotes
@@ -197,7 +197,9 @@ class SourceReader:
         for source in sources:
             if (shown := await source.shown) is None:
                 continue
-            known = await conversation.recall("Together", ReadingsAnswer, _alone(shown))
+            known = await conversation.recall(
+                "Together", ReadingsAnswer, {"sources": shown.pieces()}
+            )
             if known is not None and known.readings:
                 readings[id(source)] = known.readings[0]
             else:
@@ -212,14 +214,11 @@ class SourceReader:
         return _Part(sources, readings, conversation.calls, failure)
 
 
-def _alone(shown: ShownPage) -> Material:
-    return {"sources": shown.pieces()}
-
-
 async def _remember(conversation: Conversation, shown: ShownPage, reading: Reading) -> None:
     """Store a reading under its page alone."""
     own = SourceReading(**reading.model_dump() | {"source": 1})
-    await conversation.remember("Together", ReadingsAnswer(readings=[own]), _alone(shown))
+    alone = {"sources": shown.pieces()}
+    await conversation.remember("Together", ReadingsAnswer(readings=[own]), alone)
 
 
 async def _ask_together(
