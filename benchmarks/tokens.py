@@ -14,8 +14,8 @@ system text and schema (vocabulary o200k). It prints
 
 Providers cache a prompt's prefix from 1,024 tokens on, in steps of 128 (OpenAI, "Prompt caching").
 The script assumes that a prefix is cached one second after the request that first sent it. Pages
-and answers arrive with the recorded delays at a hundredth of the time. A stand-in for the model
-answers in the requested shape.
+and answers arrive with the recorded delays, on a virtual clock (replay.py). A stand-in for the
+model answers in the requested shape.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import json
 import re
 import statistics
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,8 +33,9 @@ from zlib import crc32
 
 import bpe_openai
 
+from benchmarks.replay import VirtualLoop
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
-from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.shown_page import chosen_sentences, related_quotes
 from factible_assets.reasoners.readers.plain import side_of_text
 from factible_assets.records.stances import STANCES
@@ -50,8 +50,6 @@ from tests.reasoners.llm.scripted import staged
 LIMITS = (1_500, 2_000, 2_500, 3_000, 3_500, 4_000)
 CLAIMS, SOURCES = 5, 6
 CACHED_FROM, CACHED_STEP, READ = 1_024, 128, 1.0
-SCALE = 0.01
-"""The time scale of the recorded delays."""
 STAGES = ("claims", "evidence", "verdicts")
 _COMPONENTS = {
     "claim_extraction": "claims",
@@ -162,13 +160,13 @@ class CountingModel:
         stage = _STAGE_OF[question.output_type.__name__]
         self.calls += 1
         self.asked[stage] += prefix + tokens(prompt)
-        now = time.perf_counter()
-        is_read = now >= self.known.setdefault(begins, now) + SCALE * READ
+        now = asyncio.get_running_loop().time()
+        is_read = now >= self.known.setdefault(begins, now) + READ
         if is_read and prefix >= CACHED_FROM:
             self.cached[stage] += prefix // CACHED_STEP * CACHED_STEP
         kind = "claim_extraction" if stage == "claims" else "evidence_extraction"
         recorded = self.seconds[kind]
-        await asyncio.sleep(SCALE * recorded[crc32(prompt.encode()) % len(recorded)])
+        await asyncio.sleep(recorded[crc32(prompt.encode()) % len(recorded)])
         call = ModelCall(
             provider=self.provider, model=self.model, attempt=1, input_tokens=prefix,
             output_tokens=0, cost_usd=0.0, latency_seconds=0.0, outcome="ok",
@@ -191,7 +189,7 @@ async def asked_of(
     video: AnnotatedVideo, readings: Sequence[Recorded], model: CountingModel, *, together: bool
 ) -> None:
     """Send all requests of one video, with pages at their recorded times."""
-    llm = LlmReasoner(staged(model), ReadingLimits(patience=10.0 * SCALE))
+    llm = LlmReasoner(staged(model))
     await llm.extract_claims(video.video, video.transcript, (), max_claims=CLAIMS)
     claims = list(dict.fromkeys(reading.claim for reading in readings))
     rows = {text: _claim(video.video.video_id, text, at) for at, text in enumerate(claims, 1)}
@@ -204,9 +202,7 @@ async def asked_of(
 
     async def read(place: int, each: Recorded) -> None:
         url = f"https://source-{place}.example/"
-        await asyncio.sleep(
-            SCALE * fetches[crc32(f"{video.video.video_id}{url}".encode()) % len(fetches)]
-        )
+        await asyncio.sleep(fetches[crc32(f"{video.video.video_id}{url}".encode()) % len(fetches)])
         arrivals[each.claim].one_in()
         page = PageExcerpt(
             url, each.page.title, each.page.snippet, each.page.text,
@@ -307,7 +303,8 @@ def main() -> None:
         models = []
         for name, readings in known.items():
             model = CountingModel(recorded["operations"])
-            asyncio.run(asked_of(videos[name], readings, model, together=together))
+            with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+                runner.run(asked_of(videos[name], readings, model, together=together))
             models.append(model)
         means = [statistics.mean(each.asked[stage] for each in models) for stage in STAGES]
         cached = statistics.mean(sum(each.cached.values()) for each in models)

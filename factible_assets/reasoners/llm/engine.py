@@ -44,7 +44,7 @@ class ReadingLimits:
     Factible, section 1.5.3, gives a model 6,000 to 8,000."""
     together: int = 6
     """Pages of a claim per call, if a run reads pages together."""
-    patience: float = 10.0
+    patience: float = 20.0
     """Seconds that the first pages wait for the other pages of their claim."""
     sources: int = 8
     """Sources of a claim that the model sees when it words the verdict."""
