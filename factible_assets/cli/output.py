@@ -184,7 +184,7 @@ def table(
     for heading, *column in zip(headings, *cells, strict=True):
         shown = [str(each) for each in column]
         is_figures = any(map(_FIGURE.fullmatch, shown)) and all(
-            each == _UNKNOWN or _FIGURE.fullmatch(each) for each in shown
+            _FIGURE.fullmatch(each) or not any(map(str.isdigit, each)) for each in shown
         )
         words = (word for each in (heading, *shown) for word in each.split())
         drawn.add_column(

@@ -31,6 +31,12 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - not bound
 BODY = {"video_url": "everyday-beliefs-talk"}
 
 
+HALF_A_BODY = (
+    b"POST /api/v1/fact-check HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/json\r\nContent-Length: 60\r\n\r\n{"
+)
+
+
 def test_beyond_loopback_the_service_needs_a_token(home: Path) -> None:
     for address in (EVERYWHERE, "192.0.2.7", "::"):
         with pytest.raises(SettingsError, match="FACTIBLE_SERVE_TOKEN"):
@@ -364,7 +370,7 @@ def test_malformed_http_does_not_end_the_service(serve: Serve) -> None:
         b"",
         b"GET /api/v1/videos HTTP/1.1\r\nHost:",
         b"GET /api/v1/health HTTP/1.1\r\n\r\nGET /",
-        b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60\r\n\r\n{",
+        HALF_A_BODY,
     ],
 )
 def test_a_half_sent_request_is_closed(
