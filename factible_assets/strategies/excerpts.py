@@ -15,6 +15,7 @@ from rapidfuzz import fuzz
 from factible_assets.reasoners.embedded.text import (
     NEGATIONS,
     STOP_WORDS,
+    UNSPACED,
     content_stems,
     find_numbers,
     fold,
@@ -23,7 +24,6 @@ from factible_assets.reasoners.embedded.text import (
     tokenise,
     word_set,
 )
-from factible_assets.reasoners.llm.shown_page import UNSPACED
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records.tables import Answered

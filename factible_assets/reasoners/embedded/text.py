@@ -25,6 +25,11 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 
+UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)
+"""A letter of a script without spaces: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+
 
 def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())

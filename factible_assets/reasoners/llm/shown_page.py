@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.text import STOP_WORDS, is_english
+from factible_assets.reasoners.embedded.text import STOP_WORDS, UNSPACED, is_english
 from factible_assets.reasoners.llm.prompts import Data, Piece, title_line
 from factible_assets.reasoners.readers.page_text import PageSentence, page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
@@ -40,10 +40,6 @@ _CANDIDATES = 6
 """Sentences, nearest to the claim by words, whose cosine is computed."""
 _GRAM = 4
 _WORD = re.compile(r"\w+")
-UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
-)
-"""Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 _AROUND = 2
 """Neighbours on each side whose words count for a sentence too: of 200 recorded quotes
 (`benchmarks.tokens`) 1 to 6 more stay than with one, at each limit."""
