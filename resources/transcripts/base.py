@@ -13,6 +13,20 @@ TranscriptKind = Literal["manual", "generated", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
+class Caption:
+    """One caption as a file has it: its text may have lines, markup, and labels of speakers.
+
+    Times are in seconds; `start` is None in a text without times. An unknown end equals the start.
+    """
+
+    text: str
+    start: float | None
+    end: float = 0.0
+    speaker: str | None = None
+    new_turn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Cue:
     """One caption, or one paragraph of an untimed text with speakers.
 

@@ -1,6 +1,6 @@
-"""Reads caption files: the frame of WebVTT, and SubStation, MicroDVD, MPL2 and SAMI by pysubs2.
+"""Reads caption files: SRT, SBV and WebVTT, and SubStation, MicroDVD, MPL2 and SAMI by pysubs2.
 
-Unlike pysubs2, `timed_lines` names the line of an error and loses no words of a damaged file.
+Unlike pysubs2, this names the line of an error, and loses no words of a damaged SRT or WebVTT file.
 Sources: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1 for blocks), HLS
 as in RFC 8216 (section 3.5 for the map of times).
 """
@@ -8,112 +8,179 @@ as in RFC 8216 (section 3.5 for the map of times).
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from resources.lines import PlacedError
-from resources.transcripts import base
-from resources.transcripts.segments import captions_of, transcript_of
-from resources.transcripts.timed_lines import BORDER, REMEDY, read_timed_lines
+from resources.transcripts.base import Caption, TranscriptKind
+from resources.transcripts.segments import WORD_TIME, Reading
 from resources.transcripts.times import seconds_of
 
+_REMEDY: Final = "Write them as 00:01:02.500 --> 00:01:05.000."
 NO_TIMES: Final = (
-    f"The file should hold captions, but no line has times. {REMEDY[:-1]}, "
+    f"The file should hold captions, but no line has times. {_REMEDY[:-1]}, "
     "or rename a file without times to .txt."
 )
+_TIME = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
+_TIMING = re.compile(
+    rf"(?P<at>{_TIME})(?:\s*-+ ?(?:>|&gt;)\s*|(?:(?<=[.,]\d\d)|(?<=[.,]\d\d\d))[\s,]\s*)"
+    rf"(?P<end>{_TIME})(?=\s|$)(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*"
+)
+"""Two times with an arrow, even a damaged one, or with a comma as in SBV."""
+_TIMING_LIKE = re.compile(r"-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
+_LONGEST_TIMING, _NUMBERED_SHARE = 400, 0.8
+
+
+def read_cues(text: str) -> Reading | None:
+    """Read SRT, SBV and the like, even joined ones; None without a line of two times."""
+    captions = [each for _, part in _parts(text, _FIRST) for each in part]
+    return Reading(captions, lines=text.split("\n")) if captions else None
+
+
+def read_webvtt(text: str) -> Reading:
+    """Read WebVTT, including joined HLS segments. PlacedError if it has words but no times."""
+    text = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{text}\n")
+    captions, known = list[Caption](), dict[str, str]()
+    for header, part in _parts(text, _HEADER, is_webvtt=True):
+        pairs = (line.partition(":") for line in header.split("\n")[1:])
+        known = {key.strip().lower(): value.strip() for key, _, value in pairs} | known
+        captions += part
+    if not captions and any(map(str.strip, _HEADER.split(text))):
+        raise PlacedError(None, NO_TIMES)
+    title = _HEADER_TITLE.match(text)
+    # Only YouTube's speech recogniser times every word.
+    kind: TranscriptKind = "generated" if WORD_TIME.search(text) else "unknown"
+    return Reading(captions, known.get("language") or None, kind, title and title[1].strip())
+
+
+_FIRST = re.compile(r"(?<=\n)[ \t]*1[ \t]*\n(?=[ \t]*\d+:\d.*-->)")
 _HEADER = re.compile(r"^\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*", re.MULTILINE)
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
-_TIME_MAP = re.compile(r"(?=.*LOCAL[:=]([\d:.]+)).*MPEGTS[:=](\d{1,19})")
-_TICKS = 90_000
+_TIME_MAP = re.compile(r"(?=.*LOCAL[:=]([\d:.]+)).*MPEGTS[:=](\d{1,19})", re.MULTILINE)
+_TICKS, _CYCLE = 90_000, 2**33 / 90_000
 _METADATA = re.compile(
     r"(?<=\n)([^\S\n]*\n)"
     r"((?:NOTE|STYLE|REGION)(?!\S)(?!.*-->).*(?:\n[^\S\n]*\S.*)*)(?=\n|\Z)"
 )
 """A comment, style or region after a blank line."""
+
+
+def _parts(
+    text: str, border: re.Pattern[str], *, is_webvtt: bool = False
+) -> Iterator[tuple[str, list[Caption]]]:
+    """Yield the head and the captions of each of the files that a text joins, in running time.
+
+    If the times begin anew, they count from the end of the part before, or from the time zero of
+    an HLS segment if its head tells that.
+    """
+    before, zero, ends, number = list[Caption](), None, 0.0, 1
+    borders = list(border.finditer(text))
+    heads = [("", 0, 0), *((each[0], *each.span()) for each in borders)]
+    for (head, start, at), (_, stop, _) in zip(
+        heads, [*heads[1:], ("", len(text), 0)], strict=True
+    ):
+        number += text.count("\n", start, at)
+        part = _cues(text[at:stop], number, is_webvtt=is_webvtt)
+        number += text.count("\n", at, stop)
+        mapped = _TIME_MAP.search(head)
+        time = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
+        zero = time if zero is None else zero
+        shift = 0.0
+        if part and before and part[0] not in before and _start(part[0]) < _start(before[-1]):
+            by_map = 0.0 if time is None or zero is None else (time - zero) % _CYCLE
+            shift = by_map or ends
+        before = part or before
+        moved = [
+            replace(each, start=round(_start(each) + shift, 3), end=round(each.end + shift, 3))
+            for each in part
+        ]
+        ends = max(ends, *(each.end for each in moved)) if moved else ends
+        yield head, moved
+
+
+def _start(caption: Caption) -> float:
+    return caption.start or 0.0
+
+
+def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
+    """Return the captions of a text that begins at line `first`; PlacedError for unreadable times.
+
+    The number before a cue, or in WebVTT its identifier after a blank line, is not said.
+    """
+    cues = list[tuple[Caption, list[str]]]()
+    problem: PlacedError | None = None
+    for number, line in enumerate(map(str.strip, text.split("\n")), first):
+        timing = _TIMING.match(line[:_LONGEST_TIMING])
+        times = [seconds_of(each) for each in timing.group("at", "end")] if timing else []
+        if timing and times[0] is not None and times[1] is not None:
+            caption = Caption("", times[0], max(times[0], times[1]))
+            cues.append((caption, [line[timing.end() :].strip()]))
+        elif timing or ("-->" in line and _TIMING_LIKE.match(line[:_LONGEST_TIMING])):
+            sentence = f"The times in {line[:80]!r} cannot be read. {_REMEDY}"
+            problem = problem or PlacedError(number, sentence)
+        elif cues:
+            cues[-1][1].append(line)
+    if problem and (cues or is_webvtt):
+        raise problem
+    tails = [next(filter(None, reversed(lines)), "") for _, lines in cues[:-1]]
+    are_numbered = sum(map(str.isdigit, tails)) >= _NUMBERED_SHARE * len(tails)
+    for (_, lines), tail in zip(cues, tails, strict=False):
+        is_beside = bool(lines[-1])
+        while lines and not lines[-1]:
+            lines.pop()
+        is_apart = lines[-2:-1] == [""]
+        is_number = tail.isdigit() and (are_numbered or (is_beside and is_apart))
+        is_number = is_number or (is_webvtt and is_beside and is_apart)
+        while is_number and lines and lines[-1] == tail:
+            lines.pop()  # some tools write it twice
+    return [replace(each, text="\n".join(lines)) for each, lines in cues]
+
+
+# --- Formats that pysubs2 reads -----------------------------------------------------------------
+
 _LONGEST_LINE = 10_000
 _FRAME_RATE = 25.0
 """The rate of European television, for MicroDVD files without their own."""
 
 
-def read_webvtt(text: str) -> base.TimedText:
-    """Read WebVTT, including joined HLS segments. PlacedError if it has words but no times."""
-    header = _HEADER.match(text)
-    first, *rest = header[0].split("\n") if header else [""]
-    named = _HEADER_TITLE.search(first)
-    known = {"title": named[1].strip()} if named else {}
-    for line in rest:
-        key, colon, value = line.partition(":")
-        if colon and value.strip():
-            known[key.strip().lower()] = value.strip()
-    cues = _HEADER.sub(_border, f"{text}\n")  # line numbers stay the same
-    cues = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), cues)
-    captions, _ = read_timed_lines(cues, is_webvtt=True) or ([], None)
-    if not captions and cues.replace(BORDER, "").strip():
-        raise PlacedError(None, NO_TIMES)
-    return replace(
-        transcript_of(captions),
-        language=known.get("language"),
-        title=known.get("title"),
-        # Only YouTube's speech recogniser times every word.
-        kind="generated" if any(each.timed_by_word for each in captions) else "unknown",
-    )
-
-
-def _border(header: re.Match[str]) -> str:
-    """Return a border in place of a header, with the second of an HLS segment's time zero."""
-    mapped = next(filter(None, map(_TIME_MAP.match, header[0].split("\n"))), None)
-    zero = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
-    return BORDER + ("" if zero is None else f"{zero:.6f}") + "\n" * header[0].count("\n")
-
-
-# --- Formats that pysubs2 reads -----------------------------------------------------------------
-
-_BY_LIBRARY = (
-    ("ass", re.compile(r"^\[Script Info\]|^Dialogue:[^\n]*,", re.MULTILINE | re.IGNORECASE)),
-    ("microdvd", re.compile(r"^[ \t]*\{\d+\}\{\d+\}\S", re.MULTILINE)),
-    ("mpl2", re.compile(r"^\[\d+\]\[\d+\]", re.MULTILINE)),
-    ("sami", re.compile(r"\A\s*<sami\b", re.IGNORECASE)),
-)
-_ITALICS = re.compile(r"^/", re.MULTILINE)
-_DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
-
-
-def library_format(text: str) -> str | None:
-    """Return pysubs2's name of a text's format, None if pysubs2 should not read it."""
-    return next((name for name, pattern in _BY_LIBRARY if pattern.search(text)), None)
-
-
-def read_by_library(text: str, form: str) -> base.TimedText:
-    """Read a text by pysubs2. PlacedError if it is damaged or has no words."""
+def read_by_library(text: str) -> Reading | None:
+    """Read a format that pysubs2 recognises; None for others, PlacedError for damaged ones."""
     import pysubs2  # noqa: PLC0415 - for formats that few files have
 
+    form = next((name for name, pattern in _BY_LIBRARY if pattern.search(text)), None)
+    if form is None:
+        return None
     longest = max(map(len, text.split("\n")))
     if longest > _LONGEST_LINE:  # the library takes quadratic time
         raise PlacedError(None, f"A line has {longest:,} characters, so it is no caption.")
-    if form == "sami" and len({*re.findall(r"<p\s+class=[\"']?(\w+)", text.lower())}) > 1:
-        raise base.unknown_format("It holds several languages")
-    options = {"fps": _FRAME_RATE} if form == "microdvd" and not _names_rate(text) else {}
-    if form == "ass" and "[V4 Styles]" in text:
-        form = "ssa"
+    has_rate = re.match(r"\s*\{1\}\{1\}\s*\d+(?:\.\d+)?\s*\n", text)
+    options = {"fps": _FRAME_RATE} if form == "microdvd" and not has_rate else {}
     try:
-        subtitles = pysubs2.SSAFile.from_string(text, form, **options)
+        with warnings.catch_warnings(action="ignore"):
+            subtitles = pysubs2.SSAFile.from_string(text, form, **options)
     except Exception as error:  # it raises errors of many kinds
         raise PlacedError(
             None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error
     captions = [
-        replace(caption, speaker=caption.speaker or event.name.strip() or None)
-        for event in subtitles
-        if event.type != "Comment" and not _DRAWING.search(event.text)
-        for caption in captions_of(
-            _ITALICS.sub("", event.plaintext),
-            max(0.0, event.start / 1000),
-            max(0.0, event.end / 1000),
+        Caption(
+            event.plaintext,
+            max(0, event.start) / 1000,
+            max(0, event.end) / 1000,
+            event.name.strip() or None,
         )
+        for event in subtitles.get_text_events()
     ]
-    title = subtitles.info.get("Title", "").strip()
-    return replace(transcript_of(captions), title=title or None)
+    return Reading(captions, title=subtitles.info.get("Title", "").strip() or None)
 
 
-def _names_rate(text: str) -> bool:
-    return re.match(r"\s*\{1\}\{1\}\s*\d+(?:\.\d+)?\s*\n", text) is not None
+_BY_LIBRARY = (
+    ("ssa", re.compile(r"^\[V4 Styles\]", re.MULTILINE | re.IGNORECASE)),
+    ("ass", re.compile(r"^\[Script Info\]|^Dialogue:[^\n]*,", re.MULTILINE | re.IGNORECASE)),
+    ("microdvd", re.compile(r"\A\s*\{\d+\}\{\d+\}\S")),
+    ("mpl2", re.compile(r"\A\s*\[\d+\]\[\d+\]")),
+    ("tmp", re.compile(r"\A\s*\d{1,2}:\d\d:\d\d:(?!\d)\S")),
+    ("sami", re.compile(r"\A\s*<sami\b", re.IGNORECASE)),
+)

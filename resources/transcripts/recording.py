@@ -13,7 +13,8 @@ from typing import Any, Final, TypeVar
 
 from resources.lines import PlacedError, install_command
 from resources.transcripts import base
-from resources.transcripts.segments import Caption, NothingSaidError, transcript_of
+from resources.transcripts.base import Caption
+from resources.transcripts.segments import NothingSaidError, transcript_of
 
 Done = TypeVar("Done")
 OnProgress = Callable[[str, float], None]
@@ -178,13 +179,13 @@ def captions_of_words(words: Iterable[tuple[str, float, float]]) -> Iterator[Cap
     for word, begins, ends in words:
         is_whole = text.endswith(_ENDS_SENTENCE) and word.startswith(" ")
         if text and (is_whole or begins > end + _PAUSE or ends > start + _LONGEST_CAPTION):
-            yield Caption((text.strip(),), round(start, 3), round(end, 3))
+            yield Caption(text.strip(), round(start, 3), round(end, 3))
             text = ""
         if not text:
             start = begins
         text, end = text + word, max(ends, begins)
     if text.strip():
-        yield Caption((text.strip(),), round(start, 3), round(end, 3))
+        yield Caption(text.strip(), round(start, 3), round(end, 3))
 
 
 async def with_progress(

@@ -16,6 +16,7 @@ from typing import Final
 from resources.transcripts import base
 from resources.transcripts.times import CLOCK, seconds_of
 
+STOPS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
 _REMAINS: Final = {
     "arrows between times": re.compile(r"-->"),
     "tags": re.compile(r"</?[a-z][\w.:-]{0,30}(?:\s+[\w:-]+=[^<>]{0,200})?\s?/?>", re.IGNORECASE),
@@ -25,16 +26,12 @@ _REMAINS: Final = {
         r"[\"']\w{1,30}[\"']\s?:|\b(?:start|end|speaker|text|time|duration)\w{0,8}\s?[:=]\s?[\w\"']",
         re.IGNORECASE,
     ),
-    "marks of emphasis": re.compile(r"\*\*|__"),
-    "times": re.compile(r"\d:\d\d:\d\d|^\W?\d{1,2}:\d\d|\b\d{1,2}:\d\d\W?$"),
-    "half a pair of brackets": re.compile(r"^[^\[\](){}]*[\])}]|[\[({][^\[\](){}]*$"),
-    "identifiers": re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f-]{12,}\b|\w+://"),
+    "times": re.compile(r"\d:\d\d:\d\d(?![^\[\]]{0,20}\])|^\W?\d{1,2}:\d\d|\b\d{1,2}:\d\d\W?$"),
 }
 _FEW, _SHARE, _MANY_LINES, _BARE, _RHYTHM, _SAME, _SAMPLE = 3, 0.1, 5, 0.2, 0.6, 10, 2_000
 _NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
 _MOST_CODES, _USUAL_CODES, _MANY_TOKENS, _LONGEST_WORD = 0.7, 0.35, 12, 60
 _OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
-_CLOCK = re.compile(CLOCK)
 _FASTEST, _SLOWEST = 100.0, (1.0, 0.3)
 """Characters a second that nobody speaks."""
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
@@ -46,6 +43,10 @@ def folded(word: str) -> str:
     return "".join(filter(str.isalnum, word.casefold())) or word
 
 
+def _is_code(token: str) -> bool:
+    return _NO_WORD.search(token[:_SAMPLE]) is not None
+
+
 def check_speech(
     texts: Sequence[str], starts: Sequence[float | None] = (), *, have_ends: bool = False
 ) -> None:
@@ -55,14 +56,12 @@ def check_speech(
     """
     lines = [text.strip() for text in texts if text.strip()]
     tokens = [token for text in lines for token in text.split()]
-    codes = sum(_NO_WORD.search(each[:_SAMPLE]) is not None for each in tokens)
-    longest, whole = max(map(len, tokens), default=0), "".join(tokens)
     most = _USUAL_CODES if len(tokens) > _MANY_TOKENS else _MOST_CODES
-    if (len(tokens) > _FEW and codes > most * len(tokens)) or (
-        longest > _LONGEST_WORD and whole.isascii() and len(tokens) < longest
-    ):
+    codes, longest = sum(map(_is_code, tokens)), max(tokens, key=len, default="")
+    is_blob = len(longest) > max(_LONGEST_WORD, len(tokens)) and longest.isascii()
+    if (len(tokens) > _FEW and codes > most * len(tokens)) or is_blob:
         raise base.unknown_format("This holds codes or numbers, not speech")
-    bare = sum(all(map(_NO_WORD.search, line[:_SAMPLE].split())) for line in lines)
+    bare = sum(all(map(_is_code, line[:_SAMPLE].split())) for line in lines)
     if bare >= max(_MANY_LINES, _BARE * len(lines)):
         raise base.unknown_format("Many of its lines hold numbers or codes, not words")
     for name, pattern in _REMAINS.items():
@@ -74,13 +73,34 @@ def check_speech(
         numbers = sum(any(map(str.isdigit, each)) for each in words)
         if (edge == 0 or not starts) and numbers >= max(_MANY_LINES, _RHYTHM * len(lines)):
             raise base.unknown_format(f"Its lines {name} with numbers in an unknown format")
-        signs = (line[edge] for line in lines if edge == 0 and not line[0].isalnum())
-        same = Counter(words) + Counter(each for each in signs if each not in _OPENERS)
-        for word, count in same.most_common(1):
+        signs = [line[0] for line in lines if not line[0].isalnum() and line[0] not in _OPENERS]
+        for word, count in Counter(words + signs).most_common(1):
             if count >= max(_SAME, _RHYTHM * len(lines)):
                 raise base.unknown_format(f"Its lines all {name} with {word[:60]!r}")
     timed = [(at, text) for at, text in zip(starts, texts, strict=False) if at is not None]
-    _check_times(timed, _SLOWEST[have_ends])
+    if len(timed) >= _FEW:
+        _check_times(timed, _SLOWEST[have_ends])
+
+
+def _check_times(timed: Sequence[tuple[float, str]], slowest: float) -> None:
+    own = [
+        clock[0]
+        for at, text in timed
+        for clock in re.finditer(CLOCK, text[:_SAMPLE])
+        if int(seconds_of(clock[0]) or -1) == int(at)
+    ]
+    if len(own) >= max(_FEW, _SHARE * len(timed)):
+        raise base.unknown_format(f"Its words would hold their own times, such as {own[0]!r}")
+    together = defaultdict[float, set[str]](set)
+    for at, text in timed:
+        together[at] |= {text} if len(text.split()) >= _FEW else set()
+    several = sum(len(each) for each in together.values() if len(each) > 1)
+    if several > max(_MANY_LINES, len(timed) / 2):
+        raise base.unknown_format("It holds two texts at each time, as of two languages")
+    paces = [len(text) / (after - at) for (at, text), (after, _) in pairwise(timed) if after > at]
+    pace = median(paces) if len(timed) >= _MANY_LINES and paces else slowest
+    if pace < slowest or (pace > _FASTEST and len(timed) >= _SAME):
+        raise base.unknown_format(f"Its times would mean {pace:,.2f} characters a second")
 
 
 def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
@@ -90,8 +110,8 @@ def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
     prose = list[tuple[str, bool]]()
     for line in lines:
         tokens = _TAG.sub(" ", line[:_SAMPLE]).split()
-        words = {folded(token) for token in tokens if not _NO_WORD.search(token)}
-        if len(words) >= max(_PROSE_WORDS, 2 * sum(map(bool, map(_NO_WORD.search, tokens)))):
+        words = {folded(token) for token in tokens if not _is_code(token)}
+        if len(words) >= max(_PROSE_WORDS, 2 * sum(map(_is_code, tokens))):
             prose.append((line.strip(), len(words & known) >= _KNOWN_SHARE * len(words)))
     read_at = [at for at, (_, is_read) in enumerate(prose) if is_read]
     inside = prose[read_at[0] : read_at[-1]] if read_at else prose
@@ -99,27 +119,3 @@ def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
     if len(lost) > 1 and sum(map(len, lost)) > _MOST_LOST * len(said):
         problem = f"{len(lost)} of its lines would be lost, such as {lost[0][:60]!r}"
         raise base.unknown_format(problem)
-
-
-def _check_times(timed: Sequence[tuple[float, str]], slowest: float) -> None:
-    if len(timed) < _FEW:
-        return
-    own = [
-        clock[0]
-        for at, text in timed
-        for clock in _CLOCK.finditer(text[:_SAMPLE])
-        if int(seconds_of(clock[0]) or -1) == int(at)
-    ]
-    if len(own) >= max(_FEW, _SHARE * len(timed)):
-        raise base.unknown_format(f"Its words would hold their own times, such as {own[0]!r}")
-    together = defaultdict[float, set[str]](set)
-    for at, text in timed:
-        together[at] |= {text} if len(text.split()) >= _FEW else set()
-    if sum(len(each) for each in together.values() if len(each) > 1) > max(
-        _MANY_LINES, len(timed) / 2
-    ):
-        raise base.unknown_format("It holds two texts at each time, as of two languages")
-    paces = [len(text) / (after - at) for (at, text), (after, _) in pairwise(timed) if after > at]
-    pace = median(paces) if len(timed) >= _MANY_LINES and paces else slowest
-    if pace < slowest or (pace > _FASTEST and len(timed) >= _SAME):
-        raise base.unknown_format(f"Its times would mean {pace:,.2f} characters a second")

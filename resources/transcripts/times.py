@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
-from datetime import datetime
 from typing import Final
 
 CLOCK: Final = r"(?:\d{1,3}:)?\d{1,3}:[0-5]\d(?:[.,]\d{1,3}|[:;]\d\d(?!\d))?(?!\d|:\d)"
@@ -31,29 +29,17 @@ def seconds_of(text: str) -> float | None:
     text = text.strip()
     if len(text) > _LONGEST:
         return None
-    if (match := _CLOCK.fullmatch(text)) is not None:
+    if match := _CLOCK.fullmatch(text):
         sign, hours, minutes, seconds, fraction = match.groups()
-        is_whole_number = minutes is None and fraction is None
-        is_too_much = (minutes is not None and int(seconds) >= _MINUTE) or (
-            hours is not None and int(minutes) >= _MINUTE
-        )
-        if is_whole_number or is_too_much:
+        if minutes is None and fraction is None:
+            return None  # a whole number
+        if (minutes and int(seconds) >= _MINUTE) or (hours and int(minutes) >= _MINUTE):
             return None
-        total = (int(hours or 0) * _MINUTE + int(minutes or 0)) * _MINUTE + int(seconds)
-        return 0.0 if sign else (total * 1000 + int((fraction or "0").ljust(3, "0")[:3])) / 1000
-    if (match := _AMOUNT.fullmatch(text)) is not None:
-        hours, minutes, seconds = match.groups()
-        return (
-            float(hours or 0) * 3600
-            + float(minutes or 0) * 60
-            + float((seconds or "0").replace(",", "."))
+        whole = (int(hours or 0) * _MINUTE + int(minutes or 0)) * _MINUTE + int(seconds)
+        return 0.0 if sign else (whole * 1000 + int((fraction or "0").ljust(3, "0")[:3])) / 1000
+    if match := _AMOUNT.fullmatch(text):
+        hours, minutes, seconds = (
+            float((each or "0").replace(",", ".")) for each in match.groups()
         )
-    return None
-
-
-def moment_of(text: str) -> float | None:
-    """Return the seconds since 1970 of an ISO date with a time of day; None for other text."""
-    with suppress(ValueError, OverflowError):
-        if "-" in text[:8] and ":" in text and len(text) <= _LONGEST:
-            return datetime.fromisoformat(text.strip()).timestamp()
+        return (hours * _MINUTE + minutes) * _MINUTE + seconds
     return None

@@ -1,9 +1,8 @@
 """Transcripts and details of YouTube videos, through youtube-transcript-api.
 
-The library's client is not thread-safe. Every call therefore makes its own client and session in
-its worker thread. The library uses `requests` and sets no time limit, so this has a session of its
-own: all requests of a call share one deadline, bodies have a size limit, and no redirect leads away
-from YouTube. It ignores proxies of the environment.
+The library's client is not thread-safe, so every call makes its own, in a worker thread. It sets no
+time limit, so its session is ours: all requests of a call share one deadline, bodies have a size
+limit, no redirect leads away from YouTube, and proxies of the environment are ignored.
 
 Error messages repeat no words of YouTube or the library, which may contain addresses with keys,
 except YouTube's own reason for not showing a video, shortened.
@@ -32,7 +31,7 @@ import yaml
 import youtube_transcript_api as library
 from requests.adapters import HTTPAdapter
 from youtube_transcript_api import Transcript, TranscriptList, YouTubeTranscriptApi
-from youtube_transcript_api.proxies import ProxyConfig
+from youtube_transcript_api.proxies import GenericProxyConfig
 
 from resources.lines import PlacedError
 from resources.transcripts import base
@@ -43,20 +42,13 @@ from resources.transcripts.youtube_ids import is_video_id
 ORIGIN = "https://www.youtube.com"
 MAX_BYTES = 20_000_000
 """Limit of one answer. A watch page has 1 to 2 MB, the captions of three hours 0.5 MB."""
-_CONNECT_SECONDS = 10.0
-_READ_SECONDS = 15.0
-_MAX_REDIRECTS = 5
-_CHUNK = 65_536
-_HOST = "youtube.com"
-_BLOCK_PAGE = ("google.com", "/sorry/")
+_CONNECT_SECONDS, _READ_SECONDS, _BACKSTOP_SECONDS = 10.0, 15.0, 2.0
+_MAX_REDIRECTS, _MAX_LISTED, _MAX_REASON, _CHUNK = 5, 12, 160, 65_536
+_HOST, _BLOCK_HOST, _BLOCK_PATH = ".youtube.com", ".google.com", "/sorry/"
+_PLAYER_PATH, _CAPTIONS_PATH, _WATCH_PATH = "/youtubei/v1/player", "/api/timedtext", "/watch"
 _LED_AWAY = "led to another site, which was not followed"
 
 Value = TypeVar("Value")
-
-DEFAULT_LANGUAGES = ("en", "en-US")
-
-_BACKSTOP_SECONDS = 2.0
-_MAX_LISTED = 12
 
 
 # --- Requests -----------------------------------------------------------------------------------
@@ -70,35 +62,22 @@ class BoundError(requests.RequestException):
     """One of our limits ended the request. The argument completes a sentence."""
 
 
-class YouTubeSession(requests.Session):
-    """Sends the requests of one call, in one thread.
+class _Session(requests.Session):
+    """Sends the requests of one call, in one thread, and keeps its answers."""
 
-    All requests together may take `seconds`. `origin` replaces https://www.youtube.com, for example
-    by a mirror on loopback.
-    """
-
-    def __init__(
-        self, *, seconds: float, proxy: ProxyConfig | None = None, origin: str = ORIGIN
-    ) -> None:
+    def __init__(self, *, seconds: float, origin: str) -> None:
         super().__init__()
         self.trust_env = False
         self.max_redirects = _MAX_REDIRECTS
         self.answers: dict[str, str] = {}
         """The last successful answer of each path."""
-        adapter = _BoundedAdapter(time.monotonic() + seconds, origin)
         for scheme in ("https://", "http://"):
-            self.mount(scheme, adapter)
-        if proxy is not None:
-            through = proxy.to_requests_dict()
-            self.proxies = {"http": through["http"], "https": through["https"]}
-            if proxy.prevent_keeping_connections_alive:
-                self.headers["Connection"] = "close"
+            self.mount(scheme, _BoundedAdapter(time.monotonic() + seconds, origin))
+        self.hooks["response"].append(self._keep)
 
-        def keep(response: requests.Response, *_: object, **__: object) -> None:
-            if response.ok:
-                self.answers[urlsplit(response.url).path] = response.text
-
-        self.hooks["response"].append(keep)
+    def _keep(self, response: requests.Response, *_: object, **__: object) -> None:
+        if response.ok:
+            self.answers[urlsplit(response.url).path] = response.text
 
     @property
     def player(self) -> object:
@@ -112,8 +91,7 @@ class _BoundedAdapter(HTTPAdapter):
     """Enforces one deadline (of time.monotonic) for all requests, and the limit of each answer."""
 
     def __init__(self, deadline: float, origin: str) -> None:
-        self._deadline = deadline
-        self._origin = urlsplit(origin)
+        self._deadline, self._origin = deadline, origin
         super().__init__()
 
     def _left(self) -> float:
@@ -127,10 +105,8 @@ class _BoundedAdapter(HTTPAdapter):
         _check_target(url)
         left = self._left()
         sent = request.copy()
-        if self._origin.geturl() != ORIGIN:
-            parts = urlsplit(url)
-            there = {"scheme": self._origin.scheme, "netloc": self._origin.netloc}
-            sent.url = parts._replace(**there).geturl()
+        if self._origin != ORIGIN:
+            sent.url = self._origin + urlsplit(url)._replace(scheme="", netloc="").geturl()
         given["timeout"] = min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left)
         response = super().send(sent, **given | {"stream": True})
         # The library and redirects must see the original address.
@@ -153,20 +129,17 @@ def _check_target(url: str) -> None:
     """Allow only YouTube's own hosts, by TLS. Captions have their own URL."""
     try:
         parts = urlsplit(url)
-        host, port = (parts.hostname or "").rstrip("."), parts.port
+        host, port = f".{parts.hostname or ''}".rstrip("."), parts.port
     except ValueError as error:
         raise BoundError(_LED_AWAY) from error
-    site, path = _BLOCK_PAGE
-    if (host == site or host.endswith(f".{site}")) and parts.path.startswith(path):
+    if host.endswith(_BLOCK_HOST) and parts.path.startswith(_BLOCK_PATH):
         raise BlockPageError
-    is_youtube = host == _HOST or host.endswith(f".{_HOST}")
-    if parts.scheme != "https" or not is_youtube or port is not None or parts.username is not None:
+    if (parts.scheme, port, parts.username) != ("https", None, None) or not host.endswith(_HOST):
         raise BoundError(_LED_AWAY)
 
 
 # --- Errors -------------------------------------------------------------------------------------
 
-_MAX_REASON = 160
 _ROBOT = re.compile(r"not a bot|try again later", re.IGNORECASE)
 """YouTube's wording for requests beyond its limit of about 300 videos an hour. It otherwise answers
 as if the video were gone."""
@@ -184,26 +157,22 @@ class NotYetError(Exception):
     """The video is a stream or a premiere that has not started or not ended."""
 
 
-READING_ERRORS = (
-    NotYetError,
+_UNREAD = (ParseError, AttributeError, LookupError, TypeError, ValueError)
+"""Errors that the library raises for XML and JSON of an unexpected shape."""
+_ERRORS = (
     library.CouldNotRetrieveTranscript,
     requests.RequestException,
     urllib3.exceptions.HTTPError,
-    ParseError,
     PlacedError,
-    AttributeError,
-    KeyError,
-    IndexError,
-    TypeError,
-    ValueError,
+    *_UNREAD,
 )
-"""Errors of the library. It raises the builtin ones for JSON of an unexpected shape."""
-_UNREAD = (ParseError, AttributeError, KeyError, TypeError, ValueError)
 
 
-def failure_of(error: BaseException, video_id: str, *, proxied: bool = False) -> base.Missing:
-    """Return the outcome of one of READING_ERRORS; `proxied`: the request used a proxy."""
-    kind, why, status = type(error), "", "with a failure"
+def _failure_of(
+    error: BaseException, kind: type[BaseException], video_id: str, *, proxied: bool
+) -> base.Missing:
+    """Return the outcome of one of _ERRORS, of some kind; `proxied`: the request used a proxy."""
+    why, status = "", "with a failure"
     if isinstance(error, library.VideoUnplayable):
         parts = (error.reason, *error.sub_reasons)
         why = one_line(" ".join(str(part) for part in parts if part))[:_MAX_REASON]
@@ -217,9 +186,7 @@ def failure_of(error: BaseException, video_id: str, *, proxied: bool = False) ->
     cause = error.__context__
     if isinstance(cause, requests.HTTPError) and cause.response is not None:
         status = str(cause.response.status_code)
-    outcome, sentence = next(
-        _SENTENCES[each.__name__] for each in kind.__mro__ if each.__name__ in _SENTENCES
-    )
+    outcome, sentence = next(filter(None, (_SENTENCES.get(each.__name__) for each in kind.__mro__)))
     if sentence.startswith("For "):
         sentence += " Check the network, and try again."
     return outcome(
@@ -233,11 +200,7 @@ def failure_of(error: BaseException, video_id: str, *, proxied: bool = False) ->
     )
 
 
-_OUTCOMES: Mapping[str, type[base.Missing]] = {
-    "missing": base.Missing,
-    "blocked": Blocked,
-    "outage": base.Outage,
-}
+_OUTCOMES = {"missing": base.Missing, "blocked": Blocked, "outage": base.Outage}
 _SENTENCES: Mapping[str, tuple[type[base.Missing], str]] = {
     name: (_OUTCOMES[outcome], sentence)
     for outcome, sentences in yaml.safe_load(
@@ -258,12 +221,12 @@ class YouTubeTranscripts:
     come before a recogniser's, then exact languages in their order, then their variants.
     """
 
-    languages: Sequence[str] = DEFAULT_LANGUAGES
+    languages: Sequence[str] = ("en", "en-US")
     """In order of preference (BCP 47)."""
     translate: bool = False
     """Accept YouTube's machine translation if no captions are in one of the languages. They count
     as generated, and the provider's name has the original language."""
-    proxy: ProxyConfig | None = None
+    proxy: GenericProxyConfig | None = None
     """For a second attempt if YouTube blocks this address."""
     seconds: float = 40.0
     """The time limit of one attempt, with all its requests."""
@@ -299,16 +262,17 @@ class YouTubeTranscripts:
         through = "(This was through the proxy, after YouTube had refused this address.)"
         return replace(again, reason=f"{again.reason} {through}")
 
-    def _attempt(self, video_id: str, proxy: ProxyConfig | None) -> base.TranscriptAnswer:
-        translated_from = None
-        with YouTubeSession(seconds=self.seconds, proxy=proxy, origin=self.origin) as session:
+    def _attempt(self, video_id: str, proxy: GenericProxyConfig | None) -> base.TranscriptAnswer:
+        provider = "youtube"
+        with _Session(seconds=self.seconds, origin=self.origin) as session:
             try:
-                available = YouTubeTranscriptApi(http_client=session).list(video_id)
-                captions = choose(available, self.languages)
+                available = YouTubeTranscriptApi(proxy, session).list(video_id)
+                captions = _choose(available, self.languages)
                 if captions is None and self.translate:
-                    source, target = choose_to_translate(available, self.languages)
+                    source, target = _choose_to_translate(available, self.languages)
                     if source is not None:
-                        captions, translated_from = source.translate(target), source.language_code
+                        captions = source.translate(target)
+                        provider = f"youtube, translated from {source.language_code}"
                 if captions is None:
                     return self._none_fitting(video_id, available)
                 # The library reads only one of YouTube's formats; ours reads all.
@@ -317,24 +281,15 @@ class YouTubeTranscripts:
                 transcript = parse_transcript(session.answers[_CAPTIONS_PATH].encode(), ".xml")
             except NothingSaidError:
                 return base.Missing(f"Nothing is said in the captions of the video {video_id}.")
-            except READING_ERRORS as error:
-                is_later = _is_later(session.player)
-                return failure_of(
-                    NotYetError() if is_later else error, video_id, proxied=proxy is not None
-                )
-            details = details_of(session.player, session.answers.get("/watch", ""))
-        return base.Found(
-            replace(
-                transcript,
-                language=captions.language_code,
-                kind="generated" if captions.is_generated else "manual",
-                title=details.title,
-            ),
-            provider="youtube"
-            if translated_from is None
-            else f"youtube, translated from {translated_from}",
-            details=details,
+            except _ERRORS as error:
+                kind = NotYetError if _is_later(session.player) else type(error)
+                return _failure_of(error, kind, video_id, proxied=proxy is not None)
+            details = details_of(session.player, session.answers.get(_WATCH_PATH, ""))
+        kind_of_captions: base.TranscriptKind = "generated" if captions.is_generated else "manual"
+        transcript = replace(
+            transcript, language=captions.language_code, kind=kind_of_captions, title=details.title
         )
+        return base.Found(transcript, provider, details)
 
     def _none_fitting(self, video_id: str, available: TranscriptList) -> base.Missing:
         wanted = ", ".join(self.languages)
@@ -344,7 +299,7 @@ class YouTubeTranscripts:
         lack, remedy = f"none in {wanted}", ""
         if self.translate:
             lack = f"and YouTube translates none of them into {wanted}"
-        elif choose_to_translate(available, self.languages)[0] is not None:
+        elif _choose_to_translate(available, self.languages)[0] is not None:
             remedy = ", or the word translated"
         return base.Missing(
             f"The video {video_id} has {has}, {lack}. Add one of its languages to "
@@ -355,7 +310,7 @@ class YouTubeTranscripts:
 # --- Choosing captions --------------------------------------------------------------------------
 
 
-def choose(available: TranscriptList, languages: Sequence[str]) -> Transcript | None:
+def _choose(available: TranscriptList, languages: Sequence[str]) -> Transcript | None:
     """Choose the best captions in one of the languages or its variants; None without any."""
     wanted = [language.lower() for language in languages]
     bases = list(dict.fromkeys(_base(language) for language in wanted))
@@ -369,7 +324,7 @@ def choose(available: TranscriptList, languages: Sequence[str]) -> Transcript | 
     return min(fitting, key=preference, default=None)
 
 
-def choose_to_translate(
+def _choose_to_translate(
     available: TranscriptList, languages: Sequence[str]
 ) -> tuple[Transcript | None, str]:
     """Choose captions that YouTube can translate, a person's first, and the target language."""
@@ -389,7 +344,6 @@ def _base(language: str) -> str:
 
 # --- Details ------------------------------------------------------------------------------------
 
-_PLAYER_PATH, _CAPTIONS_PATH = "/youtubei/v1/player", "/api/timedtext"
 _IN_PAGE = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
 
 

@@ -107,14 +107,6 @@ def test_a_time_in_words_is_recognised_by_its_numbers_in_any_language() -> None:
     assert said(spoken) == [(3.0, "3 wise men came."), (9.0, "7 years later they left.")]
 
 
-def test_a_name_with_its_time_in_words_and_in_digits_is_one_label() -> None:
-    turns = [("Ann", 3, WALL), ("Tom", 9, BATS), ("Ann", 14, "Yes.")]
-    text = "\n".join(
-        f"{who}\n0 min {n} s0:{n:02}\n{who} 0 min {n} s\n{words}\n" for who, n, words in turns
-    )
-    assert speakers(text) == [(n, who, words) for who, n, words in turns]
-
-
 def test_a_line_of_lyrics_comes_at_each_of_its_times() -> None:
     lyrics = "[00:01.00]First.\n[00:03.00][00:09.00]Refrain.\n[00:05.00]Second.\n"
     assert [at for at, _ in said(lyrics)] == [1.0, 3.0, 5.0, 9.0]
@@ -183,19 +175,11 @@ THREE = [(3.5, "Ann", WALL), (9.25, "Tom", BATS), (14.75, "Ann", "Is the wall re
 @pytest.mark.parametrize(
     "document",
     [
-        [{"anfang": at, "sprecher": who, "inhalt": words} for at, who, words in [*THREE, (20.5, "Tom", "No, it is not.")]],
-        {"start": [at for at, _, _ in THREE], "text": [words for _, _, words in THREE], "speaker": [who for _, who, _ in THREE]},
-        {"people": {"speakers": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Tom"}]}, "parts": {
-            "one": [{"from_us": int(at * 1e6), "speaker_id": 1 if who == "Ann" else 2, "line": words} for at, who, words in THREE]}},
         "\n".join(json.dumps({"ts": at, "who": who, "line": words}) for at, who, words in THREE),
-        "| Time | Speaker | Text |\n|---|---|---|\n" + "\n".join(f"| {at}s | {who} | {words} |" for at, who, words in THREE),
         "<table><tr><th>At</th><th>Speaker</th><th>Text</th></tr>" + "".join(
             f"<tr><td>0:{at:05.2f}</td><td>{who}</td><td>{words}</td></tr>" for at, who, words in THREE) + "</table>",
-        "<cues>" + "".join(f"<cue><start>0:{at:05.2f}</start><speaker>{who}</speaker><text>{words}</text></cue>" for at, who, words in THREE) + "</cues>",
-        "\n\n".join(f"start: {at}\nspeaker: {who}\ntext: {words}" for at, who, words in THREE),
         "\n\n".join(f"00:00:{at:05.2f}\n{who}\n{words}" for at, who, words in THREE),
         "\n".join(f"{who} - 00:00:{at:05.2f} - {words}" for at, who, words in THREE),
-        "\n".join(f"[{at:.2f}s -> {at + 2:.2f}s] [{who}] {words}" for at, who, words in THREE),
     ],
 )  # fmt: skip
 def test_words_times_and_speakers_are_told_by_what_they_are(document: object) -> None:
@@ -216,15 +200,6 @@ def test_next_to_no_words_among_other_values_are_data() -> None:
         parse(settings)
 
 
-def test_labels_become_the_names_that_a_list_of_people_gives() -> None:
-    people = [{"spkid": "s1", "name": "Ann"}, {"spkid": "s2", "name": "Tom"}]
-    parts = [
-        {"speaker": "s1" if who == "Ann" else "s2", "start": at, "text": words}
-        for at, who, words in THREE
-    ]
-    assert speakers({"people": people, "parts": parts}) == THREE
-
-
 def test_pieces_of_words_are_joined_by_their_own_spaces() -> None:
     pieces = [half for word in WALL.split() for half in (f" {word[:2]}", word[2:]) if half]
     tokens = [{"text": each, "start_ms": 3000 + 100 * n} for n, each in enumerate(pieces)]
@@ -238,9 +213,8 @@ SIX = [(7.0 * n, f"{words} And so on to {n}.") for n, words in enumerate([WALL, 
     ("document", "problem"),
     [
         ([{"at": int(at * 16_000), "start": int(at * 16_000), "text": words} for at, words in SIX], "unknown unit"),
-        ([{"start": at, "en" if n % 2 else "line": words} for n, (at, words) in enumerate(SIX)], "another name"),
         ([{"start": at, "text": f"{words} {end}"} for at, words in SIX for end in ("Ja.", "No.", "Si.")], "two texts"),
-        ("\n".join(f"[0:{at:04.1f}] {WALL} (0:{int(at):02}) {words}" for at, words in SIX), "two texts"),
+        ("\n".join(f"[0:{at:04.1f}] {WALL} (0:{int(at):02}) {words}" for at, words in SIX), "their own times"),
         ("09:00 Coffee\n09:30 Opening\n10:00 Oceans\n11:00 Break\n11:30 Panel\n12:30 Lunch", "characters a second"),
         ("\n".join(f"#{n} 00;00;0{n};12\n{words}" for n, (_, words) in enumerate(SIX)), "numbers"),
     ],
@@ -251,11 +225,10 @@ def test_a_broken_promise_refuses_the_file(document: object, problem: str) -> No
 
 
 def test_lines_of_prose_that_no_reader_took_refuse_the_file() -> None:
-    cue = "00:00:0{0}.000 --> 00:00:0{0}.900\n{1}\n\n"
-    note = "NOTE\nAnother person speaks here for quite some time\n\n"
-    text = "".join(cue.format(n, words) + note for n, (_, words) in enumerate(SIX))
+    note = "Another person speaks here for quite some time"
+    text = "".join(f"0:0{n}\n{n} seconds\n{words}\n{note}\n" for n, (_, words) in enumerate(SIX))
     with pytest.raises(PlacedError, match="would be lost"):
-        parse(f"WEBVTT\n\n{text}")
+        parse(text)
 
 
 def test_headings_between_labelled_paragraphs_are_not_said() -> None:
@@ -350,7 +323,8 @@ def test_rolling_captions_say_each_word_once(join: str) -> None:
 def test_a_line_that_grows_word_by_word_is_said_once() -> None:
     words = "the great wall of China is visible from the Moon".split()
     cues = "\n\n".join(
-        f"00:0{n}.000 --> 00:0{n + 1}.000\n{' '.join(words[: n + 1])}" for n in range(len(words))
+        f"00:{n:02}.000 --> 00:{n + 1:02}.000\n{' '.join(words[: n + 1])}"
+        for n in range(len(words))
     )
     assert " ".join(text for _, text in said(f"WEBVTT\n\n{cues}")) == " ".join(words)
 
@@ -374,15 +348,6 @@ def test_who_made_the_captions_is_not_said() -> None:
     ]
     cues = [{"start": 2 * n, "end": 9, "text": each} for n, each in enumerate([WALL, *makers])]
     assert said(cues) == [(0, WALL)]
-
-
-def test_a_text_that_stays_too_long_beyond_a_credit_is_a_credit() -> None:
-    texts = [WALL, BATS, "So it is.", "Subtitles: site.org", "Sous-titrage ST 1"]
-    cues = [
-        {"start": at, "end": at + 2 if at < 6 else at + 20, "text": each}
-        for at, each in zip((0, 2, 4, 6, 26), texts, strict=True)
-    ]
-    assert said(cues) == [(0, WALL), (2, BATS), (4, "So it is.")]
 
 
 def test_layers_that_repeat_a_caption_say_it_once() -> None:
@@ -444,7 +409,6 @@ def test_pictures_of_a_player_are_no_transcript() -> None:
         f"@0:03 - Ann (Acme)\n{WALL}\n\n@0:09 - Tom\n{BATS}\n",
         f"**Ann** *00:03*\n{WALL}\n\n**Tom** *00:09*\n{BATS}\n",
         f"**Ann** *[00:03]*: {WALL}\n\n**Tom** *[00:09]*: {BATS}\n",
-        f"[00:00:03] <Ann> {WALL}\n[00:00:09] <Tom> {BATS}\n",
         f"Ann: [00:00:03] {WALL}\n\nTom: [00:00:09] {BATS}\n",
         f"[00:00:03] Ann: {WALL}\n[00:00:09] Tom: {BATS}\n",
         f"<cite>Ann:</cite><time>0:03</time><p>{WALL}</p><cite>Tom:</cite><time>0:09</time><p>{BATS}</p>",

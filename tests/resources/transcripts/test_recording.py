@@ -152,7 +152,7 @@ def test_captions_have_every_word_once_in_order(timed: list[tuple[str, float, fl
         said.append((word, at + pause, at + pause + lasts))
         at += pause + lasts
     captions = list(captions_of_words(said))
-    assert "".join(caption.lines[0] for caption in captions).replace(" ", "") == "".join(
+    assert "".join(caption.text for caption in captions).replace(" ", "") == "".join(
         word for word, _, _ in timed
     ).replace(" ", "")
     assert [each.start for each in captions] == sorted(each.start or 0.0 for each in captions)

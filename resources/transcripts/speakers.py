@@ -1,0 +1,113 @@
+"""Separates the labels of speakers from the words: "ANNA:", "[Speaker 1]:", ">>" and dashes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from resources.transcripts.base import Caption
+from resources.transcripts.speech import folded
+
+_NAME = r"(?:[^\W\d_a-z]|[a-z](?=[A-Z]))[\w.'’&#/-]*"
+_LABEL = re.compile(
+    r"(?P<turn>>{2,}\s*|[-–]\s+)?(?P<open>[\[(])?"
+    rf"(?P<name>{_NAME}(?:,?\s(?:[^\W\d]{{1,3}}\s){{0,2}}(?:{_NAME}|\#?\d{{1,3}})){{0,4}})"
+    r"(?(open)[\])])(?:\s*\([^()]{1,30}\))?\s?[:\uff1a](?=\s|$|[^\x00-\x7f])\s*"
+)
+_TURN = re.compile(r"(?:>{2,}|[-–](?=[\s\w\[¿¡]))\s*")
+_NO_SPEAKERS: Final = frozenset(
+    {
+        "answer", "claim", "conclusion", "correction", "fact", "facts", "false", "fiction",
+        "misconception", "myth", "note", "question", "rating", "reality", "result", "true", "truth",
+        "verdict", "warning",
+    }
+)  # fmt: skip
+"""Labels of statements, not of speakers."""
+_MAX_LABEL = 60
+_FEW_LABELS, _LABELLED_SHARE = 2, 0.3
+
+
+def label_of(line: str) -> re.Match[str] | None:
+    return _LABEL.match(line[:_MAX_LABEL])
+
+
+def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
+    """Separate speaker labels from the texts. A label applies until the next one.
+
+    A change of speaker splits a caption, and its time by the number of characters.
+    """
+    timed = any(caption.start is not None for caption in captions)
+    lines = [line for caption in captions for line in caption.text.split("\n")]
+    speakers = speakers_of(lines, timed=timed)
+    divided: list[Caption] = []
+    current: str | None = None
+    for caption in captions:
+        if caption.speaker is not None:
+            current = None
+        for part in _parts(caption, speakers, timed=timed):
+            current = part.speaker if part.new_turn else current
+            divided.append(replace(part, speaker=part.speaker or caption.speaker or current))
+    return divided
+
+
+def speakers_of(lines: Sequence[str], *, timed: bool) -> set[str]:
+    """Return the labels of lines that name a speaker.
+
+    Such a label follows ">>", is in capitals, recurs, or a third of all lines have one and some
+    recur. Captions may all have one that does not recur. A label of words that the text also has in
+    small letters must recur.
+    """
+    found = [match for line in lines if (match := label_of(line))]
+    counts = Counter(match["name"] for match in found)
+    text = " ".join(lines)
+    everyday = {folded(word) for word in text.split() if word.islower()} if found else set()
+    marked = {match["name"] for match in found if (match["turn"] or "").startswith(">")}
+    small = sum(map(str.islower, text)) > sum(map(str.isupper, text))
+    often = len(found) >= max(_FEW_LABELS, _LABELLED_SHARE * len(lines))
+    often = often and (len(counts) < len(found) or (timed and len(found) == len(lines)))
+
+    def is_speaker(name: str) -> bool:
+        words = [folded(word) for word in name.split()]
+        recurs, usual = counts[name] >= _FEW_LABELS, everyday.issuperset(words)
+        is_sure = name in marked or (small and name.isupper())
+        names = is_sure or (often if usual and recurs else (recurs or often) and not usual)
+        return names and not _NO_SPEAKERS.intersection((words[0], words[-1]))
+
+    return set(filter(is_speaker, counts))
+
+
+def _parts(caption: Caption, speakers: set[str], *, timed: bool) -> Iterator[Caption]:
+    """Divide a caption where its lines begin with a label, ">>", or the dashes of a dialogue."""
+    lines = caption.text.split("\n")
+    dashes = sum(line[:1] in "-–" and _TURN.match(line) is not None for line in lines)
+    is_dialogue = timed and (dashes > 1 or lines[0].startswith("- "))
+    parts: list[list[str]] = [[]]
+    heads: list[tuple[str | None, bool]] = [(None, caption.new_turn)]
+    for line in lines:
+        match, turn = label_of(line), _TURN.match(line)
+        if match is not None and match["name"] in speakers:
+            head, rest = (match["name"], True), line[match.end() :]
+        elif turn is not None and (is_dialogue or turn[0].startswith(">")):
+            head, rest = (None, True), line[turn.end() :]
+        else:
+            parts[-1].append(line)
+            continue
+        if parts[-1]:
+            parts.append([])
+            heads.append(head)
+        heads[-1] = head
+        parts[-1] += [rest] if rest else []
+    # The time of each part is proportional to its characters.
+    sizes = [sum(map(len, part)) for part in parts]
+    start, lasts, at = caption.start, caption.end - (caption.start or 0.0), 0
+    for (name, is_new), part, size in zip(heads, parts, sizes, strict=True):
+        begins, ends = start, caption.end
+        if start is not None and len(parts) > 1:
+            before, after = at / (sum(sizes) or 1), (at + size) / (sum(sizes) or 1)
+            begins, ends = round(start + lasts * before, 3), round(start + lasts * after, 3)
+        at += size
+        text = "\n".join(part)
+        yield replace(caption, text=text, start=begins, end=ends, speaker=name, new_turn=is_new)
