@@ -25,6 +25,10 @@ class Caption:
     speaker: str | None = None
     new_turn: bool = False
 
+    @property
+    def begins(self) -> float:
+        return self.start or 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Cue:
@@ -60,15 +64,13 @@ class TimedText:
 
 @dataclass(frozen=True, slots=True)
 class VideoDetails:
-    """A platform's details of a video, None if missing; `problems` explains why.
-
-    `published_on` is the day in the platform's time zone.
-    """
+    """A platform's details of a video, None if missing; `problems` explains why."""
 
     title: str | None = None
     channel: str | None = None
     duration_seconds: float | None = None
     published_on: date | None = None
+    """The day in the platform's time zone."""
     problems: tuple[str, ...] = ()
 
 
@@ -102,9 +104,8 @@ class TranscriptProvider(Protocol):
 
 FORMATS: Final = (
     "WebVTT, SRT, SBV, SubStation (.ass, .ssa), LRC, MicroDVD, MPL2, SAMI, TTML, YouTube's srv1, "
-    "srv3 and json3, JSON, XML and tables whose entries have words and times, such as those of "
-    "speech recognition, and plain text, with times at the beginning or the end of its lines or "
-    "without"
+    "srv3 and json3, JSON, XML and tables whose fields have usual names, as those of recognisers "
+    "have, and plain text, with times at the beginning or the end of its lines or without"
 )
 
 

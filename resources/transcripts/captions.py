@@ -47,7 +47,7 @@ def read_webvtt(text: str) -> Reading:
         pairs = (line.partition(":") for line in header.split("\n")[1:])
         known = {key.strip().lower(): value.strip() for key, _, value in pairs} | known
         captions += part
-    if not captions and any(map(str.strip, _HEADER.split(text))):
+    if not captions and _HEADER.sub("", text).strip():
         raise PlacedError(None, NO_TIMES)
     title = _HEADER_TITLE.match(text)
     # Only YouTube's speech recogniser times every word.
@@ -55,8 +55,8 @@ def read_webvtt(text: str) -> Reading:
     return Reading(captions, known.get("language") or None, kind, title and title[1].strip())
 
 
-_FIRST = re.compile(r"(?<=\n)[ \t]*1[ \t]*\n(?=[ \t]*\d+:\d.*-->)")
-_HEADER = re.compile(r"^\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*", re.MULTILINE)
+_FIRST = re.compile(r"(?<=\n)([ \t]*1[ \t]*\n)(?=[ \t]*\d+:\d.*-->)")
+_HEADER = re.compile(r"^(\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*)", re.MULTILINE)
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
 _TIME_MAP = re.compile(r"(?=.*LOCAL[:=]([\d:.]+)).*MPEGTS[:=](\d{1,19})", re.MULTILINE)
 _TICKS, _CYCLE = 90_000, 2**33 / 90_000
@@ -76,32 +76,25 @@ def _parts(
     an HLS segment if its head tells that.
     """
     before, zero, ends, number = list[Caption](), None, 0.0, 1
-    borders = list(border.finditer(text))
-    heads = [("", 0, 0), *((each[0], *each.span()) for each in borders)]
-    for (head, start, at), (_, stop, _) in zip(
-        heads, [*heads[1:], ("", len(text), 0)], strict=True
-    ):
-        number += text.count("\n", start, at)
-        part = _cues(text[at:stop], number, is_webvtt=is_webvtt)
-        number += text.count("\n", at, stop)
+    pieces = ["", *border.split(text)]
+    for head, body in zip(pieces[::2], pieces[1::2], strict=True):
+        number += head.count("\n")
+        part = _cues(body, number, is_webvtt=is_webvtt)
+        number += body.count("\n")
         mapped = _TIME_MAP.search(head)
         time = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
         zero = time if zero is None else zero
         shift = 0.0
-        if part and before and part[0] not in before and _start(part[0]) < _start(before[-1]):
+        if part and before and part[0] not in before and part[0].begins < before[-1].begins:
             by_map = 0.0 if time is None or zero is None else (time - zero) % _CYCLE
             shift = by_map or ends
         before = part or before
         moved = [
-            replace(each, start=round(_start(each) + shift, 3), end=round(each.end + shift, 3))
+            replace(each, start=round(each.begins + shift, 3), end=round(each.end + shift, 3))
             for each in part
         ]
         ends = max(ends, *(each.end for each in moved)) if moved else ends
         yield head, moved
-
-
-def _start(caption: Caption) -> float:
-    return caption.start or 0.0
 
 
 def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
@@ -116,7 +109,8 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
         times = [seconds_of(each) for each in timing.group("at", "end")] if timing else []
         if timing and times[0] is not None and times[1] is not None:
             caption = Caption("", times[0], max(times[0], times[1]))
-            cues.append((caption, [line[timing.end() :].strip()]))
+            rest = line[timing.end() :].strip()
+            cues.append((caption, [rest] if rest else []))
         elif timing or ("-->" in line and _TIMING_LIKE.match(line[:_LONGEST_TIMING])):
             sentence = f"The times in {line[:80]!r} cannot be read. {_REMEDY}"
             problem = problem or PlacedError(number, sentence)
@@ -127,7 +121,7 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
     tails = [next(filter(None, reversed(lines)), "") for _, lines in cues[:-1]]
     are_numbered = sum(map(str.isdigit, tails)) >= _NUMBERED_SHARE * len(tails)
     for (_, lines), tail in zip(cues, tails, strict=False):
-        is_beside = bool(lines[-1])
+        is_beside = lines[-1:] != [""]
         while lines and not lines[-1]:
             lines.pop()
         is_apart = lines[-2:-1] == [""]
@@ -140,9 +134,8 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
 
 # --- Formats that pysubs2 reads -----------------------------------------------------------------
 
-_LONGEST_LINE = 10_000
-_FRAME_RATE = 25.0
-"""The rate of European television, for MicroDVD files without their own."""
+_LONGEST_LINE, _FRAME_RATE = 10_000, 25.0
+"""The rate is that of European television, for MicroDVD files without their own."""
 
 
 def read_by_library(text: str) -> Reading | None:
@@ -152,8 +145,7 @@ def read_by_library(text: str) -> Reading | None:
     form = next((name for name, pattern in _BY_LIBRARY if pattern.search(text)), None)
     if form is None:
         return None
-    longest = max(map(len, text.split("\n")))
-    if longest > _LONGEST_LINE:  # the library takes quadratic time
+    if (longest := max(map(len, text.split("\n")))) > _LONGEST_LINE:  # it takes quadratic time
         raise PlacedError(None, f"A line has {longest:,} characters, so it is no caption.")
     has_rate = re.match(r"\s*\{1\}\{1\}\s*\d+(?:\.\d+)?\s*\n", text)
     options = {"fps": _FRAME_RATE} if form == "microdvd" and not has_rate else {}
@@ -165,13 +157,8 @@ def read_by_library(text: str) -> Reading | None:
             None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error
     captions = [
-        Caption(
-            event.plaintext,
-            max(0, event.start) / 1000,
-            max(0, event.end) / 1000,
-            event.name.strip() or None,
-        )
-        for event in subtitles.get_text_events()
+        Caption(each.plaintext, max(0, each.start) / 1000, max(0, each.end) / 1000, each.name)
+        for each in subtitles.get_text_events()
     ]
     return Reading(captions, title=subtitles.info.get("Title", "").strip() or None)
 

@@ -17,18 +17,17 @@ from resources.transcripts.markup import read_html, read_xml
 from resources.transcripts.records import load_json, read_records, read_table
 from resources.transcripts.segments import INVISIBLE, Reading, transcript_of
 from resources.transcripts.speakers import label_of, with_speakers
-from resources.transcripts.speech import STOPS, check_lost, check_speech
+from resources.transcripts.speech import check_lost, check_speech
 from resources.transcripts.timed_lines import read_timed_lines
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Limit of a file. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
 _MARKUP = re.compile(r"\s*<(?:\?xml|!|[a-z][\w:.-]*[\s/>])", re.IGNORECASE)
-_HTML = re.compile(
-    r"\s*<(?:!doctype\s+html|html|body|table|cite|time|p|div|article|section|h1)\b", re.IGNORECASE
-)
+_HTML = re.compile(r"\s*<(?:!doctype\s+html|html|body|table|cite|time|p|div|h1)\b", re.IGNORECASE)
 _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-9]+")
 _FRONT_MATTER = re.compile(r"\A---\n(?:(?!---\n).*\n){1,200}?---\n")
 _MARKDOWN = re.compile(r"(?<=\])\(https?://[^\s()]*\)|\*\*|__|\\(?=[\[\]()*_#.:-])")
+_ENDED = re.compile(r"[.!?…。\uff01\uff1f][\"'”’)\]]*$")
 _EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
 _NEARLY, _PAIR = 0.8, 2
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
@@ -133,11 +132,11 @@ def _prose(text: str, extension: str) -> base.TimedText:
     paragraphs = re.split(r"\n\s*\n|\n(?=.{0,60}[:\uff1a])", headless)
     lines = [each for each in (" ".join(part.split()) for part in paragraphs) if each]
     labelled = [each for each in lines if label_of(each)]
-    if sum(map(_is_ended, labelled)) > _NEARLY * len(labelled):
+    if sum(map(bool, map(_ENDED.search, labelled))) > _NEARLY * len(labelled):
         # Paragraphs without a label and an end are headings, and heads of pages.
-        lines = [each for each in lines if label_of(each) or _is_ended(each)]
+        lines = [each for each in lines if label_of(each) or _ENDED.search(each)]
     # Before the first sentence stand titles and lists of persons.
-    first = next((at for at, each in enumerate(lines) if each.endswith(STOPS)), 0)
+    first = next((at for at, each in enumerate(lines) if _ENDED.search(each)), 0)
     spoken = [Caption(each, None) for each in lines[first:]]
     if any(each.speaker for each in with_speakers(spoken)):
         read = transcript_of(spoken)
@@ -149,7 +148,3 @@ def _prose(text: str, extension: str) -> base.TimedText:
         raise base.unknown_format("This is a table, and its first line names no start and text")
     check_speech(re.sub(r"^#{1,6}\s+", "", plain, flags=re.MULTILINE).split("\n"))
     return base.TimedText(plain_text=words)
-
-
-def _is_ended(text: str) -> bool:
-    return text.rstrip("\"'”’)]").endswith(STOPS)

@@ -6,8 +6,9 @@ Sources: TTML 2 of the W3C (section 12 for times), YouTube's formats srv1 to srv
 from __future__ import annotations
 
 import html
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import lxml.etree
@@ -42,10 +43,14 @@ def read_xml(text: str) -> Reading:
         root = lxml.etree.fromstring(body.encode(), parser)
     except lxml.etree.XMLSyntaxError as error:
         raise PlacedError(error.lineno, f"This is no XML: {error.msg}. Export it again.") from error
-    _break_lines(root)
+    for element in root.iter("{*}br"):
+        element.tail = f"\n{element.tail or ''}"
     if not "".join(root.itertext()).strip():
         raise NothingSaidError("No element of the file has words. Export it again.")
-    captions = list(_Timed(root).captions(root))
+    try:
+        captions = list(_captions(root))
+    except (ValueError, ZeroDivisionError) as error:
+        raise base.unknown_format("Its rate of frames or ticks is no number") from error
     if not captions:
         raise base.unknown_format(_NO_TIMES)
     return Reading(captions, _attributes(root).get("lang"))
@@ -59,61 +64,52 @@ def _name(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-class _Timed:
-    """Finds the elements with times in a document."""
+def _captions(root: Any) -> Iterator[Caption]:
+    """Yield the innermost elements with times, but not the spans in one.
 
-    def __init__(self, root: Any) -> None:
-        self._rates = _attributes(root)
-        self._names = {
-            _attributes(each).get("id"): " ".join("".join(each.itertext()).split())
-            for each in root.iter("{*}agent")
-        }
-
-    def captions(self, element: Any, shift: float = 0.0) -> Iterator[Caption]:
-        """Yield the outermost elements with times, or those in them if they are no mere spans.
-
-        Times in an element count from its start, although some tools write absolute ones.
-        """
-        start, end = self._times(element)
-        inside = [each for each in element.iterdescendants("*") if _name(each) not in _INLINE]
-        starts = [each for each in (self._times(one)[0] for one in inside) if each is not None]
-        if start is not None and not starts:
-            attributes = _attributes(element)
-            label = next(filter(None, map(attributes.get, _SPEAKERS)), None)
+    Times in an element count from its start, although some tools write absolute ones.
+    """
+    rates = _attributes(root)
+    agents = {
+        _attributes(each).get("id"): "".join(each.itertext()) for each in root.iter("{*}agent")
+    }
+    times = {each: found for each in root.iter("*") if (found := _times(each, rates)) is not None}
+    earliest = dict[Any, float]()
+    for element, (start, _) in times.items():
+        if _name(element) not in _INLINE:
+            for around in element.iterancestors():
+                if earliest.get(around, math.inf) <= start:
+                    break
+                earliest[around] = start
+    for element, (start, end) in times.items():
+        inside = [each for each in element.iterancestors() if each in times]
+        if element not in earliest and all(each in earliest for each in inside):
+            shift = sum(times[each][0] for each in inside if earliest[each] < times[each][0])
+            label = next(filter(None, map(_attributes(element).get, _SPEAKERS)), None)
             words = html.unescape("".join(element.itertext()))  # YouTube escapes twice
-            ends = start if end is None else end
-            name = self._names.get(label) or label
-            yield Caption(words, max(0.0, start + shift), max(0.0, ends + shift), name)
-            return
-        if starts and start is not None and min(starts) < start:
-            shift += start
-        for child in element.iterchildren("*"):
-            yield from self.captions(child, shift)
-
-    def _times(self, element: Any) -> tuple[float | None, float | None]:
-        given = _attributes(element)
-        for *names, unit in _TIMES:
-            start, end, lasts = (self._seconds(given.get(str(name)), unit) for name in names)
-            if start is not None:
-                return start, start + lasts if end is None and lasts is not None else end
-        return None, None
-
-    def _seconds(self, value: str | None, unit: float) -> float | None:
-        match = _EXPRESSION.fullmatch((value or "").strip())
-        if match is None:
-            return seconds_of(value) if value else None
-        clock, number = match[1], float(match[2])
-        if clock or match[3] == "f":
-            frames = number / float(self._rates.get("frameRate") or 30.0)
-            return frames + (seconds_of(clock) or 0.0 if clock else 0.0)
-        if match[3] == "t":
-            return number / float(self._rates.get("tickRate") or 1)
-        return number * _SECONDS.get(match[3], unit)
+            begins, ends = max(0.0, start + shift), max(0.0, end + shift)
+            yield Caption(words, begins, ends, agents.get(label) or label)
 
 
-def _break_lines(root: Any) -> None:
-    for element in root.iter("{*}br"):
-        element.tail = f"\n{element.tail or ''}"
+def _times(element: Any, rates: Mapping[str, str]) -> tuple[float, float] | None:
+    given = _attributes(element)
+    for *names, unit in _TIMES:
+        start, end, lasts = (_seconds(given.get(str(name)), unit, rates) for name in names)
+        if start is not None:
+            return start, start + (lasts or 0.0) if end is None else end
+    return None
+
+
+def _seconds(value: str | None, unit: float, rates: Mapping[str, str]) -> float | None:
+    match = _EXPRESSION.fullmatch((value or "").strip())
+    if match is None:
+        return seconds_of(value) if value else None
+    clock, number = match[1], float(match[2])
+    if clock or match[3] == "f":
+        return (seconds_of(clock or "") or 0.0) + number / float(rates.get("frameRate") or 30.0)
+    if match[3] == "t":
+        return number / float(rates.get("tickRate") or 1)
+    return number * _SECONDS.get(match[3], unit)
 
 
 def read_html(text: str) -> Reading:
@@ -122,8 +118,7 @@ def read_html(text: str) -> Reading:
     root = lxml.html.document_fromstring(text.encode(), parser=parser)
     for element in root.xpath("//script|//style|//head|//nav|//footer"):
         element.drop_tree()
-    _break_lines(root)
-    for element in root.iter(*_BLOCKS):
+    for element in root.iter("br", *_BLOCKS):
         element.tail, element.text = f"\n{element.tail or ''}", f"\n{element.text or ''}"
     if (reading := read_timed_lines(str(root.text_content()))) is None:
         raise base.unknown_format(_NO_TIMES)

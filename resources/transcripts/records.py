@@ -1,9 +1,8 @@
 """Reads documents, in JSON or as a table: lists of entries with words and times.
 
-A document becomes groups of entries, one for each path of keys. The keys are told by their usual
-names, the unit of times by its name or by the pace of speech. Sentences, utterances and words of
-one document are alternatives; the best one is chosen. One reader therefore serves YouTube's json3,
-the podcast namespace, and any tool for speech recognition or for editing.
+A document becomes groups of entries, one for each path of keys. Usual names tell the keys; a name
+or the pace of speech tells the unit of times. Sentences, utterances and words of one document are
+alternatives. One reader therefore serves json3, the podcast namespace and all recognisers.
 """
 
 from __future__ import annotations
@@ -122,8 +121,8 @@ def read_records(document: Any) -> Reading:
     """Read a parsed document. PlacedError if it has no transcript or an invalid time."""
     found = _Document()
     found.add(document)
-    timed, untimed = dict[tuple[str, ...], list[Caption]](), list[Caption]()
-    turns = list[Caption]()
+    timed = dict[tuple[str, ...], list[Caption]]()
+    untimed, turns = list[Caption](), list[Caption]()
     problem: PlacedError | None = None
     for path, records in found.groups.items():
         try:
@@ -145,11 +144,7 @@ def read_records(document: Any) -> Reading:
         raise base.unknown_format("The file holds no transcript: no segment in it has words")
     if _letters(chosen) < found.letters * _MIN_SHARE[len(chosen) > _PAIR]:
         raise base.unknown_format("The file holds data: next to nothing of it is words")
-    captions = [
-        replace(each, speaker=f"Speaker {each.speaker}") if (each.speaker or "").isdigit() else each
-        for each in chosen
-    ]
-    return Reading(captions, found.language, "generated" if found.recognised else "unknown")
+    return Reading(chosen, found.language, "generated" if found.recognised else "unknown")
 
 
 # --- The values of one object -------------------------------------------------------------------
@@ -166,7 +161,8 @@ def _speaker(node: Mapping[str, Any]) -> str | None:
     inner = [each for value in named if isinstance(value, dict) for each in value.values()]
     known = [str(each).strip(": ") for each in (*named, *inner) if isinstance(each, (str, int))]
     known = [each for each in known if each and each not in {"None", "True", "False"}]
-    return min(known, key=str.isdigit, default=None)
+    label = min(known, key=str.isdigit, default=None)
+    return f"Speaker {label}" if label and label.isdigit() else label
 
 
 def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -174,7 +170,7 @@ def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]
     for key, value in node.items():
         inner = value[0] if isinstance(value, list) and len(value) == 1 else value
         if isinstance(inner, dict) and inner.keys() <= {"seconds", "nanos"}:  # as Google writes it
-            yield _short(key), float(inner.get("seconds", 0)) + inner.get("nanos", 0) / 1e9
+            yield _short(key), f"{inner.get('seconds', 0)}.{str(inner.get('nanos', 0)).zfill(9)}"
         elif isinstance(inner, dict) and depth < _PAIR:
             yield from _values(inner, depth + 1)
         elif isinstance(value, list) and len(value) == _PAIR and isinstance(value[0], (int, float)):
@@ -242,14 +238,11 @@ def _entries(records: Sequence[tuple[dict[str, Any], str | None]]) -> list[Capti
     if not timed or columns[0] is None:
         return entries
     unit = _unit_of(columns[0], rows) or _unit_by_pace(timed)
-    return [
-        replace(
-            each,
-            start=max(0.0, round((each.start or 0.0) * unit, 3)),
-            end=max(0.0, round(each.end * unit, 3)),
-        )
-        for each in timed
-    ]
+
+    def scaled(time: float) -> float:
+        return max(0.0, round(time * unit, 3))
+
+    return [replace(each, start=scaled(each.begins), end=scaled(each.end)) for each in timed]
 
 
 def _column(rows: Sequence[Mapping[str, Any]], names: re.Pattern[str]) -> str | None:
@@ -267,11 +260,9 @@ def _unit_of(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
     matches = filter(None, (names.fullmatch(key) for names in _TIMES))
     unit = next((match["unit"] for match in matches if match["unit"]), None)
     values = [row.get(key) for row in rows[:_SAMPLE]]
-    is_clock = any(isinstance(each, str) and seconds_of(each) is not None for each in values)
-    are_numbers = all(_is_number(each) for each in values if isinstance(each, str))
-    return (
-        _UNITS[unit[0]] if unit and are_numbers else 1.0 if is_clock and not are_numbers else None
-    )
+    texts = [each for each in values if isinstance(each, str) and not _is_number(each)]
+    is_clock = any(seconds_of(each) is not None for each in texts)
+    return 1.0 if is_clock else _UNITS[unit[0]] if unit else None
 
 
 def _is_number(value: str) -> bool:
@@ -282,11 +273,10 @@ def _number(value: object, name: str | None, number: int) -> float | None:
     """Return a time in seconds, or in the unit of its column if that is unknown."""
     if value is None or value == "":
         return None
-    seconds = None
-    if isinstance(value, str) and not _is_number(value):
-        seconds = seconds_of(value)
+    is_clock = isinstance(value, str) and not _is_number(value)
+    seconds = seconds_of(str(value)) if is_clock else None
     with suppress(ValueError, OverflowError):
-        seconds = float(str(value)) if seconds is None and not isinstance(value, bool) else seconds
+        seconds = float(str(value)) if seconds is None else seconds
     if seconds is None or not abs(seconds) <= _MAX_TIME:
         problem = f"Segment {number} has no readable {name} ({shown(value)})."
         raise PlacedError(None, f"{problem} Write seconds as a number, such as 12.5.")
@@ -295,7 +285,7 @@ def _number(value: object, name: str | None, number: int) -> float | None:
 
 def _unit_by_pace(entries: Sequence[Caption]) -> float:
     """Return the unit in which people would speak the entries; PlacedError if there is none."""
-    starts = [each.start or 0.0 for each in entries]
+    starts = [each.begins for each in entries]
     later = [*starts[1:], starts[-1]]
     lasts = [
         (each.end if each.end > start else after) - start
@@ -319,19 +309,13 @@ def _unit_by_pace(entries: Sequence[Caption]) -> float:
 
 def _named(entries: Sequence[Caption], turns: list[Caption]) -> list[Caption]:
     """Give words without a speaker the one whose turn began last."""
-    turns.sort(key=_start)
-    are_of_it = turns and _start(turns[-1]) <= 2 * _start(entries[-1])  # in the same unit
+    turns.sort(key=lambda turn: turn.begins)
+    are_of_it = turns and turns[-1].begins <= 2 * entries[-1].begins  # in the same unit
     if not are_of_it or any(each.speaker for each in entries):
         return list(entries)
-    places = (bisect_right(turns, _start(each), key=_start) for each in entries)
-    return [
-        replace(each, speaker=turns[at - 1].speaker if at else None)
-        for each, at in zip(entries, places, strict=True)
-    ]
-
-
-def _start(entry: Caption) -> float:
-    return entry.start or 0.0
+    starts = [turn.begins for turn in turns]
+    names = [None, *(turn.speaker for turn in turns)]
+    return [replace(each, speaker=names[bisect_right(starts, each.begins)]) for each in entries]
 
 
 def _letters(entries: Iterable[Caption]) -> int:
@@ -353,7 +337,7 @@ def _best(groups: Mapping[tuple[str, ...], list[Caption]]) -> list[Caption]:
         is_single = is_short and (len(group) > _MANY or bool(_OF_WORDS.match("".join(path[-1:]))))
         cues = _joined(group) if is_single else group
         named = sum(each.speaker is not None for each in cues) > len(cues) / 2
-        lasts = sum(max(0.0, each.end - (each.start or 0.0)) for each in cues)
+        lasts = sum(max(0.0, each.end - each.begins) for each in cues)
         rank = (named, lasts <= _LONG_SECONDS * len(cues), not is_single, len(cues), len(path))
         choices.append((rank, cues))
     return max(choices, key=lambda choice: choice[0], default=((), []))[1]
@@ -364,10 +348,10 @@ def _joined(words: Sequence[Caption]) -> list[Caption]:
     is_spaced = _are_spaced([each.text for each in words])
     cues: list[Caption] = []
     for word in words:
-        last, end = cues[-1] if cues else word, max(word.end, word.start or 0.0)
+        last, end = cues[-1] if cues else word, max(word.end, word.begins)
         is_whole = not is_spaced or word.text[:1].isspace() or last.text[-1:].isspace()
         is_long = len(last.text.split()) >= _WORDS_IN_CUE or last.text.rstrip().endswith(STOPS)
-        is_apart = last.speaker != word.speaker or (word.start or 0) - last.end > _PAUSE_SECONDS
+        is_apart = last.speaker != word.speaker or word.begins - last.end > _PAUSE_SECONDS
         if not cues or (any(map(str.isalnum, word.text)) and (is_apart or (is_whole and is_long))):
             cues.append(replace(word, end=end))
         else:

@@ -57,7 +57,7 @@ def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
         raise PlacedError(None, f"The file has {much}. Divide it.")
     # Layers of SubStation and the borders of HLS segments repeat captions.
     timed = any(each.start is not None for each in clean)
-    ordered = sorted(dict.fromkeys(clean), key=lambda each: each.start or 0.0) if timed else clean
+    ordered = sorted(dict.fromkeys(clean), key=lambda each: each.begins) if timed else clean
     spoken = with_speakers([each for each in undo_rolling(ordered, by_word=by_word) if each.text])
     spoken = without_sounds([each for each in map(_without_repetition, spoken) if each.text])
     spoken = without_repetitions(spoken, lambda each: f"{each.text} {each.speaker or ''}")
@@ -120,18 +120,15 @@ def _cleaned(caption: Caption) -> Iterator[Caption]:
 
 # --- Captions that repeat earlier words ---------------------------------------------------------
 
-_ROLLING_GAP_SECONDS = 0.1
-_MIN_ROLLED = 3
-_MIN_ROLLED_SHARE = 0.25
+_ROLLING_GAP_SECONDS, _MIN_ROLLED, _MIN_ROLLED_SHARE = 0.1, 3, 0.25
 _LONGEST_REPEAT = 80  # words; three lines have about 40
-_LOOP, _LOOP_WORDS, _LONGEST_LOOP = 3, 9, 4
+_LOOP, _LOOP_WORDS, _LONGEST_LOOP, _CREDIT_WORDS = 3, 9, 4, 14
 _SENTENCE_END = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])\\s+")
 _CREDIT = re.compile(
     r"(?:https?://|www\.)\S+|\b[\w-]{2,40}\.(?:com|org|net|ai|tv|io)\b|©\s?\w"
     r"|^\W*(?:(?:closed )?caption|subtitle|transcript|transcrib|translat)\w*\b.{0,60}\bby\b",
     re.IGNORECASE,
 )
-_CREDIT_WORDS = 14
 
 
 def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]:
@@ -146,7 +143,7 @@ def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]
     for caption in captions:
         words = [folded(word) for word in caption.text.split()]
         longest = min(len(words), len(shown), _LONGEST_REPEAT)
-        if before is None or (caption.start or 0.0) > before.end + _ROLLING_GAP_SECONDS:
+        if before is None or caption.begins > before.end + _ROLLING_GAP_SECONDS:
             longest = 0
         count = next((n for n in range(longest, 0, -1) if shown[-n:] == words[:n]), 0)
         repeats.append(count)

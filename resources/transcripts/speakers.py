@@ -18,15 +18,13 @@ _LABEL = re.compile(
     r"(?(open)[\])])(?:\s*\([^()]{1,30}\))?\s?[:\uff1a](?=\s|$|[^\x00-\x7f])\s*"
 )
 _TURN = re.compile(r"(?:>{2,}|[-–](?=[\s\w\[¿¡]))\s*")
-_NO_SPEAKERS: Final = frozenset(
-    {
-        "answer", "claim", "conclusion", "correction", "fact", "facts", "false", "fiction",
-        "misconception", "myth", "note", "question", "rating", "reality", "result", "true", "truth",
-        "verdict", "warning",
-    }
-)  # fmt: skip
+_STATEMENT = re.compile(
+    r"answer|claim|conclusion|correction|facts?|false|fiction|misconception|myth|note|question"
+    r"|rating|reality|result|true|truth|verdict|warning"
+)
 """Labels of statements, not of speakers."""
-_MAX_LABEL = 60
+TERMINAL: Final = (".", "!", "?", "…", "。", ",", ";")
+_MAX_LABEL, _NAME_WORDS, _NAME_LENGTH, _NEARLY = 60, 5, 40, 0.8
 _FEW_LABELS, _LABELLED_SHARE = 2, 0.3
 
 
@@ -34,14 +32,52 @@ def label_of(line: str) -> re.Match[str] | None:
     return _LABEL.match(line[:_MAX_LABEL])
 
 
+def name_of(words: str) -> str:
+    return re.sub(r"(?<=\S)\s*\([^()]*\)$", "", words.strip(" *_`:[]-–—|•·")).strip("() ")
+
+
+def is_name(words: str) -> bool:
+    name = name_of(words)
+    return (
+        0 < len(name) <= _NAME_LENGTH
+        and len(name.split()) <= _NAME_WORDS
+        and not name.endswith(TERMINAL)
+        and not name[0].islower()
+        and any(map(str.isalpha, name))
+    )
+
+
+def are_names(values: Sequence[str], least: int) -> bool:
+    """Tell whether nearly all values are names, and recur or end with a colon."""
+    names = [name_of(each) for each in values if is_name(each)]
+    recur = len({*names}) < len(names) and len({*names}) <= max(2, 0.6 * len(names))
+    return len(names) >= _NEARLY * least and (recur or all(v.endswith(":") for v in values))
+
+
+def _without_heads(captions: Sequence[Caption]) -> Sequence[Caption]:
+    """Take the names on the first lines, if nearly all captions begin with one of a few."""
+    lines = [each.text.split("\n") for each in captions]
+    heads = [first for first, *rest in lines if rest and not rest[0][0].islower()]
+    if not are_names(heads, len(lines)):
+        return captions
+    return [
+        replace(each, text="\n".join(rest), speaker=each.speaker or name_of(first))
+        if rest and is_name(first)
+        else each
+        for each, (first, *rest) in zip(captions, lines, strict=True)
+    ]
+
+
 def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
     """Separate speaker labels from the texts. A label applies until the next one.
 
     A change of speaker splits a caption, and its time by the number of characters.
     """
+    captions = _without_heads(captions)
     timed = any(caption.start is not None for caption in captions)
     lines = [line for caption in captions for line in caption.text.split("\n")]
-    speakers = speakers_of(lines, timed=timed)
+    named = {caption.speaker for caption in captions if caption.speaker}
+    speakers = speakers_of(lines, timed=timed) | named
     divided: list[Caption] = []
     current: str | None = None
     for caption in captions:
@@ -74,7 +110,7 @@ def speakers_of(lines: Sequence[str], *, timed: bool) -> set[str]:
         recurs, usual = counts[name] >= _FEW_LABELS, everyday.issuperset(words)
         is_sure = name in marked or (small and name.isupper())
         names = is_sure or (often if usual and recurs else (recurs or often) and not usual)
-        return names and not _NO_SPEAKERS.intersection((words[0], words[-1]))
+        return names and not any(map(_STATEMENT.fullmatch, (words[0], words[-1])))
 
     return set(filter(is_speaker, counts))
 
@@ -102,7 +138,7 @@ def _parts(caption: Caption, speakers: set[str], *, timed: bool) -> Iterator[Cap
         parts[-1] += [rest] if rest else []
     # The time of each part is proportional to its characters.
     sizes = [sum(map(len, part)) for part in parts]
-    start, lasts, at = caption.start, caption.end - (caption.start or 0.0), 0
+    start, lasts, at = caption.start, caption.end - caption.begins, 0
     for (name, is_new), part, size in zip(heads, parts, sizes, strict=True):
         begins, ends = start, caption.end
         if start is not None and len(parts) > 1:

@@ -1,11 +1,8 @@
 """Reads texts whose lines begin or end with a time, as tools and pages print them, and lyrics.
 
-A line with a time begins a row, to which the following lines belong. A column of numbers counts,
-one of names tells the speaker, and one that repeats the time ("1 minute, 18 seconds", in any
-language) says nothing new. The other columns are words.
-
-Prose may contain times too. In such a text there are several, they do not decrease, and they stand
-at the edges of lines.
+A line with a time begins a row, to which the following lines belong. Numbers, names and repeated
+times ("1 minute, 18 seconds", in any language) are columns of their own; the others are words.
+Unlike those of prose, the times are several, do not decrease, and stand at the edges of lines.
 """
 
 from __future__ import annotations
@@ -14,10 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
 
 from resources.transcripts.base import Caption
 from resources.transcripts.segments import Reading
+from resources.transcripts.speakers import TERMINAL, are_names, is_name, name_of
 from resources.transcripts.times import AMOUNT, CLOCK, seconds_of
 
 _MOMENT = rf"(?:{CLOCK}|{AMOUNT}|\d{{1,5}}\.\d{{1,3}}(?![\d%.]))"
@@ -35,9 +32,8 @@ _REPEATED = re.compile(
     rf"[(\[]?(?:{CLOCK}|\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{{1,3}}\s)*\d+\s?[^\W\d_]+\.?)"
     r"{0,2})[)\]]?"
 )
-_TERMINAL: Final = (".", "!", "?", "…", "。", ",", ";")
 _BARE_SHARE, _STRONG_SHARE, _SORTED_SHARE, _NEARLY = 1 / 3, 1 / 25, 0.95, 0.8
-_MANY, _NAME_WORDS, _NAME_LENGTH, _LONGEST_LINE_END = 5, 5, 40, 80
+_MANY, _LONGEST_LINE_END = 5, 80
 
 
 @dataclass(slots=True)
@@ -111,30 +107,15 @@ def _edges_of(raw: str, *, after_blank: bool) -> list[_Row]:
     row = _Row(raw, [], after_blank=after_blank)
     named = _NAMED.match(raw)
     ending = _ENDS.search(raw, max(0, len(raw) - _LONGEST_LINE_END))
-    if named and _is_name(named["name"]):
+    if named and is_name(named["name"]):
         at, end = seconds_of(named["at"]), seconds_of(named["end"] or "")
-        words, name = raw[named.end() :], _name(named["name"])
+        words, name = raw[named.end() :], name_of(named["name"])
         row = replace(row, lines=[words], at=at, end=end, speaker=name, is_strong=True)
     elif ending and raw[: ending.start()].strip():
         words, at = raw[: ending.start()].rstrip(" *_`"), seconds_of(ending["at"])
-        strong = bool(ending["close"]) or _is_name(words)
+        strong = bool(ending["close"]) or is_name(words)
         row = replace(row, lines=[words], at=at, at_end=True, is_strong=strong)
     return [row]
-
-
-def _name(words: str) -> str:
-    return re.sub(r"(?<=\S)\s*\([^()]*\)$", "", words.strip(" *_`:[]-–—|•·")).strip("() ")
-
-
-def _is_name(words: str) -> bool:
-    name = _name(words)
-    return (
-        0 < len(name) <= _NAME_LENGTH
-        and len(name.split()) <= _NAME_WORDS
-        and not name.endswith(_TERMINAL)
-        and not name[0].islower()
-        and any(map(str.isalpha, name))
-    )
 
 
 def _of_one_layout(lines: list[_Row]) -> list[_Row]:
@@ -182,21 +163,21 @@ def _place_words(before: list[str], rows: Sequence[_Row]) -> None:
             row.lines = [rest] if rest else row.lines[1:2]  # further lines are headings
     elif _are_headed(rows):
         for row in rows:
-            if row.lines and _is_name(row.lines[0]):
-                row.speaker = row.speaker or _name(row.lines.pop(0))
+            if row.lines and is_name(row.lines[0]):
+                row.speaker = row.speaker or name_of(row.lines.pop(0))
     if len(rows) >= _MANY and all(len(row.lines) <= 1 for row in rows[:-1]):
         rows[-1].lines = rows[-1].lines[:1]
-    before[:] = [each for each in before if rows[0].at and each.endswith(_TERMINAL)]
+    before[:] = [each for each in before if rows[0].at and each.endswith(TERMINAL)]
 
 
 def _take_heads(before: list[str], rows: Sequence[_Row]) -> None:
     """Take the lines before the times: numbers, names, or words if the times end the words."""
     columns = [before, *(row.lines for row in rows[:-1])]
     heads = [column[-1] for column in columns if column]
-    if heads and (all(map(str.isdigit, heads)) or _are_names(heads, len(rows))):
+    if heads and (all(map(str.isdigit, heads)) or are_names(heads, len(rows))):
         for column, row in zip(columns, rows, strict=True):
             head = column.pop() if column else ""
-            row.speaker = row.speaker or (None if head.isdigit() else _name(head)) or None
+            row.speaker = row.speaker or (None if head.isdigit() else name_of(head)) or None
     elif rows[0].at_end and not _are_headed(rows):
         carried = [] if rows[0].after_blank else [*before]
         before.clear()
@@ -205,20 +186,10 @@ def _take_heads(before: list[str], rows: Sequence[_Row]) -> None:
         rows[-1].lines += carried
 
 
-def _are_names(values: Sequence[str], least: int) -> bool:
-    """Tell whether nearly all values are names, and recur or end with a colon."""
-    names = [_name(each) for each in values if _is_name(each)]
-    recur = len({*names}) < len(names) and len({*names}) <= max(2, 0.6 * len(names))
-    return len(names) >= _NEARLY * least and (recur or all(v.endswith(":") for v in values))
-
-
 def _are_headed(rows: Sequence[_Row]) -> bool:
-    """Tell whether nearly all rows begin with a name: beside the time, or one that recurs."""
-    headed = [row for row in rows if len(row.lines) > 1 and not row.lines[1][0].islower()]
-    firsts = [row.lines[0] for row in headed]
-    if any(row.lines[0] not in row.raw for row in headed):
-        return _are_names(firsts, len(rows))
-    return sum(map(_is_name, firsts)) >= _NEARLY * len(rows)
+    """Tell whether nearly all times have a name beside them, and words below."""
+    headed = [row.lines[0] for row in rows if len(row.lines) > 1 and row.lines[0] in row.raw]
+    return sum(map(is_name, headed)) >= _NEARLY * len(rows)
 
 
 def _without_time(row: _Row) -> str | None:

@@ -1,8 +1,8 @@
 """Transcripts and details of YouTube videos, through youtube-transcript-api.
 
-The library's client is not thread-safe, so every call makes its own, in a worker thread. It sets no
-time limit, so its session is ours: all requests of a call share one deadline, bodies have a size
-limit, no redirect leads away from YouTube, and proxies of the environment are ignored.
+The library's client is not thread-safe, so every call makes its own. It sets no limits, so its
+session is ours: all requests of a call share one deadline, bodies have a size limit, no redirect
+leads away from YouTube, and proxies of the environment are ignored.
 
 Error messages repeat no words of YouTube or the library, which may contain addresses with keys,
 except YouTube's own reason for not showing a video, shortened.
@@ -91,7 +91,7 @@ class _BoundedAdapter(HTTPAdapter):
     """Enforces one deadline (of time.monotonic) for all requests, and the limit of each answer."""
 
     def __init__(self, deadline: float, origin: str) -> None:
-        self._deadline, self._origin = deadline, origin
+        self._deadline, self._origin = deadline, origin.rstrip("/")
         super().__init__()
 
     def _left(self) -> float:
@@ -141,16 +141,12 @@ def _check_target(url: str) -> None:
 # --- Errors -------------------------------------------------------------------------------------
 
 _ROBOT = re.compile(r"not a bot|try again later", re.IGNORECASE)
-"""YouTube's wording for requests beyond its limit of about 300 videos an hour. It otherwise answers
-as if the video were gone."""
+"""YouTube's wordings beyond its limit of about 300 videos an hour, as if the video were gone."""
 _AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.IGNORECASE)
 
 
 class Blocked(base.Outage):
-    """YouTube blocks this address: as a robot's, for too many requests, or for its country.
-
-    A proxy may help.
-    """
+    """YouTube blocks this address as a robot's or for its country. A proxy may help."""
 
 
 class NotYetError(Exception):
@@ -168,11 +164,9 @@ _ERRORS = (
 )
 
 
-def _failure_of(
-    error: BaseException, kind: type[BaseException], video_id: str, *, proxied: bool
-) -> base.Missing:
-    """Return the outcome of one of _ERRORS, of some kind; `proxied`: the request used a proxy."""
-    why, status = "", "with a failure"
+def _failure_of(error: BaseException, video_id: str, *, proxied: bool) -> base.Missing:
+    """Return the outcome of one of _ERRORS; `proxied`: the request used a proxy."""
+    kind, why, status = type(error), "", "with a failure"
     if isinstance(error, library.VideoUnplayable):
         parts = (error.reason, *error.sub_reasons)
         why = one_line(" ".join(str(part) for part in parts if part))[:_MAX_REASON]
@@ -234,10 +228,7 @@ class YouTubeTranscripts:
     """Replaces https://www.youtube.com."""
 
     async def transcript(self, video_id: str) -> base.TranscriptAnswer:
-        """Return a video's captions and details. A failure is an answer, no error.
-
-        `Found.provider` is "youtube", with any proxy or machine translation.
-        """
+        """Return a video's captions and details. A failure is an answer, no error."""
         if not is_video_id(video_id):
             return base.Missing(
                 f"{video_id[:40]!r} is no YouTube video id, which has 11 letters, digits, - or _. "
@@ -282,14 +273,13 @@ class YouTubeTranscripts:
             except NothingSaidError:
                 return base.Missing(f"Nothing is said in the captions of the video {video_id}.")
             except _ERRORS as error:
-                kind = NotYetError if _is_later(session.player) else type(error)
-                return _failure_of(error, kind, video_id, proxied=proxy is not None)
+                known = NotYetError() if _is_later(session.player) else error
+                return _failure_of(known, video_id, proxied=proxy is not None)
             details = details_of(session.player, session.answers.get(_WATCH_PATH, ""))
-        kind_of_captions: base.TranscriptKind = "generated" if captions.is_generated else "manual"
-        transcript = replace(
-            transcript, language=captions.language_code, kind=kind_of_captions, title=details.title
-        )
-        return base.Found(transcript, provider, details)
+        kind: base.TranscriptKind = "generated" if captions.is_generated else "manual"
+        language, title = captions.language_code, details.title
+        found = replace(transcript, language=language, kind=kind, title=title)
+        return base.Found(found, provider, details)
 
     def _none_fitting(self, video_id: str, available: TranscriptList) -> base.Missing:
         wanted = ", ".join(self.languages)
@@ -329,12 +319,10 @@ def _choose_to_translate(
 ) -> tuple[Transcript | None, str]:
     """Choose captions that YouTube can translate, a person's first, and the target language."""
     for captions in sorted(available, key=lambda captions: captions.is_generated):
-        codes = [language.language_code for language in captions.translation_languages]
-        for language in languages:
-            fitting = [code for code in codes if _base(code) == _base(language)]
-            if fitting:
-                exact = language.lower()
-                return captions, min(fitting, key=lambda code: (code.lower() != exact, code))
+        codes = sorted(language.language_code for language in captions.translation_languages)
+        for exact in map(str.lower, languages):
+            if fitting := [code for code in codes if _base(code) == _base(exact)]:
+                return captions, min(fitting, key=lambda code: code.lower() != exact)
     return None, ""
 
 
@@ -360,16 +348,21 @@ def details_of(player: object, page: str) -> base.VideoDetails:
         if start := _IN_PAGE.search(page):
             in_page, _ = json.JSONDecoder().raw_decode(page, start.end())
 
-    def first(convert: Callable[[object], Value | None], *paths: Sequence[str]) -> Value | None:
-        values = (convert(_at(answer, path)) for path in paths for answer in (player, in_page))
-        return next(filter(None, values), None)
+    def first(convert: Callable[[Any], Value | None], *paths: Sequence[str]) -> Value | None:
+        for value in (_at(answer, path) for path in paths for answer in (player, in_page)):
+            with suppress(AttributeError, TypeError, ValueError, OverflowError):
+                if found := convert(value):
+                    return found
+        return None
 
     more = "microformat", "playerMicroformatRenderer"
     details = base.VideoDetails(
-        title=first(_words, ("videoDetails", "title")),
-        channel=first(_words, ("videoDetails", "author")),
+        title=first(one_line, ("videoDetails", "title")),
+        channel=first(one_line, ("videoDetails", "author")),
         duration_seconds=first(_seconds, ("videoDetails", "lengthSeconds")),
-        published_on=first(_day, (*more, "publishDate"), (*more, "uploadDate")),
+        published_on=first(
+            lambda day: date.fromisoformat(day[:10]), (*more, "publishDate"), (*more, "uploadDate")
+        ),
     )
     if details.duration_seconds and details.published_on:
         return details
@@ -383,18 +376,5 @@ def _at(whole: object, path: Sequence[str]) -> object:
     return whole
 
 
-def _words(value: object) -> str | None:
-    return one_line(value) if isinstance(value, str) else None
-
-
 def _seconds(value: object) -> float | None:
-    with suppress(ValueError, OverflowError):
-        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-            return float(value) if 0 < float(value) < math.inf else None
-    return None
-
-
-def _day(value: object) -> date | None:
-    with suppress(ValueError):
-        return date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else None
-    return None
+    return float(str(value)) if 0 < float(str(value)) < math.inf else None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 _VIDEO_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _HOSTS = frozenset({"youtube.com", "youtube-nocookie.com", "youtubekids.com"})
 _SUBDOMAINS = ("www.", "m.", "music.")
 _SHORT_HOST = "youtu.be"
-_ID_IN_QUERY = frozenset({"watch", "watch_popup", ""})
-_ID_BEHIND = frozenset({"shorts", "live", "embed", "v", "e", "watch", "watch_popup"})
+_PAGES = frozenset({"shorts", "live", "embed", "v", "e", "watch", "watch_popup", ""})
 # Pages under /embed/ with the length of an id.
 _EMBEDDED_PAGES = frozenset({"videoseries", "live_stream"})
 _MAX_SHOWN = 120
@@ -64,27 +63,18 @@ def video_id_of(link: str) -> str:
         host = host.removeprefix(prefix)
     if parts.scheme.lower() not in {"", "http", "https"} or host not in {_SHORT_HOST, *_HOSTS}:
         raise NotAVideoLinkError(text, "is not a YouTube link")
-    first = parts.path.strip("/").partition("/")[0]
-    candidate = first if host == _SHORT_HOST else _id_on_main_host(text, parts)
-    if is_video_id(candidate) and candidate not in _EMBEDDED_PAGES:
+    parameters = parse_qs(parts.query)
+    if "attribution_link" in parts.path and "u" in parameters:
+        if urlsplit(parameters["u"][0]).netloc:
+            raise NotAVideoLinkError(text, "leads away from YouTube")
+        return video_id_of(f"//{host}{parameters['u'][0]}")
+    short = ["e"] if host == _SHORT_HOST else []
+    first, second, *_ = [*short, *filter(None, parts.path.split("/")), "", ""]
+    candidate = second or parameters.get("v", [""])[0]
+    if is_video_id(candidate) and candidate not in _EMBEDDED_PAGES and first.lower() in _PAGES:
         return candidate
-    first, parameters = first.lower(), parse_qs(parts.query)
-    if first.startswith("@") or first in {"channel", "c", "user"}:
+    if first.startswith("@") or first.lower() in {"channel", "c", "user"}:
         raise NotAVideoLinkError(text, "names a channel, not a video")
-    if first == "playlist" or ("list" in parameters and "v" not in parameters):
+    if first.lower() == "playlist" or ("list" in parameters and "v" not in parameters):
         raise NotAVideoLinkError(text, "names a playlist, not a video")
     raise NotAVideoLinkError(text, "contains no video id of 11 characters")
-
-
-def _id_on_main_host(text: str, parts: SplitResult) -> str:
-    segments = [segment for segment in parts.path.split("/") if segment]
-    parameters = parse_qs(parts.query)
-    first = segments[0].lower() if segments else ""
-    if first == "attribution_link" and "u" in parameters:
-        target = urlsplit(parameters["u"][0])
-        if target.netloc:
-            raise NotAVideoLinkError(text, "leads away from YouTube")
-        return _id_on_main_host(text, target)
-    if len(segments) > 1:
-        return segments[1] if first in _ID_BEHIND else ""
-    return parameters.get("v", [""])[0] if first in _ID_IN_QUERY else ""

@@ -41,7 +41,9 @@ NOTE
 This comment is not said: 00:00:01
 
 STYLE
-::cue { color: red }
+::cue { background-image: linear-gradient(to bottom, dimgray, lightgray) }
+
+NOTE Style blocks cannot hold blank lines at all
 
 intro
 00:01.000 --> 00:03.500 align:start position:0%

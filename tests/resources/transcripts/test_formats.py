@@ -119,6 +119,7 @@ def test_a_line_of_lyrics_comes_at_each_of_its_times() -> None:
         f'<timedtext><text t="3000" d="5000">{WALL}</text><text t="9000">{BATS}</text></timedtext>',
         f'<timedtext format="3"><body><p t="3000" d="5000"><s>The</s><s t="9">{WALL[3:]}</s></p>'
         f'<p t="4000" a="1">\n</p><p t="9000" d="5000">{BATS}</p></body></timedtext>',
+        f'<talk><line start="3.0">{WALL}</line><line start="0:09">{BATS}</line></talk>',
         '<tt xmlns="http://www.w3.org/ns/ttml"><body><div><p begin="00:00:03.000">'
         f'{WALL.replace(" is", "<br/>is")}</p><p begin="9s" end="14s">{BATS}</p></div></body></tt>',
         '<tt xmlns="http://www.w3.org/2006/10/ttaf1" xmlns:p="urn:p" p:tickRate="10000000"><body>'
@@ -158,6 +159,9 @@ def test_xml_is_read_by_its_times(xml: str) -> None:
         {"results": [{"alternatives": [{"transcript": f"{WALL} {BATS}", "words": [
             {**each, "startTime": f"{each['startTime']}s"}
             for each in timed_words("word", "startTime", "end")]}]}]},
+        {"results": [{"alternatives": [{"words": [
+            {"word": word, "startTime": {"seconds": at, "nanos": 0}, "endTime": {"seconds": at}}
+            for at, words in (("3", WALL), ("9", BATS)) for word in words.split()]}]}]},
         {"words": timed_words("text", "start", "end", 1000)},
         {"recognizedPhrases": [
             {"offset": "PT3S", "offsetInTicks": 3e7, "nBest": [{"display": WALL}, {"display": "x"}]},
@@ -365,6 +369,11 @@ def test_a_sentence_in_round_brackets_is_spoken() -> None:
     assert said([{"start": 0, "end": 3, "text": f"({WALL})"}]) == [(0, f"({WALL})")]
 
 
+def test_words_before_the_first_time_begin_at_zero() -> None:
+    text = f"Ann: Welcome.\n\nTom: [00:03] {WALL}\n\nAnn: [00:09] {BATS}\n"
+    assert speakers(text)[:2] == [(0.0, "Ann", "Welcome."), (3.0, "Tom", WALL)]
+
+
 PANEL = "".join(f"0:0{n}\nwords {'abcdefg'[n]} are said\n" for n in range(7))
 
 
@@ -457,6 +466,12 @@ def test_a_sign_of_another_speaker_divides_a_caption() -> None:
     assert [cue.new_turn for cue in parse(text).cues] == [True, True]
 
 
+def test_a_name_above_the_words_of_each_caption_is_its_speaker() -> None:
+    cues = [("Ann", WALL), ("Tom", BATS), ("Ann", "It is.")]
+    text = "\n\n".join(f"0{n}.0 --> 0{n}.9\n{who}\n{said}" for n, (who, said) in enumerate(cues))
+    assert speakers(f"WEBVTT\n\n{text}") == [(n, *cue) for n, cue in enumerate(cues)]
+
+
 def test_a_label_holds_until_the_next() -> None:
     cues = ["MAN: When we think", "of Einstein", "WOMAN: we think of hair"]
     text = "\n\n".join(f"00:0{n}.000 --> 00:0{n + 1}.000\n{each}" for n, each in enumerate(cues))
@@ -486,6 +501,8 @@ def test_a_label_that_names_nobody_stays(text: str) -> None:
         ("Scenarist_SCC V1.0\n\n00:00:00:22\t9425 9425 94ad 94ad 9470 9470 4c6f 7265\n", ".scc"),
         ("a;b;c\n1;2;3\n4;5;6\n", ".csv"),
         ('{"foo": [{"bar": 1}]}', ".json"),
+        ('{"chapters": [{"startTime": 0, "title": "One"}, {"startTime": 9, "title": "Two"}]}', ""),
+        ('<tt frameRate="x"><body><p begin="3f">Words.</p></body></tt>', ".ttml"),
         ("<?xml version='1.0'?><rss><channel><title>A talk</title></channel></rss>", ".xml"),
         ("<html><body><p>A page without times.</p></body></html>", ".html"),
         (
