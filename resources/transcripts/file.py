@@ -26,7 +26,8 @@ _MARKUP = re.compile(r"\s*<(?:\?xml|!|[a-z][\w:.-]*[\s/>])", re.IGNORECASE)
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html|body|table|cite|time|p|div|h1)\b", re.IGNORECASE)
 _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-9]+")
 _FRONT_MATTER = re.compile(r"\A---\n(?:(?!---\n).*\n){1,200}?---\n")
-_MARKDOWN = re.compile(r"(?<=\])\(https?://[^\s()]*\)|\*\*|__|\\(?=[\[\]()*_#.:-])")
+_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\(https?://[^\s()]*\)")
+_MARKDOWN = re.compile(r"\*\*|__|\\(?=[\[\]()*_#.:-])")
 _ENDED = re.compile(r"[.!?…。\uff01\uff1f][\"'”’)\]]*$")
 _EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
 _NEARLY, _PAIR = 0.8, 2
@@ -104,7 +105,7 @@ def _markup(text: str, _: str) -> Reading | None:
 
 
 def _without_markdown(text: str) -> str:
-    plain = _MARKDOWN.sub("", _FRONT_MATTER.sub("", text))
+    plain = _MARKDOWN.sub("", _LINK.sub(r"\1", _FRONT_MATTER.sub("", text)))
     return _EMPHASIS.sub("", plain) if "**" in text else plain
 
 

@@ -43,6 +43,7 @@ def read_xml(text: str) -> Reading:
         root = lxml.etree.fromstring(body.encode(), parser)
     except lxml.etree.XMLSyntaxError as error:
         raise PlacedError(error.lineno, f"This is no XML: {error.msg}. Export it again.") from error
+    lxml.etree.strip_elements(root, "{*}desc", with_tail=False)  # describes, and is not shown
     for element in root.iter("{*}br"):
         element.tail = f"\n{element.tail or ''}"
     if not "".join(root.itertext()).strip():

@@ -93,9 +93,11 @@ INVISIBLE: Final = re.compile(
 WORD_TIME: Final = re.compile(r"<\d+:[\d:.]+>")
 _TAG = re.compile(
     r"</?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p|font|span)(?:\.[^\s<>]*)?"
-    r"|(?:c|lang|font|span)(?:\.[^\s<>]*)?\s[^<>]*)\s?/?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
+    r"|(?:c|lang|font|span)(?:\.[^\s<>]*)?\s[^<>]*)\s?/?>|<\d+:[\d:.]+>|\{\\[^{}]*\}"
+    r"|\[[^\[\]\d\n]{0,40}\d{1,2}(?::\d\d){1,2}\]",
     re.IGNORECASE,
 )
+"""Markup, times of words, and remarks of a transcriber: "[00:13:20]", "[inaudible 00:22]"."""
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]+)>", re.IGNORECASE)
 _LINE_BREAK = re.compile(r"<br\s*/?>|\[br\]|\\N", re.IGNORECASE)
 _NEW_LINE = re.compile(r"\n|\s(?=>>)")

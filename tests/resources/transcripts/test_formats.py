@@ -369,6 +369,19 @@ def test_a_sentence_in_round_brackets_is_spoken() -> None:
     assert said([{"start": 0, "end": 3, "text": f"({WALL})"}]) == [(0, f"({WALL})")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[00:03] {WALL[:17]} [00:05] {WALL[18:]}\n[00:09] [inaudible 00:10] {BATS}\n",
+        f"[00:03] {WALL.replace('Moon', '[Moon](https://site.example/moon)')}\n\n[00:09] {BATS}\n",
+        f'<tt xmlns:ttm="http://www.w3.org/ns/ttml#metadata"><p begin="3s" end="8s"><ttm:desc>laughs'
+        f'</ttm:desc>{WALL}</p><p begin="9s" end="14s">{BATS}</p></tt>',
+    ],
+)
+def test_remarks_and_links_in_the_words_are_not_said(text: str) -> None:
+    assert said(text) == TWO
+
+
 def test_words_before_the_first_time_begin_at_zero() -> None:
     text = f"Ann: Welcome.\n\nTom: [00:03] {WALL}\n\nAnn: [00:09] {BATS}\n"
     assert speakers(text)[:2] == [(0.0, "Ann", "Welcome."), (3.0, "Tom", WALL)]
