@@ -386,43 +386,32 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     return data.decode(charset if detect else "latin-1", "replace")
 
 
-_CHARSETS: Final = [
-    "cp1252", "cp1251", "koi8_r", "cp866", "gb18030", "big5", "cp932", "euc_jp", "cp949", "cp1250",
-    "iso8859_2", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874",
-]  # fmt: skip
-"""Charsets of text files before UTF-8. If two give the same text, the first one counts."""
-_WIDE_CHARSETS = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949"})
-_LATIN_CHARSETS = frozenset({"cp1250", "iso8859_2", "cp1254", "cp1257"})
-_FEW_FOREIGN_BYTES = 24
-_SIGN_IN_WORD = re.compile(r"[^\W\d_](?![\x00-\x7f’–—…·])[\W\d][^\W\d_]")
+_CHARSETS: Final = (
+    "cp1252", "cp1251", "koi8-r", "cp866", "gb18030", "big5", "cp932", "euc-jp", "cp949", "cp1250",
+    "iso8859-2", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874",
+)  # fmt: skip
+"""Charsets of text files before UTF-8."""
+_FEW_FOREIGN_BYTES = 8
+"""Fewer bytes beyond ASCII tell no charset, except the most frequent one, cp1252."""
 
 
 def likely_charset(data: bytes) -> str:
-    """Return the most likely charset. Raises NotTextError if several are equally likely."""
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - loads tables that few files need
+    """Return the most likely charset. Raises NotTextError if several are about equally likely."""
+    from chardet import detect_all  # noqa: PLC0415 - loads tables that few files need
 
     # Times and numbers are the same in every charset, so only the other lines count.
     foreign = b"\n".join(line for line in data.splitlines() if not line.isascii())[:_SAMPLE_BYTES]
-    matches = list(from_bytes(foreign, cp_isolation=_CHARSETS))
-    if _SIGN_IN_WORD.search(foreign.decode("cp1252", "replace")):
-        matches = [each for each in matches if each.encoding != "cp1252"]
-    if not matches:
+    names = dict[str, str]()  # by the text that the charset gives, the most likely first
+    for each in detect_all(foreign, include_encodings=_CHARSETS, prefer_superset=True):
+        with suppress(LookupError):
+            name = codecs.lookup(each["encoding"] or "").name
+            names.setdefault(foreign.decode(name, "replace"), name)
+    if not names:
         raise NotTextError("its character set is unknown; save it as UTF-8")
-    best = matches[0]
-    alike = [
-        each for each in matches if (each.chaos, each.coherence) == (best.chaos, best.coherence)
-    ]
-    names = [each.encoding for each in alike]
-    if any("cp1252" in {each.encoding, *each.could_be_from_charset} for each in alike):
-        return "cp1252"  # by far the most frequent
-    if best.encoding in _LATIN_CHARSETS and any(each.encoding == "cp1252" for each in matches):
-        raise NotTextError(
-            f"its character set could be cp1252 or {best.encoding}; save it as UTF-8"
-        )
-    if len(alike) > 1 and sum(byte > 127 for byte in foreign) < _FEW_FOREIGN_BYTES:  # noqa: PLR2004
-        words = f"its character set could be {', '.join(names[:-1])} or {names[-1]}"
-        raise NotTextError(f"{words}; save it as UTF-8")
-    return next((name for name in names if name in _WIDE_CHARSETS), best.encoding)
+    best, *others = names.values()
+    if others and best != "cp1252" and sum(byte > 127 for byte in foreign) < _FEW_FOREIGN_BYTES:  # noqa: PLR2004
+        raise NotTextError(f"its character set could be {best} or {others[0]}; save it as UTF-8")
+    return best
 
 
 def _refuse_controls(codes: Sequence[int]) -> None:

@@ -578,6 +578,20 @@ RUSSIAN = "Великую китайскую стену видно с Луны.\
         ("cp1253", "Το Σινικό Τείχος είναι ορατό από τη Σελήνη."),
         ("cp1256", "سور الصين العظيم مرئي من القمر. الخفافيش عمياء."),
         ("cp1252", "Le mur est très visible, mais les chauves-souris sont aveugles à l'été."),
+        (
+            "cp1252",
+            "Vous êtes là depuis combien d'années ?\nÇa fait vingt ans déjà, à cette place.",
+        ),
+        ("cp1250", "Velkou čínskou zeď je vidět z Měsíce.\nNetopýři jsou slepí."),
+        (
+            "cp1250",
+            "A kínai nagy fal a Holdról is látszik.\nA denevérek vakok, és őszre elalszanak.",
+        ),
+        ("cp1254", "Çin Seddi Ay'dan görülebilir.\nYarasalar kördür ve kışın uyurlar."),
+        (
+            "cp1257",
+            "Didžioji kinų siena matoma iš Mėnulio.\nŠikšnosparniai yra akli, o žiemą miega.",
+        ),
     ],
 )
 def test_older_character_sets_are_told_by_their_words(encoding: str, words: str) -> None:
