@@ -62,6 +62,7 @@ class Session:
     page: Page
     address: str
     folder: Path
+    client: httpx.Client
 
     def open(self, path: str) -> None:
         self.page.goto(f"{self.address}{path}")
@@ -74,7 +75,7 @@ class Session:
         self.page.get_by_text("No errors").wait_for()
 
     def ask(self, query: str) -> dict[str, object]:
-        answer = httpx.post(f"{self.address}/graphql", json={"query": query}, timeout=None)
+        answer = self.client.post("/graphql", json={"query": query})
         document: dict[str, object] = answer.raise_for_status().json()["data"]
         return document
 
@@ -101,7 +102,8 @@ class Session:
         return match[0]
 
     def run_ends(self, run_id: str) -> str:
-        """Wait until a run has ended, and return how."""
+        """Leave the page, which would draw the whole time; wait for a run's end, and return how."""
+        self.page.goto("about:blank")
         query = f'{{runOrError(runId: "{run_id}") {{... on Run {{status}}}}}}'
         return self.eventually(query, "SUCCESS|FAILURE|CANCELED")
 
@@ -181,13 +183,13 @@ def session(address: str, folder: Path) -> Iterator[Session]:
     # An extra: without it, the tests are skipped before they ask for this.
     from playwright.sync_api import sync_playwright  # noqa: PLC0415
 
-    with sync_playwright() as playwright:
+    with httpx.Client(base_url=address, timeout=None) as client, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=str(find_browser()), args=list(SWITCHES)
         )
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(0)  # the watchdog of the test ends it
-        session = Session(page, address, folder)
+        session = Session(page, address, folder, client)
         session.stop_schedule()
         yield session
         browser.close()
@@ -217,21 +219,16 @@ def test_five_clicks_lead_from_a_fresh_start_to_the_verdicts(session: Session) -
     page.get_by_role("dialog").get_by_text("All", exact=True).first.click()
     page.get_by_role("button", name="Launch 1 run").click()
     page.get_by_text("View", exact=True).first.click()
-    assert session.run_ends(session.run_shown()) == "SUCCESS"
+    run_id = session.run_shown()
+    assert session.run_ends(run_id) == "SUCCESS"
+    session.open(f"/runs/{run_id}")
     for place in ("desk/videos", "reports"):
         session.scroll_to(f"a[href='{session.address}/{place}/everyday-beliefs-talk']")
 
 
-def test_the_launchpad_refuses_an_option_out_of_range(session: Session) -> None:
-    session.open(f"{JOBS}/add_video/playground")
-    session.type_config("ops: {list_video: {config: {video: my-talk, max_claims: 99}}}")
-    session.page.get_by_role("button", name="Launch Run").click()
-    session.page.get_by_text("max_claims cannot be 99: it should be less").first.wait_for()
-    session.page.get_by_role("button", name="OK").click()
-
-
 def test_the_launchpad_refuses_a_link_to_no_video(session: Session) -> None:
     link = "https://www.youtube.com/playlist?list=PL0"
+    session.open(f"{JOBS}/add_video/playground")
     session.type_config(f'ops: {{list_video: {{config: {{video: "{link}"}}}}}}')
     session.page.get_by_role("button", name="Launch Run").click()
     session.page.get_by_text("names a playlist, not a video").first.wait_for()
@@ -277,18 +274,6 @@ def test_its_checks_have_passed(session: Session) -> None:
     assert "Failed" not in text
 
 
-def test_a_preview_of_the_night_shows_its_runs_and_launches_none(session: Session) -> None:
-    in_two_months = int(time.time() // 86400 + 60) * 86400 + 2 * 3600
-    told = session.ask(
-        f"mutation {{scheduleDryRun(selectorData: {SELECTOR}, "
-        f"timestamp: {in_two_months}) {{... on DryRunInstigationTick "
-        "{evaluationResult {runRequests {runKey}}}}}"
-    )
-    assert "runKey" in str(told)
-    warehouse = Warehouse(session.folder / "home" / "warehouse.duckdb")
-    assert warehouse.query("FROM recheck_launches").is_empty()
-
-
 def test_the_schedule_that_a_person_starts_launches_runs_that_check_again(session: Session) -> None:
     told = session.ask(
         f"mutation {{startSchedule(scheduleSelector: {SELECTOR}) "
@@ -323,18 +308,6 @@ def test_the_schedule_that_a_person_starts_launches_runs_that_check_again(sessio
     )
     assert {times >= 2 for _, times in history.rows()} == {True}
     assert video_id in store.query("FROM recheck_launches")["video_id"].to_list()
-
-
-def test_the_ui_refuses_other_pages_and_names(session: Session) -> None:
-    foreign = httpx.post(
-        f"{session.address}/graphql",
-        json={"query": "{version}"},
-        headers={"Origin": "http://127.0.0.1:8888"},
-    )
-    assert foreign.status_code == 403
-    for path in ("/", "/server_info", "/graphql?query={version}"):
-        rebound = httpx.get(session.address + path, headers={"Host": "evil.example:3000"})
-        assert rebound.status_code == 421
 
 
 def test_the_terminal_shows_only_problems(session: Session) -> None:

@@ -51,21 +51,6 @@ def chromium_processes() -> set[int]:
     return found
 
 
-@needs_browser
-async def test_one_process_draws_all_pages_and_is_gone_afterwards(
-    server: MisbehavingServer,
-) -> None:
-    server.on("/", respond(shell(writing(SENTENCE * 3))))
-    guard = NetworkGuard(server.names)
-    async with HttpClient(guard=guard) as http, Browser(guard, CHROMIUM) as browser:
-        fetcher = PageFetcher(http, browser=browser, respect_robots=False)
-        assert chromium_processes() == set()
-        for _ in range(2):
-            assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
-            assert len(main_processes()) == 1
-    assert chromium_processes() == set()
-
-
 def main_processes() -> set[int]:
     return {
         pid
@@ -90,6 +75,23 @@ def command(pid: int) -> str:
 
 
 @needs_browser
+async def test_one_process_without_keys_draws_all_pages_and_is_gone_afterwards(
+    server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-of-a-key")
+    server.on("/", respond(shell(writing(SENTENCE * 3))))
+    guard = NetworkGuard(server.names)
+    async with HttpClient(guard=guard) as http, Browser(guard, CHROMIUM) as browser:
+        fetcher = PageFetcher(http, browser=browser, respect_robots=False)
+        assert chromium_processes() == set()
+        for _ in range(2):
+            assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
+            (process,) = main_processes()
+            assert "canary-of-a-key" not in environment(process)
+    assert chromium_processes() == set()
+
+
+@needs_browser
 async def test_a_browser_that_is_killed_is_an_outage_and_the_next_page_gets_a_new_one(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
@@ -106,17 +108,6 @@ async def test_a_browser_that_is_killed_is_an_outage_and_the_next_page_gets_a_ne
     assert page.outcome == "outage"
     assert "browser" in (page.reason or "")
     assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
-
-
-@needs_browser
-async def test_the_browser_inherits_no_key(
-    server: MisbehavingServer, fetcher: PageFetcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "canary-of-a-key")
-    server.on("/", respond(shell(writing(SENTENCE * 3))))
-    await fetcher.fetch(f"{SITE}/")
-    assert main_processes()
-    assert not any("canary-of-a-key" in environment(pid) for pid in main_processes())
 
 
 def test_a_named_browser_goes_before_those_on_the_path(
