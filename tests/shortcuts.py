@@ -14,7 +14,7 @@ import sqlite3
 import sys
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from inspect import getclosurevars
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,10 +46,12 @@ def prepare(home: Path) -> Path:
 
 
 def share_vectors(home: Path) -> None:
-    """Point an unused data folder to the shared vectors."""
-    if _shared:
-        (home / "cache").mkdir(parents=True)
-        (home / "cache" / "vectors.sqlite").symlink_to(_shared[0] / "vectors.sqlite")
+    """Copy the vectors that this test run has computed so far into an unused data folder."""
+    if _shared and (kept := _shared[0] / "answers.sqlite").exists():
+        (home / "cache").mkdir(parents=True, mode=0o700)
+        (copy := home / "cache" / "answers.sqlite").touch(mode=0o600)
+        with closing(sqlite3.connect(kept)) as source, closing(sqlite3.connect(copy)) as target:
+            source.backup(target)
 
 
 def unused_instance() -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 from resources.pages.browser import find_browser
@@ -52,7 +52,7 @@ _FAKE_PLAYER = """<!DOCTYPE html><title>player</title><body><script>
 """Answers messages as YouTube's player does."""
 
 _NUMBERS = count()
-_SHARED: WeakKeyDictionary[Browser, Page] = WeakKeyDictionary()
+_SHARED: WeakKeyDictionary[Browser, dict[bool, Page]] = WeakKeyDictionary()
 _MUTE_PLAYER = "<!DOCTYPE html><title>player</title>Error 153"
 
 
@@ -140,22 +140,27 @@ def visit(
     source: str,
     *,
     width: int = 1280,
+    colours: Literal["light", "dark"] = "light",
     mute: bool = False,
     fragment: str = "",
-    **options: Any,
+    scripts: bool = True,
+    alone: bool = False,
 ) -> Iterator[Visit]:
-    """Open a page as a web server delivers it. Times out after 30 s, however slow the machine.
+    """Open a page as a web server delivers it.
 
-    Visits without options share one page, which is left as it was found.
+    Visits share one page with scripts and one without, which they leave as they found it. A visit
+    `alone` has a page of its own.
     """
-    is_shared = not (mute or options)
-    page = _SHARED.get(browser) if is_shared else None
+    shared = _SHARED.setdefault(browser, {})
+    page = None if alone else shared.get(scripts)
     if page is None:
-        page = browser.new_context(reduced_motion="reduce", **options).new_page()
+        context = browser.new_context(reduced_motion="reduce", java_script_enabled=scripts)
+        page = context.new_page()
         page.set_default_timeout(0)  # the watchdog of the test ends it
         page.context.add_init_script(_WATCH)
-    if is_shared:
-        _SHARED[browser] = page
+    if not alone:
+        shared[scripts] = page
+    page.emulate_media(color_scheme=colours)
     page.set_viewport_size({"width": width, "height": 800})
     opened = Visit(page.context, page, _MUTE_PLAYER if mute else _FAKE_PLAYER, source)
     listeners: dict[str, Any] = {
@@ -170,9 +175,9 @@ def visit(
     try:
         yield opened
     finally:
-        if is_shared:
+        if not alone:
             page.evaluate("localStorage.clear()")
-            page.emulate_media(color_scheme="light", media="screen")
+            page.emulate_media(media="screen")
             page.context.unroute_all()
             for event, heard in listeners.items():
                 page.remove_listener(event, heard)

@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 pytestmark = needs_browser
 
 HREFS = {samples.VIDEO_ID: "one.html", "second-talk": "two.html"}
-TELLING_PAYLOADS = (
-    "".join(PAYLOADS),
-    "".join(reversed(PAYLOADS)),
-    "</script><script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "<svg/onload=alert(1)>",
-    "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>",
-    '<meta http-equiv="refresh" content="0;url=https://evil.example/">',
-)
+TELLING_PAYLOADS = ("".join(PAYLOADS), "".join(reversed(PAYLOADS)))
 
 ATTACKS = (
     "const s = document.createElement('script'); s.textContent = 'alert(1)'; x.append(s)",
@@ -167,7 +159,7 @@ def test_nothing_is_wider_than_a_phone(browser: Browser, report: str, index: str
 
 def test_colours_follow_the_system_until_the_reader_chooses(browser: Browser, report: str) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
-    with visit(browser, report, color_scheme="dark") as seen:
+    with visit(browser, report, colours="dark") as seen:
         dark = seen.page.evaluate(background)
         button = seen.page.locator("#theme")
         assert button.inner_text() == "Colours: auto"
@@ -244,7 +236,7 @@ def test_a_link_to_a_claim_opens_it(
     browser: Browser, report: str, scripts: bool, length: int
 ) -> None:
     fragment = f"#claim-{claim_id(0)[:length]}"
-    with visit(browser, report, fragment=fragment, java_script_enabled=scripts) as seen:
+    with visit(browser, report, fragment=fragment, scripts=scripts) as seen:
         source = seen.page.locator(f"#claim-{claim_id(0)} li.source").first
         assert source.evaluate("(each) => each.checkVisibility({contentVisibilityAuto: true})")
         assert seen.page.locator(f"#claim-{claim_id(0)} .more li.source").first.is_hidden()
@@ -297,7 +289,7 @@ def test_youtube_is_not_loaded_before_the_reader_plays(browser: Browser, report:
 
 
 def test_a_silent_player_leaves_the_links_as_they_are(browser: Browser, report: str) -> None:
-    with visit(browser, report, mute=True) as seen:
+    with visit(browser, report, mute=True, alone=True) as seen:
         seen.page.clock.install()
         seen.page.click("#play")
         seen.page.clock.run_for(11_000)
@@ -366,7 +358,7 @@ def test_a_report_from_disk_links_youtube_instead_of_playing(
 def test_print_has_a_line_for_every_claim_and_the_open_claims(
     browser: Browser, report: str
 ) -> None:
-    with visit(browser, report, color_scheme="dark") as seen:
+    with visit(browser, report, colours="dark") as seen:
         seen.page.emulate_media(media="print")
         assert [each.is_visible() for each in seen.page.locator(".on-paper").all()] == [True] * 6
         first = seen.page.locator(".on-paper").first.inner_text()
@@ -397,7 +389,7 @@ def test_print_has_a_line_for_every_claim_and_the_open_claims(
 
 
 def test_without_scripts_the_report_is_whole(browser: Browser, report: str) -> None:
-    with visit(browser, report, java_script_enabled=False) as seen:
+    with visit(browser, report, scripts=False) as seen:
         assert not seen.page.locator("#play").is_visible()
         assert not seen.page.locator("#theme").is_visible()
         assert seen.page.get_by_role("link", name="Watch on YouTube").is_visible()
@@ -409,7 +401,7 @@ def test_without_scripts_the_report_is_whole(browser: Browser, report: str) -> N
 
 
 def test_without_scripts_the_index_shows_its_videos(browser: Browser, index: str) -> None:
-    with visit(browser, index, java_script_enabled=False) as seen:
+    with visit(browser, index, scripts=False) as seen:
         assert len(shown(seen, "videos")) == 3
         assert not seen.page.locator("search").is_visible()
         assert seen.page.get_by_text("the claims in the reports of their videos").is_visible()

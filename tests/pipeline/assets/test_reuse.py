@@ -1,18 +1,22 @@
 """Two videos that make the same claim: the second takes over the sources of the first."""
 
+import shutil
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 
 from factible_assets.config import FactCheckConfig, SearchConfig, VerdictsConfig
 from factible_assets.pipeline.resources import FactCheckServices
 from factible_assets.pipeline.reuse import with_earlier_checks
 from factible_assets.records.tables import Claim, Evidence, ReviewAction, Verdict, Video
+from factible_assets.settings import Settings
 from factible_assets.stages.ids import review_action_id
 from factible_assets.stages.ports import EarlierCheck, Reasoner, Services
 from tests.pipeline.assets.conftest import Pipeline
@@ -60,10 +64,11 @@ class CountedServices(FactCheckServices):
             )
 
 
-@pytest.fixture
-def two_videos(pipeline: Pipeline) -> Pipeline:
-    """Return a pipeline after a check of the first of three videos with the same claim."""
-    folder = pipeline.settings.ensure_home() / "corpora"
+@pytest.fixture(scope="module")
+def first_checked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
+    """A data folder with three videos of the same claim, the first checked; what that asked."""
+    home = tmp_path_factory.mktemp("reuse") / "home"
+    folder = Settings(home=home).ensure_home() / "corpora"
     folder.mkdir()
     lines = ["videos:"]
     for name in ("first", "second", "third"):
@@ -71,7 +76,14 @@ def two_videos(pipeline: Pipeline) -> Pipeline:
         lines += [f"  - id: {name}", f"    transcript: {name}.txt", "    claims_are_given: true"]
         lines += ["    claims:", f"      - text: {SAID}"]
     (folder / "own.yaml").write_text("\n".join(lines), encoding="utf-8")
-    checked(pipeline, "first")
+    with dg.DagsterInstance.ephemeral(tempdir=str(home.parent)) as instance:
+        checked(Pipeline(Settings(home=home), instance), "first")
+    return home, set(ASKED)
+
+
+@pytest.fixture
+def same_claim(pipeline: Pipeline, first_checked: tuple[Path, set[str]]) -> Pipeline:
+    shutil.copytree(first_checked[0], pipeline.settings.home)
     return pipeline
 
 
@@ -86,13 +98,13 @@ def checked(pipeline: Pipeline, video: str) -> Verdict:
 
 
 def test_the_second_video_is_judged_without_a_search_a_fetch_or_a_reading(
-    two_videos: Pipeline,
+    same_claim: Pipeline, first_checked: tuple[Path, set[str]]
 ) -> None:
-    assert set(ASKED) == {"search", "fetch", "write_queries", "read_evidence"}
-    store = two_videos.store
+    assert first_checked[1] == {"search", "fetch", "write_queries", "read_evidence"}
+    store = same_claim.store
     (first,) = store.read_current(Verdict, "first")
     (claim,) = store.read_current(Claim, "first")
-    second = checked(two_videos, "second")
+    second = checked(same_claim, "second")
     assert not ASKED
     assert (second.status, second.stance, second.confidence_score) == (
         "complete",
@@ -105,7 +117,7 @@ def test_the_second_video_is_judged_without_a_search_a_fetch_or_a_reading(
     assert {row.stance for row in rows} == {
         row.stance for row in store.read_current(Evidence, "first")
     }
-    third = checked(two_videos, "third")
+    third = checked(same_claim, "third")
     assert not ASKED
     assert "in the video first." in str(third.reason)  # whose day is that of the sources
 
@@ -122,19 +134,19 @@ async def found(pipeline: Pipeline, text: str = SAID, **options: Any) -> Earlier
 
 
 async def test_only_the_same_claim_takes_over_and_only_if_the_run_wants_it(
-    two_videos: Pipeline,
+    same_claim: Pipeline,
 ) -> None:
-    assert await found(two_videos) is not None
+    assert await found(same_claim) is not None
     for other in (
         "A goldfish does not have a memory of only three seconds.",
         "A goldfish has a memory of only five seconds.",
         "A goldfish has a memory of only three seconds, says Ada.",
         "This goldfish has a memory of only three seconds.",
     ):
-        assert await found(two_videos, other) is None
-    assert await found(two_videos, verdicts=VerdictsConfig()) is None
-    assert await found(two_videos, renew=True) is None
-    assert await found(two_videos, only_claims=("c1",)) is None
+        assert await found(same_claim, other) is None
+    assert await found(same_claim, verdicts=VerdictsConfig()) is None
+    assert await found(same_claim, renew=True) is None
+    assert await found(same_claim, only_claims=("c1",)) is None
 
 
 @pytest.mark.parametrize(
@@ -147,16 +159,16 @@ async def test_only_the_same_claim_takes_over_and_only_if_the_run_wants_it(
     ],
 )
 async def test_an_old_an_incomplete_and_another_readers_verdict_is_not_taken_over(
-    two_videos: Pipeline, change: str
+    same_claim: Pipeline, change: str
 ) -> None:
-    two_videos.store.write(
+    same_claim.store.write(
         lambda connection: connection.execute(f"UPDATE verdict_history SET {change}")  # noqa: S608
     )
-    assert await found(two_videos) is None
+    assert await found(same_claim) is None
 
 
-async def test_the_decision_of_a_reviewer_is_shown(two_videos: Pipeline) -> None:
-    store = two_videos.store
+async def test_the_decision_of_a_reviewer_is_shown(same_claim: Pipeline) -> None:
+    store = same_claim.store
     (claim,) = store.read_current(Claim, "first")
     moment = datetime(2026, 1, 2, tzinfo=UTC)
     action = ReviewAction(
@@ -169,6 +181,6 @@ async def test_the_decision_of_a_reviewer_is_shown(two_videos: Pipeline) -> None
         value="mixed",
     )
     store.write_rows({"review_actions": [action.model_dump()]})
-    earlier = await found(two_videos)
+    earlier = await found(same_claim)
     assert earlier is not None
     assert earlier.sentence.endswith("A reviewer assessed it as mixed.")

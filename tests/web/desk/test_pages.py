@@ -1,4 +1,4 @@
-"""The pages of the desk: their content, their size and their cost at 500 videos."""
+"""The pages of the desk: their content, their size and their cost at 50 videos."""
 
 from __future__ import annotations
 
@@ -53,17 +53,16 @@ def send(client: httpx.Client, path: str, **fields: Any) -> httpx.Response:
     return client.post(path, data=fields, headers={"Origin": str(client.base_url).rstrip("/")})
 
 
-def test_at_500_videos_pages_are_small_and_cost_little_more_than_at_one(
+def test_at_50_videos_pages_are_small_and_cost_little_more_than_at_one(
     serve: Serve, home: Path
 ) -> None:
     store_published(home)
     client = serve()
-    tabs = ("incomplete", "turned", "uncertain", "unreviewed", "mine", "all")
     pages = [
         "/desk",
-        "/desk?page=20",
-        *(f"/desk/queue?tab={tab}" for tab in tabs),
-        "/desk/queue?tab=all&sort=newest&page=150",
+        "/desk?page=2",
+        *(f"/desk/queue?tab={tab}" for tab in ("incomplete", "unreviewed", "mine")),
+        "/desk/queue?tab=all&sort=newest&page=15",
         "/desk/queue?tab=all&corpus=corpus-3&channel=Channel+3&sort=video",
         "/desk/search?q=honey+jar+vaccine",
         f"/desk/videos/{VIDEO_ID}",
@@ -73,19 +72,19 @@ def test_at_500_videos_pages_are_small_and_cost_little_more_than_at_one(
     def seconds() -> float:
         """Return the CPU seconds of all pages."""
         began = time.process_time()
-        for path in pages:
-            client.get(path)
+        answers[:] = map(client.get, pages)
         return time.process_time() - began
 
+    answers: list[httpx.Response] = []
     seconds()  # Modules that load once are not the cost of a page.
     of_one = seconds()
-    store_many(home, 500, 3).publish(home / "published.duckdb")
-    assert seconds() < 6 * of_one
-    for path in pages:
-        answer = client.get(path)
-        assert answer.status_code == 200, path
-        assert len(answer.content) <= MOST_BYTES, path
-    similar = Page(answer.text).all("//section[@aria-labelledby='similar']//tbody/tr")
+    store_many(home, 50, 3).publish(home / "published.duckdb")
+    of_many = seconds()
+    assert of_many < 6 * of_one
+    for answer in answers:
+        assert answer.status_code == 200, answer.url
+        assert len(answer.content) <= MOST_BYTES, answer.url
+    similar = Page(answers[-1].text).all("//section[@aria-labelledby='similar']//tbody/tr")
     assert len(similar) == 8
 
 
@@ -412,11 +411,12 @@ def test_a_copy_with_an_older_schema_is_published_anew(serve: Serve, home: Path)
     assert client.get(CLAIM_PATH).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["", "/queue", "/search", f"/videos/{VIDEO_ID}"])
-def test_only_cards_may_be_framed(serve: Serve, published: str, path: str) -> None:
-    answer = serve().get(f"/desk{path}")
-    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
-    assert answer.headers["x-frame-options"] == "DENY"
+def test_only_cards_may_be_framed(serve: Serve, published: str) -> None:
+    client = serve()
+    for path in ("", "/queue", "/search", f"/videos/{published}"):
+        answer = client.get(f"/desk{path}")
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"], path
+        assert answer.headers["x-frame-options"] == "DENY", path
 
 
 def refused_for_its_age(
@@ -644,7 +644,8 @@ def test_assigning_a_claim_to_oneself_asks_for_the_name_first(
     assert (act.action, act.value) == ("assign", "Ada Bee")
 
 
-def test_a_signed_ruling_leads_to_the_next_claim_of_the_queue(serve: Serve, published: str) -> None:
+def test_a_signed_ruling_leads_to_the_next_claim_of_the_queue(serve: Serve, home: Path) -> None:
+    store_sample(home, ("supports", "refutes")).publish(home / "published.duckdb")
     client = serve()
     page = Page(client.get("/desk/queue").text)
     order = [str(each).partition("?")[0] for each in page.all("//ol[@class='listed']//a/@href")]
@@ -654,7 +655,7 @@ def test_a_signed_ruling_leads_to_the_next_claim_of_the_queue(serve: Serve, publ
         page = follow(client, send(client, f"{here}/acts", **sent))
         if there:
             assert "Your decision is recorded." in page.text("//main")
-    assert page.text("//nav[@class='tabs']//a[@aria-current]") != "Unreviewed 5"
+    assert page.text("//nav[@class='tabs']//a[@aria-current]") != "Unreviewed 2"
 
 
 def test_a_claim_is_edited_or_split_where_it_stands(
