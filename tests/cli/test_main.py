@@ -22,7 +22,7 @@ from tests.cli.stored import VIDEO_ID, store_sample
 from warehouse.lake import Lake
 
 HEAVY = ("dagster", "polars", "pyarrow", "trafilatura", "onnxruntime", "mcp", "fastapi")
-"""What takes a quarter of a second or more to load."""
+"""Modules that take a quarter of a second or more to load."""
 
 
 def test_help_says_how_to_give_an_id_that_begins_with_a_dash(factible: Run) -> None:

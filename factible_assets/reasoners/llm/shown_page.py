@@ -49,7 +49,7 @@ because pages begin with their main point."""
 _SHORT, _LONG = 6, 35
 """Words of a sentence that says little, and of one that takes the room of two."""
 _TOO_SHORT, _TOO_LONG = 0.5, 0.3
-"""What such sentences lose of their score."""
+"""The deduction from the score of such sentences."""
 _SHORT_PAGE = 600
 """Characters up to which the model sees the whole page."""
 _LEAST_SHARE = 0.4
