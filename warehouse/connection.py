@@ -84,6 +84,10 @@ class Connector(Protocol):
     def connect(
         self, *, read_only: bool = False
     ) -> AbstractContextManager[duckdb.DuckDBPyConnection]: ...
+    def open_to_read(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection that the caller closes."""
+        ...
+
     def locked(
         self, keys: Iterable[str], *, shared: Iterable[str] = ()
     ) -> AbstractContextManager[None]:
@@ -125,6 +129,9 @@ class FileConnector:
 
     def waiting(self, seconds: float) -> FileConnector:
         return replace(self, lock_timeout_seconds=seconds)
+
+    def open_to_read(self) -> duckdb.DuckDBPyConnection:
+        return duckdb.connect(str(self.path), read_only=True)
 
     def locked(
         self, keys: Iterable[str], *, shared: Iterable[str] = ()

@@ -159,7 +159,7 @@ class Lake:
         Raises LakeError: The server or the files cannot be reached; LakeBusyError if that may pass.
         """
         try:
-            cursor = self._entered(read_only=read_only)
+            cursor = self._cursor(read_only=read_only)
             try:
                 if read_only:
                     cursor.begin()
@@ -168,6 +168,9 @@ class Lake:
                 _end(cursor)
         except duckdb.Error as failure:
             raise self._explain(failure) or failure from failure
+
+    def open_to_read(self) -> duckdb.DuckDBPyConnection:
+        return self._cursor(read_only=True)
 
     @contextmanager
     def locked(self, keys: Iterable[str], *, shared: Iterable[str] = ()) -> Iterator[None]:
@@ -222,7 +225,8 @@ class Lake:
             ((after,),) = connection.execute(_SQL["bytes_of_files"]).fetchall()
         return int(before - after)
 
-    def _entered(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    def _cursor(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        """Return a cursor on this process's instance of the lake."""
         instance = self._instance(read_only=read_only)
 
         def attempt() -> duckdb.DuckDBPyConnection:

@@ -120,7 +120,7 @@ class AssetRows:
 class PreparedSet:
     """A set after all checks that need no open file. `texts` are its page texts by hash."""
 
-    whole: Materialization
+    materialization: Materialization
     rows: Mapping[type[Record], list[Record]]
     frames: Mapping[type[Record], pa.Table]
     texts: Mapping[str, str]
@@ -154,7 +154,7 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
     if problem:
         raise WarehouseIntegrityError(f"{problem}. Nothing was written.")
     return PreparedSet(
-        whole=Materialization(
+        materialization=Materialization(
             asset=asset,
             video_id=video_id,
             run_id=stamp.run_id,
@@ -178,27 +178,28 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[Prepa
 
     Raises WarehouseIntegrityError: A row breaks a constraint, or a quote is not in its page.
     """
-    whole = prepared[0].whole
-    key = [whole.video_id, whole.run_id]
+    first = prepared[0].materialization
+    key = [first.video_id, first.run_id]
     try:
         for (asset,) in connection.execute(_SQL["written"], key).fetchall():
             for one in prepared:
-                if one.whole.asset == asset:
+                if one.materialization.asset == asset:
                     _delete(connection, one)
         for one in prepared:
             for record, frame in one.frames.items():
                 if frame.num_rows:
                     insert_records(connection, record, frame)
-        insert_rows(connection, "materializations", [one.whole for one in prepared])
+        insert_rows(connection, "materializations", [one.materialization for one in prepared])
     except duckdb.ConstraintException as failure:
-        assets = ", ".join(one.whole.asset for one in prepared)
-        raise _broken(f"{assets} of video {whole.video_id}", failure) from failure
+        assets = ", ".join(one.materialization.asset for one in prepared)
+        raise _broken(f"{assets} of video {first.video_id}", failure) from failure
     for one in prepared:
         _refuse_ungrounded(connection, one)
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
-    asset, key = prepared.whole.asset, [prepared.whole.video_id, prepared.whole.run_id]
+    done = prepared.materialization
+    key, asset = [done.video_id, done.run_id], done.asset
     connection.execute(_SQL["forget"], [*key, asset])
     for record in prepared.frames:
         if record is LlmCall:
@@ -245,8 +246,9 @@ def _refuse_ungrounded(connection: duckdb.DuckDBPyConnection, prepared: Prepared
         or text[row.quote_start : row.quote_end] != row.quote
     ]
     if missing or invented:
+        video_id = prepared.materialization.video_id
         raise WarehouseIntegrityError(
-            f"The evidence of video {prepared.whole.video_id} is not grounded: {len(missing)} "
+            f"The evidence of video {video_id} is not grounded: {len(missing)} "
             f"texts that it refers to are not stored, and {len(invented)} quotes do not stand at "
             "their offsets in the text of their page. Nothing was written."
         )

@@ -107,7 +107,7 @@ class Warehouse:
 
         before = partial(self._write_texts, prepared) if self.connector.is_shared else None
         self.write(replace_all, locks=[f"video {video_id}"], shared=[ALL_TEXTS], before=before)
-        return [one.whole for one in prepared]
+        return [one.materialization for one in prepared]
 
     def _write_texts(self, prepared: Sequence[PreparedSet]) -> None:
         """Write page texts to a lake in a transaction of their own, before their sets.
@@ -354,13 +354,9 @@ class Warehouse:
 
         Of a file it may read other files too. As long as it is open, nobody can write the file.
         """
-        block = self.connection(read_only=True)
-        opened = block.__enter__()
-        if self.connector.is_shared:
-            _open_blocks.append(block)
-            return opened
-        block.__exit__(None, None, None)
-        return duckdb.connect(str(self.path), read_only=True)
+        with self.connection(read_only=True):
+            pass  # creates the schema, or refuses another one
+        return self.connector.open_to_read()
 
     @contextmanager
     def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -385,8 +381,6 @@ class Warehouse:
             yield connection
 
 
-_open_blocks: list[Any] = []
-"""Blocks that stay open: a lake's connection closes with its block."""
 _TRUSTED = 60.0
 """Seconds for which a process trusts a lake whose schema it has checked."""
 _checked: dict[tuple[Path, Schema], float] = {}

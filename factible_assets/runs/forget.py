@@ -31,6 +31,7 @@ from resources.statements import statements
 from resources.storage.answers import DiskCache
 from resources.storage.archive import FETCHED, Archive
 from warehouse.erasure import Erasure, erase_video
+from warehouse.errors import WarehouseError
 from warehouse.publication import remove_database
 from warehouse.store import Warehouse
 from warehouse.upkeep import compact
@@ -67,9 +68,13 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
     Raises FactibleError: A video is unknown, or a run is checking it. Nothing is lost then.
     Raises WarehouseError: A warehouse is not readable or writable.
     """
+    copies, unreadable = _replaced_copies(settings)
+    stores = [*_stores(settings), *copies]
     with open_instance(settings) as instance:
         refuse_busy(instance, video_ids)
-        planned = [_forget_one(each, settings, instance, dry_run=True) for each in video_ids]
+        planned = [
+            _forget_one(each, settings, instance, stores, dry_run=True) for each in video_ids
+        ]
         for each in planned:
             # Free space of a file may still name a video after an interrupted removal.
             named = [] if each.counts else _still_naming(each.video_id, settings)
@@ -78,23 +83,29 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
                 if named:
                     words += f" These letters stand in {', '.join(map(str, named))}."
                 raise FactibleError(words, "All: factible corpus list --all")
-        if dry_run:
-            return planned
-        done = [_forget_one(each, settings, instance, dry_run=False) for each in video_ids]
-    _give_room_back(settings, done)
+        done = planned
+        if not dry_run:
+            done = [
+                _forget_one(each, settings, instance, stores, dry_run=False) for each in video_ids
+            ]
     for each in done:
-        each.still_named_in = _still_naming(each.video_id, settings)
+        each.remarks += unreadable
+    if not dry_run:
+        _give_room_back(settings, stores, done)
+        for each in done:
+            each.still_named_in = _still_naming(each.video_id, settings)
     return done
 
 
 def _forget_one(
-    video_id: str, settings: Settings, instance: dg.DagsterInstance, *, dry_run: bool
+    video_id: str,
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    stores: Sequence[Warehouse],
+    *,
+    dry_run: bool,
 ) -> Forgotten:
-    done, stores = Forgotten(video_id, dry_run), _stores(settings)
-    done.remarks += [
-        f"{each} is an old copy of the warehouse and may contain the video. Delete it."
-        for each in settings.home.glob("warehouse.duckdb.replaced-*")
-    ]
+    done = Forgotten(video_id, dry_run)
     with video_lock(instance, video_id):
         traces = [erase_video(store, video_id, dry_run=True) for store in stores]
         _forget_entries(done, settings)
@@ -111,9 +122,11 @@ def _forget_one(
     return done
 
 
-def _give_room_back(settings: Settings, done: Sequence[Forgotten]) -> None:
+def _give_room_back(
+    settings: Settings, stores: Sequence[Warehouse], done: Sequence[Forgotten]
+) -> None:
     """Compact the files that still contain removed rows, and renew the copy and the index."""
-    for store in _stores(settings):
+    for store in stores:
         compact(store)
     published, live = settings.published, settings.warehouse
     if not live.is_shared and live.exists():
@@ -136,6 +149,23 @@ def _stores(settings: Settings) -> list[Warehouse]:
     """Return the warehouse and those of experiments."""
     live = [Warehouse(settings.warehouse)] if settings.warehouse.exists() else []
     return [*live, *map(Warehouse, sorted((settings.home / "experiments").glob("*.duckdb")))]
+
+
+def _replaced_copies(settings: Settings) -> tuple[list[Warehouse], list[str]]:
+    """Return the readable files that another warehouse replaced, and a sentence on each other one.
+
+    `factible restore` and `factible upgrade` leave such files.
+    """
+    readable, unreadable = [], []
+    for file in sorted(settings.home.glob("warehouse.duckdb.replaced-*Z")):
+        copy = Warehouse(file)
+        try:
+            with copy.connection(read_only=True):
+                readable.append(copy)
+        except WarehouseError as error:
+            why = str(error).partition(". ")[0]
+            unreadable.append(f"Nothing was removed from an old copy. {why}. Delete that file.")
+    return readable, unreadable
 
 
 def _forget_entries(done: Forgotten, settings: Settings) -> None:

@@ -169,9 +169,18 @@ def test_forget_names_what_it_cannot_remove(factible: Run, home: Path) -> None:
     older.write_bytes(b"damaged")
     for answer in (factible("forget", VIDEO_ID), factible("forget", VIDEO_ID, "--yes")):
         told = " ".join(answer.stderr.split())
-        assert (
-            f"{older} is an old copy of the warehouse and may contain the video. Delete it." in told
-        )
+        why = "DuckDB does not recognise the file as its own"
+        assert f"{older} is no warehouse, or no longer: {why}. Delete that file." in told
     assert answer.exit_code == 1
     assert "notes.txt" in told
     assert holding(home, VIDEO_ID) == ["notes.txt"]
+
+
+def test_forget_erases_a_video_from_an_old_copy_of_the_warehouse(factible: Run, home: Path) -> None:
+    store_sample(home)
+    older = home / "warehouse.duckdb.replaced-20260101T000000Z"
+    shutil.copyfile(home / "warehouse.duckdb", older)
+    assert VIDEO_ID in Warehouse(older).video_ids()
+    assert factible("forget", VIDEO_ID, "--yes").exit_code == 0
+    assert Warehouse(older).video_ids() == []
+    assert holding(home, VIDEO_ID) == []

@@ -370,7 +370,7 @@ def test_writers_of_a_shared_text_do_not_wait_for_each_others_rows(
     replace_sets = sets.replace_sets
 
     def slowly(connection: duckdb.DuckDBPyConnection, prepared: Sequence[PreparedSet]) -> None:
-        if prepared[0].whole.video_id == "slow":
+        if prepared[0].materialization.video_id == "slow":
             standing.set()
             may_go_on.wait()
         replace_sets(connection, prepared)
