@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -111,7 +111,7 @@ def run(
         {"run": summary, **as_json(comparison)},
         f"{amounts['computed']} stages computed, {amounts['shared']} shared with another "
         f"variant, {amounts['kept']} reused from earlier runs.",
-        _overview(comparison),
+        _overview(comparison, _metrics(comparison, experiment.metrics)),
     )
     for each in failed:
         why = plain(each.failure or "")
@@ -181,7 +181,8 @@ def show(name: Name) -> None:
         note(str(error))
         return
     document = {**_definition(experiment), **as_json(comparison)}
-    result(document, variants, _overview(comparison), _basis(comparison))
+    overview = _overview(comparison, _metrics(comparison, experiment.metrics))
+    result(document, variants, overview, _basis(comparison))
 
 
 @app.command("compare")
@@ -207,17 +208,18 @@ def compare(
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
     comparison = _comparison(experiment.name, settings, baseline)
-    known = {each.name: each for each in comparison.metrics}
+    known = [each.name for each in comparison.metrics]
     for each in metric or ():
         if each not in known:
             raise UsageError(
                 f"There is no metric {plain(each, 80)}.", f"Known: {', '.join(known)}."
             )
-    chosen = [known[each] for each in metric] if metric else comparison.headlines
+    chosen = _metrics(comparison, metric or experiment.metrics)
     path = output or settings.reports / f"experiment-{experiment.name}.html"
     write_whole(path, render_page(comparison, scored_again(experiment, settings)).encode())
     result(
         {**as_json(comparison), "report": path},
+        _overview(comparison, chosen),
         *(_metric_table(comparison, each) for each in chosen),
         _basis(comparison),
         f"report: {path}",
@@ -283,12 +285,18 @@ def _comparison(name: str, settings: Settings, baseline: str | None = None) -> C
 # --- Text ---------------------------------------------------------------------------------------
 
 
-def _overview(comparison: Comparison) -> Table:
-    headings = [metric.name for metric in comparison.headlines]
+def _metrics(comparison: Comparison, names: Sequence[str]) -> Sequence[MetricComparison]:
+    """Return the named metrics that the comparison has, else the main ones."""
+    named = [found for each in names if (found := comparison.metric(each)) is not None]
+    return named or comparison.headlines
+
+
+def _overview(comparison: Comparison, metrics: Sequence[MetricComparison]) -> Table:
+    headings = [metric.name for metric in metrics]
     rows = [
         (
             f"{variant.name}{'*' if variant.name == comparison.baseline else ''}",
-            *(metric.cell(variant.name).value for metric in comparison.headlines),
+            *(metric.cell(variant.name).value for metric in metrics),
         )
         for variant in comparison.variants
     ]

@@ -295,6 +295,10 @@ def _share(column: str, value: str, outcome: VideoOutcome) -> Ratio:
     return Ratio(listed.count(value), len(listed))
 
 
+def _as_in_baseline(outcome: VideoOutcome) -> Ratio:
+    return evidence.agreement(outcome.evidence, outcome.baseline)
+
+
 _evidence = partial(_ratio, "evidence", ("claims", "queries", "evidence"))
 _readings = partial(_ratio, "evidence", ("evidence",))
 _answers = partial(_ratio, "evidence", ("verdicts",))
@@ -324,6 +328,7 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
     _readings("quote grounding rate", "quotes", evidence.quote_grounding_rate, headline=True),
     _readings("contradicted readings", "quotes", evidence.contradicted_readings, better="lower"),
     _readings("mixed-up calls", "calls", evidence.mixed_up_calls, better="lower"),
+    _readings("stances as in the baseline", "sources", _as_in_baseline, better=None),
     *(
         _answers(name, "questions", partial(evidence.questions_answered, degree), better=better)
         for name, degree, better in _ANSWERABILITY

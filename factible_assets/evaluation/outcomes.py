@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -10,6 +10,7 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError
 from factible_assets.records.rows import VideoRows
+from factible_assets.records.tables import Evidence
 
 UNLISTED: Final = "unlisted"
 """The corpus of videos without a corpus."""
@@ -23,12 +24,14 @@ class UnknownCorpusError(FactibleError):
 class VideoOutcome(VideoRows):
     """The rows of one video, and its annotated claims (`truth`; None if it is not annotated).
 
-    `first_verdict_seconds` is the time from the start to the first verdict, None if unknown. The
-    metrics of an asset without a set are undefined.
+    `first_verdict_seconds` is the time from the start to the first verdict, None if unknown.
+    `baseline` is the evidence of an experiment's baseline for the video. The metrics of an asset
+    without a set are undefined.
     """
 
     truth: tuple[ClaimEntry, ...] | None = None
     first_verdict_seconds: float | None = None
+    baseline: Sequence[Evidence] = ()
 
     def ran(self, *assets: str) -> bool:
         return all(asset in self.sets for asset in assets)

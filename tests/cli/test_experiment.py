@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ experiment: tiny
 videos: [everyday-beliefs-talk]
 settings: {reasoner: embedded, max_claims: 1, max_queries: 1, max_results: 1}
 one_at_a_time: {min_margin: [0.5]}
+metrics: [stances as in the baseline, decided verdicts]
 """
 
 
@@ -52,6 +54,9 @@ def test_an_experiment_is_planned_run_shown_and_compared(
         in again.stdout
     )
     assert again.stderr == ""
+    row = r"min_margin=0.5\W+1\.000"
+    assert "stances as in the baseline" in again.stdout
+    assert re.search(row, again.stdout)
 
     shown = factible("experiment", "show", "tiny")
     assert "min_margin=0.5" in shown.stdout
@@ -64,6 +69,7 @@ def test_an_experiment_is_planned_run_shown_and_compared(
     page = report.read_text()
     assert "compared with <bdi>min_margin=0.5</bdi>" in page
     assert "data:image/svg+xml;base64," in page
+    assert re.search(row, factible("experiment", "compare", "tiny").stdout)
 
     unknown = factible("experiment", "compare", "tiny", "--metric", "beauty")
     assert unknown.exit_code == 2

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from factible_assets.evaluation.metrics.evidence import (
+    agreement,
     contradicted_readings,
     evidence_per_claim,
     independent_origins_per_claim,
@@ -39,6 +40,7 @@ def query(query_id: str, claim_id: str = "c1", **other: Any) -> Query:
 
 def evidence(claim_id: str = "c1", query_id: str = "q1", **other: Any) -> Evidence:
     values: dict[str, Any] = {
+        "evidence_id": "e",
         "status": "ok",
         "stance": "supports",
         "rating": "high",
@@ -50,7 +52,6 @@ def evidence(claim_id: str = "c1", query_id: str = "q1", **other: Any) -> Eviden
     if values["status"] != "ok":
         values |= {"stance": None, "reason": "the site did not answer"}
     return Evidence(
-        evidence_id="e",
         claim_id=claim_id,
         video_id="v",
         hit_id="h",
@@ -119,6 +120,24 @@ def test_contradicted_readings_are_a_share_of_readings_with_a_quote() -> None:
     check = check_contradictions(VideoRows(evidence=rows))
     assert (check.passed, check.description) == (False, "1 of 2 readings contradicted their quote.")
     assert check_contradictions(VideoRows(evidence=rows[:1])).passed
+
+
+def test_agreement_is_a_share_of_the_sources_with_a_stance_in_both() -> None:
+    rows = [
+        evidence(evidence_id="a", stance="supports"),
+        evidence(evidence_id="b", stance="refutes"),
+        evidence(evidence_id="c", stance="unclear"),
+        evidence(evidence_id="d", status="infra_error"),
+    ]
+    others = [
+        evidence(evidence_id="a", stance="supports"),
+        evidence(evidence_id="b", stance="mixed"),
+        evidence(evidence_id="d", stance="supports"),
+        evidence(evidence_id="e", stance="supports"),
+    ]
+    found = agreement(rows, others)
+    assert (found.numerator, found.denominator) == (1, 2)
+    assert agreement(rows, []).value is None
 
 
 def test_skipped_items_were_not_attempted() -> None:

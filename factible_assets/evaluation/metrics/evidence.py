@@ -116,6 +116,19 @@ def mixed_up_calls(rows: VideoRows) -> Ratio:
     return Ratio(sum(each.reason == MIXED_UP for each in joint), len(joint))
 
 
+def agreement(rows: Iterable[Evidence], others: Iterable[Evidence]) -> Ratio:
+    """Return the share of sources with the same stance in both, among those with a stance in both.
+
+    Undefined without such sources.
+    """
+    stances, theirs = (
+        {row.evidence_id: row.stance for row in each if row.stance is not None}
+        for each in (rows, others)
+    )
+    both = stances.keys() & theirs.keys()
+    return Ratio(sum(stances[each] == theirs[each] for each in both), len(both))
+
+
 def infrastructure_failure_rate(
     rows: Iterable[Search | Page | Query | Evidence | ReliabilityRating],
 ) -> Ratio:

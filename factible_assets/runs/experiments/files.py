@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets.config import OptionError, Value
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_files
+from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.runs.experiments.plan import (
     MODEL_OPTIONS,
     PROMPT_FILES,
@@ -74,6 +75,9 @@ class ExperimentFile(BaseModel):
     )
     baseline: str | None = Field(
         default=None, description="The variant that others are compared with; the first if unset."
+    )
+    metrics: tuple[str, ...] = Field(
+        default=(), description="The metrics that its tables show; the main ones if unset."
     )
 
 
@@ -169,10 +173,13 @@ class _Reader(lines.EntryReader):
         names = [variant.name for variant in variants]
         baseline = written.baseline or names[0]
         self._expect(baseline, names, ("baseline",), "There is no variant {!r}.")
+        for index, name in enumerate(written.metrics):
+            self._expect(name, CATALOGUE, ("metrics", index), "There is no metric {!r}.")
         if self.problems:
             return None
         name, line = written.experiment, self.document.line(("experiment",))
-        return Experiment(name, written.description, variants, baseline, videos, self.file, line)
+        found = (name, written.description, variants, baseline, videos, self.file, line)
+        return Experiment(*found, written.metrics)
 
     def _expect(
         self, name: str, known: Iterable[str], place: lines.Place, sentence: str, more: str = ""

@@ -142,7 +142,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """An experiment that can be run. `line` is the line of its name in `file`."""
+    """An experiment that can be run. `line` is the line of its name in `file`.
+
+    `metrics` are those that its tables show; without any, the main ones.
+    """
 
     name: str
     description: str | None
@@ -151,6 +154,7 @@ class Experiment:
     videos: tuple[CorpusVideo, ...]
     file: Path
     line: int
+    metrics: tuple[str, ...] = ()
 
 
 def expand(

@@ -442,8 +442,15 @@ def _outcomes(
         video_id = listed.video.video_id
         if video_id not in failed and all(store.has(variant, video_id, each) for each in STAGES):
             held = store.read(video_id, dict.fromkeys(("transcripts", *STAGES), variant))
-            seconds = held.sets["verdicts"].first_result_seconds
-            one = VideoOutcome(**held.parts(), truth=listed.claims, first_verdict_seconds=seconds)
+            baseline: Sequence[Evidence] = ()
+            if variant != experiment.baseline:
+                baseline = store.read(video_id, {"evidence": experiment.baseline}).evidence
+            one = VideoOutcome(
+                **held.parts(),
+                truth=listed.claims,
+                first_verdict_seconds=held.sets["verdicts"].first_result_seconds,
+                baseline=baseline,
+            )
             found.append(one)
     return found
 
