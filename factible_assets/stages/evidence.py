@@ -152,19 +152,34 @@ class PageLibrary:
 # --- Rows ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A fetched source of a claim, and what the reader said about it.
+
+    `excerpt` is the text that was read; None: nobody read it, for a `reason`. `draft` is the answer
+    of the reader (`basis`); None: the text does not speak of the claim. `reused` is the row of
+    another check that the claim takes over.
+    """
+
+    page: records.Page
+    status: records.Status = "ok"
+    reason: str | None = None
+    basis: records.Basis | None = None
+    excerpt: PageExcerpt | None = None
+    draft: EvidenceDraft | None = None
+    reused: records.Evidence | None = None
+
+
 def excerpt_of(
-    candidate: FoundPage, page: records.Page, texts: Mapping[str, str]
+    hit: records.SearchHit, page: records.Page, texts: Mapping[str, str]
 ) -> PageExcerpt | None:
     """Return the text to read for a claim: the page's, else its snippet; None without either.
 
     A snippet does not speak if its hit led to another domain: nobody knows which site said it.
     """
-    hit = candidate.hit
     text = texts.get(page.content_hash or "")
-    is_speaking = (
-        len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS and redirect_note(hit, page) is None
-    )
-    if page.status != "ok" and is_speaking:
+    has_snippet = len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS
+    if page.status != "ok" and has_snippet and redirect_note(hit, page) is None:
         text = hit.snippet
     if text is None:
         return None
@@ -177,57 +192,52 @@ def excerpt_of(
     )
 
 
-def read_row(
-    claim: records.Claim,
-    candidate: FoundPage,
-    page: records.Page,
-    read: PageExcerpt,
-    draft: EvidenceDraft | None,
-    *,
-    basis: records.Basis,
-) -> records.Evidence:
-    """Return the evidence of a source that a reasoner read; without a draft it says nothing."""
-    via: records.RetrievedVia | None = page.via if page.status == "ok" else "snippet"
+def source_row(claim: records.Claim, source: FoundPage, reading: Reading) -> records.Evidence:
+    """Return the evidence of a fetched source, with the rating in `source`."""
+    page, excerpt, draft = reading.page, reading.excerpt, reading.draft
+    if reading.reused is not None:
+        return reading.reused.model_copy(update=_rating_columns(source.rating))
+    if excerpt is None:
+        return _row(
+            claim, source, page, [reading.reason], status=reading.status, basis=reading.basis
+        )
     is_due = page.status == "infra_error"
-    remark = ""
-    if via == "snippet":
-        gap = "could not be read" if is_due else "is missing"
-        why = (page.reason or "").rstrip(".")
-        remark = f"Only its search snippet was read, as the page {gap}: {why}."
-    if is_answer(candidate.hit):
-        remark = _ANSWERED
-    row = partial(
-        evidence_row,
-        claim,
-        candidate,
-        page,
-        basis=basis,
-        remarks=(remark, *(each for each in candidate.rating.reasons if is_page_reason(each))),
-        content_hash=page.content_hash or content_hash(read.text),
-        via=via,
-        published_on=read.published_on,
-    )
+    columns: dict[str, object] = {
+        "basis": reading.basis,
+        "content_hash": page.content_hash or content_hash(excerpt.text),
+        "via": page.via if page.status == "ok" else "snippet",
+        "published_on": excerpt.published_on,
+    }
+    remarks: list[str | None] = [each for each in source.rating.reasons if is_page_reason(each)]
+    if is_answer(source.hit):
+        remarks.insert(0, _ANSWERED)
+    elif columns["via"] == "snippet":
+        gap, why = "could not be read" if is_due else "is missing", (page.reason or "").rstrip(".")
+        remarks.insert(0, f"Only its search snippet was read, as the page {gap}: {why}.")
     if draft is None:
         # A silent snippet does not make up for a page in outage.
-        status: records.Status = "infra_error" if is_due else "no_evidence"
-        return row(status=status, reason="It does not speak of the claim.")
-    relevance = clamped(draft.relevance)
-    return row(status="ok", relevance=relevance, page_due=is_due, **check_words(draft, read.text))
+        columns["status"] = "infra_error" if is_due else "no_evidence"
+        return _row(claim, source, page, ["It does not speak of the claim.", *remarks], **columns)
+    quoted = check_words(draft, excerpt.text)
+    columns |= {"status": "ok", "relevance": clamped(draft.relevance), "page_due": is_due} | quoted
+    return _row(claim, source, page, [quoted["reason"], *remarks], **columns)
 
 
-def evidence_row(
+def unread_row(claim: records.Claim, source: FoundPage, reason: str | None) -> records.Evidence:
+    """Return the row of a source that nobody fetched, for a reason."""
+    return _row(claim, source, None, [reason], status="skipped")
+
+
+def _row(
     claim: records.Claim,
-    candidate: FoundPage,
-    page: records.Page | None = None,
-    *,
-    status: records.Status,
-    reason: str | None,
-    remarks: Sequence[str | None] = (),
+    source: FoundPage,
+    page: records.Page | None,
+    remarks: Sequence[str | None],
     **columns: object,
 ) -> records.Evidence:
-    """Return the row of a source; `reason` says why nobody read it."""
-    hit = candidate.hit
-    told = (reason, redirect_note(hit, page) if page else None, *remarks)
+    hit = source.hit
+    reason, *others = remarks
+    told = (reason, redirect_note(hit, page) if page else None, *others)
     common = {
         "evidence_id": evidence_id(claim.claim_id, hit.canonical_url),
         "claim_id": claim.claim_id,
@@ -239,15 +249,14 @@ def evidence_row(
         "title": (page.title if page else None) or hit.title,
         "page_id": page.page_id if page else None,
         "published_on": hit.published_on,
-        **rating_columns(candidate.rating),
-        "status": status,
+        **_rating_columns(source.rating),
+        **columns,
         "reason": " ".join(each.rstrip(".") + "." for each in told if each) or None,
     }
-    return records.Evidence.model_validate(common | columns)
+    return records.Evidence.model_validate(common)
 
 
-def rating_columns(rating: records.ReliabilityRating) -> dict[str, object]:
-    """Return the columns of evidence that come from the rating of its source."""
+def _rating_columns(rating: records.ReliabilityRating) -> dict[str, object]:
     return {
         "rating": rating.rating,
         "rating_score": rating.score,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from time import perf_counter
-from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar, get_args
 
-from factible_assets.config import BudgetConfig, ClaimsConfig, FactCheckConfig
+from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.records import tables as records
 from factible_assets.records.rows import VideoRows
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
@@ -20,7 +20,6 @@ from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.ports import (
     ClaimDrafts,
-    FindEarlierCheck,
     Judged,
     Observer,
     ReasonerError,
@@ -34,14 +33,12 @@ from factible_assets.stages.reuse import taken_over
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import readable
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of, published_at
-from factible_assets.stages.verdict import CaseFile, ranked, worded
+from factible_assets.stages.verdict import ranked, worded
 
 Row = TypeVar("Row", bound=records.Record)
 
 BeginChecks: TypeAlias = Callable[[Sequence[records.Claim]], None]
 """Begins the checks of claims; those that have begun go on."""
-
-PriorFactChecks: TypeAlias = tuple[records.PriorFactCheck, ...]
 
 FindClaims: TypeAlias = Callable[[BeginChecks], Awaitable[Sequence[records.Claim]]]
 """Finds the claims of a video; it may have the checks of some begin before it knows all."""
@@ -206,80 +203,206 @@ async def check_claims(
         )
     selected = frozenset(stages)
     strategy.refuse_unfit(services.reasoner.bases, selected)
-    config = strategy.adapt(config, video)
-    known, watch = known or VideoRows(), Stopwatch()
-    texts = known.texts
-    book = RatingBook(
-        video.video_id,
-        services.ratings,
-        services.ages,
-        () if "reliability_ratings" in selected else known.ratings,
-        timed=lambda: watch.time("reliability_ratings"),
-    )
-    checks = _Checks(strategy, services.observer, watch)
-    library = PageLibrary(fetcher=services.fetcher, texts=texts)
-    checks.make = partial(
-        ClaimCheck,
+    checks = _VideoCheck(
         video=video,
         services=services,
-        config=config,
+        config=strategy.adapt(config, video),
         stages=selected,
-        known=known,
-        watch=watch,
-        texts=texts,
-        stories=StoryIndex(texts),
-        book=book,
-        library=library,
+        known=known or VideoRows(),
+        corrections=corrections or {},
+        strategy=strategy,
     )
-    checks.corrections = corrections or {}
-    checks.budget = config.budget if strategy.in_rounds else None
-    if selected == frozenset(ALL_STAGES) and strategy is STANDARD:
-        checks.earlier_check = services.earlier_check
-    if services.fact_checks is not None and "search_hits" in selected:
-        checks.look_up = partial(
-            look_up, video=video, service=services.fact_checks, config=config.search
-        )
     await checks.run(claims)
-    claims = tuple(checks.final.values())
-    with watch.time("verdicts"):
-        verdicts, wording = await _worded(video, checks.reached, services)
+    with checks.watch.time("verdicts"):
+        verdicts, wording = await _worded(video, checks.judged(), services)
+    return checks.result(verdicts, wording)
 
-    def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
-        return tuple(rows) if stage in selected else ()
 
-    cases = checks.cases
-    hits = [hit for case in cases for hit in case.hits]
-    read = [row for case in cases for row in case.evidence]
-    _remark_unread(read, services.observer)
-    urls = {row.canonical_url for row in read}
-    fetched = [page for page in library.pages() if page.canonical_url in urls]
-    known_pages = [page for rows in checks.taken_over for page in rows.pages]
-    pages = tuple({page.page_id: page for page in (*known_pages, *fetched)}.values())
-    addresses = [hit.url for hit in hits]
-    addresses += [published_at(page.final_url or "") for page in pages]
-    hashes = {row.content_hash for row in read} | {page.content_hash for page in pages}
-    wanted = sorted(each for each in hashes if each is not None)
-    # Lazy: without the stage evidence, `texts` may lack a hash.
-    page_texts = (records.PageText(content_hash=each, text=texts[each]) for each in wanted)
+@dataclass(kw_only=True)
+class _VideoCheck:
+    """The checks of a video's claims; each begins once, when its claim is found.
 
-    def place(call: records.LlmCall) -> tuple[int, str, str, str, int]:
-        asked = call.claim_id or "", call.query_id or "", call.canonical_url or ""
-        return get_args(records.CallStage).index(call.stage), *asked, call.attempt
+    The arguments are those of `check_claims`.
+    """
 
-    return FlowResult(
-        queries=if_selected("queries", (row for case in cases for row in case.queries)),
-        searches=if_selected("search_hits", (row for case in cases for row in case.searches)),
-        hits=if_selected("search_hits", hits),
-        prior_fact_checks=checks.prior_fact_checks,
-        ratings=if_selected("reliability_ratings", book.ratings(addresses)),
-        pages=pages,
-        page_texts=if_selected("evidence", page_texts),
-        evidence=if_selected("evidence", read),
-        verdicts=ranked(verdicts, claims),
-        steps=tuple(step for each in checks.kept for step in each.check.trace.steps),
-        llm_calls=tuple(sorted((*wording, *checks.calls), key=place)),
-        timings=watch.timings(),
-    )
+    video: records.Video
+    services: Services
+    config: FactCheckConfig
+    stages: frozenset[Stage]
+    known: VideoRows
+    corrections: Mapping[str, Corrections]
+    strategy: Strategy
+
+    def __post_init__(self) -> None:
+        self.watch = Stopwatch()
+        self._texts = self.known.texts
+        self._stories = StoryIndex(self._texts)
+        self._library = PageLibrary(fetcher=self.services.fetcher, texts=self._texts)
+        self._ratings = RatingBook(
+            self.video.video_id,
+            self.services.ratings,
+            self.services.ages,
+            () if "reliability_ratings" in self.stages else self.known.ratings,
+            timed=lambda: self.watch.time("reliability_ratings"),
+        )
+        self._final: dict[str, records.Claim] = {}
+        """The claims by id, once all are found."""
+        self._are_final = asyncio.Event()
+        self._begun: dict[str, tuple[ClaimCheck, asyncio.Task[ClaimRows]]] = {}
+        self._announced: set[str] = set()
+        self._group = asyncio.TaskGroup()
+
+    async def run(self, claims: Sequence[records.Claim] | FindClaims) -> None:
+        """Find the claims and check them; see `check_claims` for the errors."""
+        failure: Exception | None = None
+        async with self._group:
+            try:
+                found = await claims(self._begin) if callable(claims) else claims
+                self._final = {claim.claim_id: claim for claim in found}
+            except Exception as error:  # noqa: BLE001 - raised below, outside of the group
+                failure = error
+            self._are_final.set()
+            self._begin(list(self._final.values()))
+            for claim_id, (check, task) in self._begun.items():
+                if claim_id not in self._final:
+                    task.cancel()
+                    if check.fact_checks is not None:
+                        check.fact_checks.cancel()
+        if isinstance(failure, ReasonerError):
+            failure.calls = (*failure.calls, *self._calls())
+        if failure is not None:
+            raise failure
+
+    def _begin(self, claims: Sequence[records.Claim]) -> None:
+        """Begin the checks of the claims that are new."""
+        for claim in claims:
+            if claim.claim_id in self._begun:
+                continue
+            budget = self.config.budget if self.strategy.in_rounds else None
+            check = ClaimCheck(
+                claim=claim,
+                corrections=self.corrections.get(claim.claim_id, NO_CORRECTIONS),
+                trace=Trace(claim, self.strategy.name, budget),
+                announce_early=partial(self._announce_early, claim.claim_id),
+                video=self.video,
+                services=self.services,
+                config=self.config,
+                stages=self.stages,
+                known=self.known,
+                watch=self.watch,
+                texts=self._texts,
+                stories=self._stories,
+                ratings=self._ratings,
+                library=self._library,
+            )
+            self._begun[claim.claim_id] = check, self._group.create_task(self._check(check))
+            if not self._are_final.is_set():
+                self.services.observer.claim_begun(claim)
+
+    async def _check(self, check: ClaimCheck) -> ClaimRows:
+        claim = check.claim
+        await self._take_over(check)
+        if check.reused is None and "search_hits" in self.stages and self.services.fact_checks:
+            # A task of its own: no verdict fails with a look-up, or waits long for it.
+            question = look_up(claim, self.video, self.services.fact_checks, self.config.search)
+            check.fact_checks = self._group.create_task(question)
+        case, verdict = await self.strategy.check(check)
+        if verdict is not None:
+            verdict = verdict.model_copy(update={"strategy": self.strategy.name})
+            await self._announce(claim.claim_id, verdict)
+        return case, verdict
+
+    async def _take_over(self, check: ClaimCheck) -> None:
+        """Take over the sources of another video's check of the same claim, if there is one."""
+        find, is_whole = self.services.earlier_check, self.stages == frozenset(ALL_STAGES)
+        if find is None or not is_whole or self.strategy is not STANDARD:
+            return
+        if check.corrections is not NO_CORRECTIONS:
+            return
+        earlier = await find(check.claim)
+        if earlier is not None:
+            self.services.observer.remarked(f"“{check.claim.text}”: {earlier.sentence}")
+            check.reused = taken_over(check.claim, earlier)
+            check.texts.update(earlier.rows.texts)
+
+    def _announce_early(self, claim_id: str, verdict: records.Verdict) -> None:
+        self._group.create_task(self._announce(claim_id, verdict))
+
+    async def _announce(self, claim_id: str, verdict: records.Verdict) -> None:
+        """Announce the first verdict on a claim once the claims are final."""
+        await self._are_final.wait()
+        if claim_id in self._final and claim_id not in self._announced:
+            self._announced.add(claim_id)
+            self.watch.reach("verdicts")
+            self.services.observer.verdict_reached(self._final[claim_id], verdict)
+
+    # --- After the checks ---------------------------------------------------------------------
+
+    def judged(self) -> list[Judged]:
+        """Return the final claims with a verdict, and the evidence that speaks."""
+        found: list[Judged] = []
+        for claim_id, claim in self._final.items():
+            case, verdict = self._begun[claim_id][1].result()
+            if verdict is not None:
+                speaking = [row for row in case.evidence if row.status == "ok"]
+                found.append((claim, verdict, speaking))
+        return found
+
+    def result(
+        self, verdicts: Sequence[records.Verdict], wording: Sequence[records.LlmCall]
+    ) -> FlowResult:
+        """Return the rows of the selected stages, with the words of the verdicts added."""
+        checks = [self._begun[claim_id][0] for claim_id in self._final]
+        cases = [self._begun[claim_id][1].result()[0] for claim_id in self._final]
+        reused = [check.reused for check in checks if check.reused is not None]
+        hits = [hit for case in cases for hit in case.hits]
+        evidence = [row for case in cases for row in case.evidence]
+        _remark_unread(evidence, self.services.observer)
+        urls = {row.canonical_url for row in evidence}
+        fetched = [page for page in self._library.pages() if page.canonical_url in urls]
+        reused_pages = [page for rows in reused for page in rows.pages]
+        pages = tuple({page.page_id: page for page in (*reused_pages, *fetched)}.values())
+        addresses = [hit.url for hit in hits]
+        addresses += [published_at(page.final_url or "") for page in pages]
+        hashes = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
+        wanted = sorted(each for each in hashes if each is not None)
+        # Lazy: without the stage evidence, `texts` may lack a hash.
+        texts = (records.PageText(content_hash=each, text=self._texts[each]) for each in wanted)
+        looked_up = [check.fact_checks for check in checks if check.fact_checks is not None]
+
+        def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
+            return tuple(rows) if stage in self.stages else ()
+
+        def place(call: records.LlmCall) -> tuple[int, str, str, str, int]:
+            asked = call.claim_id or "", call.query_id or "", call.canonical_url or ""
+            return get_args(records.CallStage).index(call.stage), *asked, call.attempt
+
+        return FlowResult(
+            queries=if_selected("queries", (row for case in cases for row in case.queries)),
+            searches=if_selected("search_hits", (row for case in cases for row in case.searches)),
+            hits=if_selected("search_hits", hits),
+            prior_fact_checks=(
+                *(row for rows in reused for row in rows.prior_fact_checks),
+                *(row for task in looked_up for row in task.result()),
+            ),
+            ratings=if_selected("reliability_ratings", self._ratings.ratings(addresses)),
+            pages=pages,
+            page_texts=if_selected("evidence", texts),
+            evidence=if_selected("evidence", evidence),
+            verdicts=ranked(verdicts, tuple(self._final.values())),
+            steps=tuple(step for check in checks for step in check.trace.steps),
+            llm_calls=tuple(sorted((*wording, *self._calls()), key=place)),
+            timings=self.watch.timings(),
+        )
+
+    def _calls(self) -> list[records.LlmCall]:
+        """Return all model calls. A call for a claim that dropped out names no claim or page."""
+        nameless = {"claim_id": None, "query_id": None, "canonical_url": None}
+        return [
+            call if claim_id in self._final else call.model_copy(update=nameless)
+            for claim_id, (check, _) in self._begun.items()
+            for call in check.trace.calls
+        ]
 
 
 def _remark_unread(evidence: Iterable[records.Evidence], observer: Observer) -> None:
@@ -291,153 +414,21 @@ def _remark_unread(evidence: Iterable[records.Evidence], observer: Observer) -> 
         observer.remarked(f"{reason} A language model reads other languages.")
 
 
-class _BegunCheck(NamedTuple):
-    """The check of a claim, in a task of its own."""
-
-    check: ClaimCheck
-    rows: asyncio.Task[ClaimRows]
-
-
-class _Checks:
-    """The checks of a video's claims; each begins once, when its claim is found."""
-
-    make: Callable[..., ClaimCheck]
-    corrections: Mapping[str, Corrections]
-    budget: BudgetConfig | None
-    look_up: Callable[[records.Claim], Coroutine[Any, Any, PriorFactChecks]] | None = None
-    earlier_check: FindEarlierCheck | None = None
-
-    def __init__(self, strategy: Strategy, observer: Observer, watch: Stopwatch) -> None:
-        self._strategy, self._observer, self._watch = strategy, observer, watch
-        self.final: dict[str, records.Claim] = {}
-        """The claims by id, after `run`."""
-        self._are_final = asyncio.Event()
-        self._begun: dict[str, _BegunCheck] = {}
-        self._announced: set[str] = set()
-        self._group = asyncio.TaskGroup()
-
-    async def run(self, claims: Sequence[records.Claim] | FindClaims) -> None:
-        """Find the claims and check them; see `check_claims` for the errors."""
-        failure: Exception | None = None
-        async with self._group:
-            try:
-                found = await claims(self.begin) if callable(claims) else claims
-                self.final = {claim.claim_id: claim for claim in found}
-            except Exception as error:  # noqa: BLE001 - raised below, outside of the group
-                failure = error
-            self._are_final.set()
-            self.begin(list(self.final.values()))
-            for claim_id, each in self._begun.items():
-                if claim_id not in self.final:
-                    each.rows.cancel()
-                    if each.check.reviews is not None:
-                        each.check.reviews.cancel()
-        if isinstance(failure, ReasonerError):
-            failure.calls = (*failure.calls, *self.calls)
-        if failure is not None:
-            raise failure
-
-    def begin(self, claims: Sequence[records.Claim]) -> None:
-        """Begin the checks of the claims that are new."""
-        for claim in claims:
-            if claim.claim_id in self._begun:
-                continue
-            check = self.make(
-                claim=claim,
-                corrections=self.corrections.get(claim.claim_id, NO_CORRECTIONS),
-                trace=Trace(claim, self._strategy.name, self.budget),
-                settled=partial(self._settle, claim.claim_id),
-            )
-            task = self._group.create_task(self._check(check))
-            self._begun[claim.claim_id] = _BegunCheck(check, task)
-            if not self._are_final.is_set():
-                self._observer.claim_begun(claim)
-
-    async def _check(self, check: ClaimCheck) -> ClaimRows:
-        claim, earlier = check.claim, None
-        if self.earlier_check is not None and check.corrections is NO_CORRECTIONS:
-            earlier = await self.earlier_check(claim)
-        if earlier is not None:
-            self._observer.remarked(f"“{claim.text}”: {earlier.sentence}")
-            check = replace(check, earlier=taken_over(claim, earlier))
-            check.texts.update(earlier.rows.texts)
-        elif self.look_up is not None:
-            # A task of its own: no verdict fails with a look-up, or waits long for it.
-            check = replace(check, reviews=self._group.create_task(self.look_up(claim)))
-        self._begun[claim.claim_id] = self._begun[claim.claim_id]._replace(check=check)
-        case, verdict = await self._strategy.check(check)
-        if verdict is not None:
-            verdict = verdict.model_copy(update={"strategy": self._strategy.name})
-            await self._announce(claim.claim_id, verdict)
-        return case, verdict
-
-    def _settle(self, claim_id: str, verdict: records.Verdict) -> None:
-        self._group.create_task(self._announce(claim_id, verdict))
-
-    async def _announce(self, claim_id: str, verdict: records.Verdict) -> None:
-        """Announce the first verdict on a claim once the claims are final."""
-        await self._are_final.wait()
-        if claim_id in self.final and claim_id not in self._announced:
-            self._announced.add(claim_id)
-            self._watch.reach("verdicts")
-            self._observer.verdict_reached(self.final[claim_id], verdict)
-
-    @property
-    def kept(self) -> list[_BegunCheck]:
-        """The checks of the final claims, in their order."""
-        return [self._begun[claim_id] for claim_id in self.final]
-
-    @property
-    def cases(self) -> list[CaseFile]:
-        return [each.rows.result()[0] for each in self.kept]
-
-    @property
-    def reached(self) -> list[Judged]:
-        """The final claims with a verdict, and the evidence that speaks."""
-        rows = [(each.check.claim.claim_id, *each.rows.result()) for each in self.kept]
-        return [
-            (self.final[claim_id], verdict, [row for row in case.evidence if row.status == "ok"])
-            for claim_id, case, verdict in rows
-            if verdict is not None
-        ]
-
-    @property
-    def prior_fact_checks(self) -> PriorFactChecks:
-        tasks = [each.check.reviews for each in self.kept if each.check.reviews is not None]
-        held = [row for rows in self.taken_over for row in rows.prior_fact_checks]
-        return (*held, *(row for task in tasks for row in task.result()))
-
-    @property
-    def taken_over(self) -> list[VideoRows]:
-        """The rows of earlier checks that claims took over."""
-        return [each.check.earlier for each in self.kept if each.check.earlier is not None]
-
-    @property
-    def calls(self) -> list[records.LlmCall]:
-        """All model calls. A call for a claim that dropped out has no claim, query or page."""
-        apart = {"claim_id": None, "query_id": None, "canonical_url": None}
-        return [
-            call if claim_id in self.final else call.model_copy(update=apart)
-            for claim_id, each in self._begun.items()
-            for call in each.check.trace.calls
-        ]
-
-
 async def _worded(
-    video: records.Video, reached: Sequence[Judged], services: Services
+    video: records.Video, judged: Sequence[Judged], services: Services
 ) -> tuple[list[records.Verdict], tuple[records.LlmCall, ...]]:
     """Add a model's words to complete verdicts; if it fails, the verdicts keep their own."""
-    verdicts = [verdict for _, verdict, _ in reached]
-    complete = [each for each in reached if each[1].stance is not None and each[2]]
+    verdicts = [verdict for _, verdict, _ in judged]
+    complete = [each for each in judged if each[1].stance is not None and each[2]]
     writer = services.reasoner.writer
     if not complete or writer is None:
         return verdicts, ()
     try:
-        judged = await writer(video, complete)
+        answer = await writer(video, complete)
     except ReasonerError as failure:
         return verdicts, failure.calls
-    words = judged.value
-    return [worded(each, words.get(each.claim_id, "")) for each in verdicts], judged.calls
+    words = answer.value
+    return [worded(each, words.get(each.claim_id, "")) for each in verdicts], answer.calls
 
 
 def with_others(

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import Claim, Evidence, Record
+from factible_assets.records.tables import Claim, Record
 from factible_assets.stages import ids
-from factible_assets.stages.evidence import rating_columns
 from factible_assets.stages.ports import EarlierCheck
-from factible_assets.stages.search import FoundPage
 
 Row = TypeVar("Row", bound=Record)
 
@@ -58,8 +56,3 @@ def taken_over(claim: Claim, earlier: EarlierCheck) -> VideoRows:
             for row in rows.evidence
         ),
     )
-
-
-def rated_today(row: Evidence, candidate: FoundPage) -> Evidence:
-    """Return a reading with the rating that its source has now."""
-    return row.model_copy(update=rating_columns(candidate.rating))

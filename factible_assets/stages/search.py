@@ -23,7 +23,6 @@ from factible_assets.stages.ids import hit_id
 from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_answered, as_paper
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
-from resources.ratings.base import ListedRating
 from resources.search.base import ANSWERS, FoundHit, SearchProvider, SearchRequest
 
 PRIMARY: frozenset[records.SourceClass] = frozenset({"academic", "government"})
@@ -202,15 +201,19 @@ def is_review(hit: records.SearchHit) -> bool:
     return PUBLISHED in hit.provider.split("+")
 
 
-def rated(
-    hit: records.SearchHit, rating: records.ReliabilityRating, journal: ListedRating | None = None
+def rating_of_hit(
+    hit: records.SearchHit, book: RatingBook, address: str | None = None
 ) -> records.ReliabilityRating:
-    """Return the rating of a hit, from the ratings of its domain and of its journal."""
+    """Return the rating of a hit, by its journal, its citations and the site of its address.
+
+    `address` is the one after all redirects, if known.
+    """
+    rating = book.of(address or hit.url)
     if is_review(hit):
         return rating.model_copy(update={"source_class": "fact_checker"})
     if is_answer(hit):
         return as_answered(rating)
-    return as_paper(rating, journal, hit.citation_count)
+    return as_paper(rating, book.journal(hit.journal), hit.citation_count)
 
 
 def _reaches(rating: records.Rating, minimum: records.Rating) -> bool:
@@ -233,10 +236,9 @@ def select_hits(
     video: records.Video,
     queries: Sequence[records.Query],
     hits: Iterable[records.SearchHit],
-    rating_of: Callable[[str], records.ReliabilityRating],
+    rating_of: Callable[[records.SearchHit], records.ReliabilityRating],
     config: SearchConfig,
     corrections: Corrections = NO_CORRECTIONS,
-    journal_of: Callable[[str | None], ListedRating | None] = lambda _: None,
 ) -> tuple[tuple[FoundPage, ...], tuple[tuple[FoundPage, str], ...]]:
     """Choose the pages to read for one claim; return them, and the others with a reason each.
 
@@ -256,9 +258,7 @@ def select_hits(
         wanted, others = list[FoundPage](), list[FoundPage]()
         own = [hit for hit in found if hit.query_id == query.query_id]
         for hit in sorted(own, key=lambda hit: (hit.rank, hit.canonical_url)):
-            candidate = FoundPage(
-                query, hit, rated(hit, rating_of(hit.url), journal_of(hit.journal))
-            )
+            candidate = FoundPage(query, hit, rating_of(hit))
             reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, (candidate, reason))

@@ -186,11 +186,11 @@ class _Inquiry:
         self.case, speaking = await check.look_further(
             self.case,
             new,
-            searching="validation list" if item.is_statement else "search list",
-            reading=("summarise", "query-guided condensing"),
+            search_step="validation list" if item.is_statement else "search list",
+            read_step=("summarise", "query-guided condensing"),
             asked=item.query,
             sought=item.sought,
-            told=lambda rows: ", ".join(
+            describe=lambda rows: ", ".join(
                 [counted(len(rows), "source"), *map(investigation.trust, rows)]
             ),
         )

@@ -47,7 +47,7 @@ async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
             note.status, note.reason = "no_evidence", "The reasoner worded no new query."
             return first
     case, _ = await claim.look_further(
-        first, more, searching="second round", reading=("read", "second round")
+        first, more, search_step="second round", read_step=("read", "second round")
     )
     return case
 

@@ -31,7 +31,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
 
     async def worded() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
         """Word one search for the sources of the class, and the standard ones after it."""
-        judged = await check.worded_queries(check.config.queries)
+        judged = await check.standard_queries(check.config.queries)
         own = (ports.QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
         return ports.WithCalls((*own, *judged.value), judged.calls)
 
@@ -44,11 +44,11 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             # A note and no verdict: no search, and no re-check is due.
             case = check.open_case([check.no_query(PREDICTION)])
             settled = replace(check.form_opinion(case), doubt=None, is_due=False)
-            verdict = conclude(settled, None)
+            verdict = conclude(settled)
             noted = {"summary": PREDICTION, "reason": PREDICTION}
             return case, verdict.model_copy(update=noted)
         with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
-            queries = await check.write_queries(words=worded)
+            queries = await check.write_queries(word_queries=worded)
             note.record_queries(queries)
     except ports.BudgetSpentError as spent:
         # The budget ended before the searches, so there is no evidence.

@@ -69,12 +69,12 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         case, read = await check.look_further(
             CaseFile(check.claim),
             queries,
-            searching=f"before {limit}"
+            search_step=f"before {limit}"
             if limit
             else "no date limit: the day of the claim is unknown",
-            reading=("summarise", passages.manner),
-            by=passages.read,
-            told=lambda _: passages.in_words,
+            read_step=("summarise", passages.manner),
+            read_page=passages.read,
+            describe=lambda _: passages.in_words,
         )
         if model is not None and read:
             return await _judged(check, passages.questions, case)
@@ -103,7 +103,7 @@ async def _decomposed(
         drafts = (ports.QueryDraft(each, "direct", 1) for each in passages.questions)
         return ports.WithCalls(tuple(drafts), tuple(talk.calls))
 
-    queries = await check.write_queries(words=asked)
+    queries = await check.write_queries(word_queries=asked)
     # A repeated check keeps its searches, which are the questions.
     passages.questions = passages.questions or tuple(
         query.text for query in queries if excerpts.QUESTION_MARKS & {*query.text}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -29,6 +30,7 @@ from factible_assets.stages.search import (
     FoundPage,
     gather_hits,
     late_exclusion,
+    rating_of_hit,
     select_hits,
     unwanted,
 )
@@ -205,7 +207,8 @@ async def test_a_result_that_is_no_web_address_is_kept_and_not_read() -> None:
     assert not world.asked["age", ""]
     book = RatingBook("v", Directory(world), Registry(world))
     await book.look_up_ages(hit.url for hit in found.hits)
-    choice = Selection(*select_hits(VIDEO, QUERIES, found.hits, book.of, SearchConfig()))
+    rating_of = partial(rating_of_hit, book=book)
+    choice = Selection(*select_hits(VIDEO, QUERIES, found.hits, rating_of, SearchConfig()))
     assert [(each.hit.title, reason) for each, reason in choice.skipped] == [
         ("Odd", "It is no web address.")
     ]
@@ -250,7 +253,7 @@ def row_of(query: Query, rank: int, host: str, path: str = "", **changes: object
 
 def choose(*hits: SearchHit, video: Video = VIDEO, **options: object) -> Selection:
     config = SearchConfig.model_validate(options)
-    return Selection(*select_hits(video, QUERIES, hits, Rated().of, config))
+    return Selection(*select_hits(video, QUERIES, hits, lambda hit: Rated().of(hit.url), config))
 
 
 def chosen(selection: Selection) -> list[str]:
