@@ -318,7 +318,7 @@ FOUND = """
 
     # An option of a run: the launchpad, the command line, experiments, the run.
     assert "patience" in CLAIM_CHECKS_SCHEMA["verdicts"].config_type.fields
-    assert "--patience" in CliRunner().invoke(app, ["check", "--help-all"]).output
+    assert "--patience" in CliRunner().invoke(app, ["check", "--help"]).output
     assert "patience" in experiment_json_schema()["properties"]["settings"]["properties"]
     assert config_of({"patience": 0.7}).verdicts.patience == 0.7
 

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
-from factible_assets.cli.main import options_of
 from factible_assets.cli.output import note
-from factible_assets.config import (
-    COMMON,
-    FactCheckConfig,
-    OptionError,
-    RunOption,
-    config_of,
-    run_options,
-)
+from factible_assets.config import FactCheckConfig, OptionError, RunOption, config_of, run_options
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import UsageError
 from factible_assets.settings import Settings, SettingsError, load_settings
@@ -32,10 +24,11 @@ Videos = Annotated[
 Corpora = Annotated[
     list[str] | None, typer.Option("--corpus", metavar="NAME", help="Only this corpus; repeatable.")
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write to this file.")
+]
 Live = Annotated[bool, typer.Option("--live", help="Read the live warehouse, not the copy.")]
 
-_GIVEN = "factible.run_options"
 _TYPES: dict[str, Any] = {"integer": int, "number": float}
 _HEADINGS = {
     **dict.fromkeys(("claims", "queries"), "Claims and queries"),
@@ -48,41 +41,32 @@ _HEADINGS = {
 _FORMS = {"date": "YYYY-MM-DD", "boolean": "true|false"}
 
 
-def with_run_options(command: Command, without: str | None = None) -> Command:
-    """Add every option of a run to a command, except those of the section `without`."""
-    vars(command)["more_options"] = partial(_options, without)  # main.py reads it
+def with_run_options(command: Command) -> Command:
+    """Replace the parameter `**options` of a command by every option of a run.
+
+    An option that the user does not give is None.
+    """
+    return _with_options(command, run_options().values())
+
+
+def without_claim_options(command: Command) -> Command:
+    """The same without the options of claims, for commands that keep or get their claims."""
+    return _with_options(command, (o for o in run_options().values() if o.section != "claims"))
+
+
+def _with_options(command: Command, options: Iterable[RunOption]) -> Command:
+    signature, kind = inspect.signature(command, eval_str=True), inspect.Parameter.KEYWORD_ONLY
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    more = [
+        inspect.Parameter(each.name, kind, default=None, annotation=_declared(each))
+        for each in options
+    ]
+    vars(command)["__signature__"] = signature.replace(parameters=[*own, *more])  # Typer reads it
     return command
 
 
-without_claim_options = partial(with_run_options, without="claims")
-"""For commands that keep the claims of an earlier check."""
-
-
-@cache
-def _options(without: str | None) -> tuple[Any, ...]:
-    chosen = [each for each in run_options().values() if each.section != without]
-    made = options_of({each.name: _declared(each) for each in chosen})
-    for option, each in zip(made, chosen, strict=True):
-        vars(option)["heading"] = _HEADINGS.get(each.section, each.section.capitalize())
-    help_all = typer.Option(
-        "--help-all",
-        help="Show every option, rare ones too.",
-        callback=_print_all_options,
-        is_eager=True,
-        expose_value=False,
-    )
-    return (*made, *options_of({"help_all": Annotated[bool, help_all]}))
-
-
-def _print_all_options(context: typer.Context, value: bool) -> None:
-    if value:
-        for option in context.command.params:
-            option.hidden = False  # type: ignore[attr-defined] # of options, not of arguments
-        typer.echo(context.get_help())
-        raise typer.Exit
-
-
 def _declared(option: RunOption) -> Any:
+    """Return an option of a run as Typer's annotation."""
     kinds = option.schema.get("anyOf", [option.schema])
     schema = next(kind for kind in kinds if kind.get("type") != "null")
     kind = schema.get("format") or schema.get("type", "")
@@ -96,19 +80,8 @@ def _declared(option: RunOption) -> Any:
     if option.default is not None and option.default != "":
         written = str(option.default).lower() if kind == "boolean" else option.default
         words = f"{words} Default: {written}."
-
-    def keep(context: typer.Context, value: Any) -> None:
-        if value is not None:
-            context.meta.setdefault(_GIVEN, {})[option.name] = value
-
-    declared = typer.Option(
-        _flag(option.name),
-        help=words,
-        metavar=form,
-        callback=keep,
-        expose_value=False,
-        hidden=option.name not in COMMON,
-    )
+    heading = _HEADINGS.get(option.section, option.section.capitalize())
+    declared = typer.Option(_flag(option.name), help=words, metavar=form, rich_help_panel=heading)
     return Annotated[_TYPES.get(schema.get("type", ""), str) | None, declared]
 
 
@@ -116,24 +89,17 @@ def _flag(option: str) -> str:
     return f"--{option.replace('_', '-')}"
 
 
-def given_options(context: typer.Context, **others: object) -> dict[str, object]:
-    """Return the run's options that the user gave, with `others` that are not None."""
-    own = {name: value for name, value in others.items() if value is not None}
-    return {**context.meta.get(_GIVEN, {}), **own}
-
-
-def checked_config(given: dict[str, object], command: str = "check") -> FactCheckConfig:
-    """Return the configuration of a run; options that are not given keep their defaults.
+def checked_config(options: Mapping[str, object]) -> FactCheckConfig:
+    """Return the configuration of a run; options that are None keep their defaults.
 
     Raises UsageError: A value is out of range. The sentence names the option.
     """
     try:
-        return config_of(given)
+        return config_of({name: value for name, value in options.items() if value is not None})
     except OptionError as error:
-        raise UsageError(
-            f"{_flag(error.option)} {given.get(error.option)!r} cannot be used: {error.reason}.",
-            f"factible {command} --help-all describes the options.",
-        ) from error
+        given = options.get(error.option)
+        words = f"{_flag(error.option)} {given!r} cannot be used: {error.reason}."
+        raise UsageError(words, "--help describes the options.") from error
 
 
 def read_corpora(settings: Settings) -> CorporaReading:

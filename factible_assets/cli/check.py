@@ -8,8 +8,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.table import Table
-from typer import Argument, Context, Exit, Option, Typer
+from typer import Argument, Exit, Option, Typer
 
 from factible_assets.cli import arguments
 from factible_assets.cli.main import Command
@@ -28,23 +27,24 @@ from factible_assets.cli.output import (
 )
 from factible_assets.cli.progress import PlainObserver, breaking_silence, watching
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
-from factible_assets.corpora.reading import load_corpora, load_corpus
+from factible_assets.corpora.reading import load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
-from factible_assets.exchange.importing import import_corpus
 from factible_assets.exchange.tables import csv_of
-from factible_assets.runs.check import fact_check
-from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.targets import Target, resolve, unchecked
-from factible_assets.services.reasoning import Choices, choose_reasoners
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, confidence_words, counted, dollars, plain
 from resources.errors import SetupError
 from resources.files import digest, slug, write_whole
-from warehouse.rechecks import PlannedVideo
 
-if TYPE_CHECKING:  # it loads Dagster
+# Help should come at once, so what loads DuckDB or Dagster is imported where it is needed.
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from factible_assets.runs.result import Checked
     from factible_assets.runs.reusable import Reuse
+    from factible_assets.services.reasoning import Choices
+    from warehouse.rechecks import PlannedVideo
 
 _SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
 """Limits on the reasons for incomplete verdicts; the report shows them all."""
@@ -56,7 +56,6 @@ VideoArgument = Annotated[
 
 @arguments.with_run_options
 def check(
-    context: Context,
     target: VideoArgument,
     *,
     pages: Annotated[
@@ -70,6 +69,7 @@ def check(
     force: Annotated[
         bool, Option("--force", help="Repeat the whole check, from the transcript on.")
     ] = False,
+    **options: Any,
 ) -> None:
     """Fact-check a video: find its claims, read sources, and reach a verdict on each claim.
 
@@ -86,21 +86,21 @@ def check(
 
     Example: factible check talk.mp3
     """
-    from factible_assets.cli.corpus import import_pages  # which loads clients
-
-    given = arguments.given_options(context)
-    if pages is not None and "web" in given:
+    if pages is not None and options["web"]:
         raise UsageError("--pages and --web both name the sources.", "Give one of them.")
-    if pages is None and "pages_rating" in given:
+    if pages is None and options["pages_rating"]:
         raise UsageError("--pages-rating rates the pages of --pages.", "Add --pages FOLDER.")
-    arguments.checked_config(given)  # before anything is written
+    config = arguments.checked_config(options)  # before anything is written
     settings = load_settings()
     found = resolve(target, title, settings)
-    reuse: Reuse = "nothing" if force else "claims" if pages or given else "verdicts"
+    is_usual = pages is None and all(value is None for value in options.values())
     if pages is not None:
-        web = f"archive:{import_pages(pages, settings)}"
-        given = {"pages_rating": "medium", **given, "web": web}
-    _check(found, settings, arguments.checked_config(given), reuse)
+        from factible_assets.cli.corpus import import_pages
+
+        options["web"] = f"archive:{import_pages(pages, settings)}"
+        options["pages_rating"] = options["pages_rating"] or "medium"
+        config = arguments.checked_config(options)
+    _check(found, settings, config, "nothing" if force else "verdicts" if is_usual else "claims")
 
 
 def demo() -> None:
@@ -110,19 +110,15 @@ def demo() -> None:
 
     Example: factible demo
     """
-    settings = load_settings()
-    if load_corpora(settings.corpus_folders).find(DEMO_VIDEO) is None:
-        raise FactibleError(
-            f"{settings.project_corpora} does not list the demo's video.",
-            "Install factible-assets again.",
-            ExitCode.ENVIRONMENT,
-        )
     note("The demo reads the project's miniature web and sends no request.")
-    _check(Target(DEMO_VIDEO), settings, demo_config(), "nothing")
+    _check(Target(DEMO_VIDEO), load_settings(), demo_config(), "nothing")
 
 
 def _check(target: Target, settings: Settings, config: FactCheckConfig, reuse: Reuse) -> None:
     """Check a video, show the result, and exit with its code."""
+    from factible_assets.runs.check import fact_check
+    from factible_assets.services.reasoning import choose_reasoners
+
     checked = fact_check(
         target, settings=settings, config=config, reuse=reuse, watch=watching, say=note
     )
@@ -137,19 +133,20 @@ def _check(target: Target, settings: Settings, config: FactCheckConfig, reuse: R
 
 
 def _show(checked: Checked, choices: Choices | None = None) -> None:
+    """Print the result of a check. `choices` are the reasoners of the run that just ended."""
+    verdicts, claims = checked.data.verdicts, checked.data.claims
     none = "The transcript has no claim that can be checked."
     if "claims" not in checked.data.sets:
         none = "Its claims are not known yet."
     result(
         as_document(checked),
-        _verdicts_table(checked) if checked.data.claims else none,
+        _verdicts_table(checked) if claims else none,
         *([] if choices is None else [f"by: {choices.words}"]),
         f"cost: {_cost_words(checked, may_cost=choices is not None and bool(choices.asks_llm))}",
         f"report: {checked.report.absolute().as_uri()}",
     )
-    if any(verdict.basis != "llm" for verdict in checked.data.verdicts):
+    if any(verdict.basis != "llm" for verdict in verdicts):
         note("These verdicts are automatic leanings; the report shows the quotes.")
-    verdicts = checked.data.verdicts
     if checked.failures and verdicts:
         note("The check failed. These are the stored verdicts.")
     unread = sum(each.stance == "unclear" and bool(each.unclear) for each in verdicts)
@@ -193,18 +190,18 @@ def _verdicts_table(checked: Checked) -> Table:
 
 def _cost_words(checked: Checked, *, may_cost: bool) -> str:
     calls = checked.data.llm_calls
-    ever = f"; all checks of this video: {dollars(checked.cost_ever)}" if checked.cost_ever else ""
-    if not calls:
-        words = "nothing, no model was asked"
-        if checked.failures and may_cost:
-            words = "unknown after the failure; see factible sql 'from costs'"
-        return f"{words}{ever}"
     kept = sum(call.cache_hit for call in calls)
     unpriced = sum(not call.price_known for call in calls)
     parts = [counted(len(calls), "model call")]
     parts += [f"{kept:,} answered from the cache"] if kept else []
     parts += [f"{unpriced:,} without a listed price"] if unpriced else []
-    return f"{dollars(checked.data.cost_usd)} for {', '.join(parts)}{ever}"
+    words = f"{dollars(checked.data.cost_usd)} for {', '.join(parts)}"
+    if not calls and checked.failures and may_cost:
+        words = "unknown after the failure; see factible sql 'from costs'"
+    elif not calls:
+        words = "nothing, no model was asked"
+    ever = f"; all checks of this video: {dollars(checked.cost_ever)}" if checked.cost_ever else ""
+    return f"{words}{ever}"
 
 
 def _ended(checked: Checked) -> dict[str, Any]:
@@ -242,32 +239,19 @@ def as_document(checked: Checked) -> dict[str, Any]:
 claims_app = Typer()
 
 
-def _refuse_unwritable(output: Path | None, file: Path) -> None:
-    """Raise UsageError if the output is a folder, or the list itself, which would be lost."""
-    if output is None or not output.exists():
-        return
-    if output.samefile(file):
-        raise UsageError(
-            f"--output {output} would overwrite the list and its other columns.",
-            "Name another file.",
-        )
-    if output.is_dir():
-        raise UsageError(f"--output {output} is a folder.", "Name a file in it.")
-
-
 @claims_app.command("check", cls=Command)
 @arguments.without_claim_options
 def check_list(
-    context: Context,
     file: Annotated[
         Path,
         Argument(help="A CSV table with a column claim; optional: date, label, speaker, language."),
     ],
     *,
-    output: Annotated[Path | None, Option("--output", "-o", help="Write the CSV here.")] = None,
+    output: arguments.Output = None,
     jobs: Annotated[int, Option("--jobs", "-j", min=1, max=16, help="Claims at once.")] = 3,
     limit: Annotated[int | None, Option(min=1, help="Only the first claims.")] = None,
     force: Annotated[bool, Option("--force", help="Check complete ones again too.")] = False,
+    **options: Any,
 ) -> None:
     """Fact-check a list of claims, several at once.
 
@@ -279,8 +263,12 @@ def check_list(
     """
     if not file.is_file():
         raise FactibleError(f"There is no file {file}.", "Check the path.")
-    _refuse_unwritable(output, file)
-    config = arguments.checked_config(arguments.given_options(context))
+    if output is not None and output.exists() and output.samefile(file):
+        raise UsageError(f"--output {output} is the list itself.", "Name another file.")
+    config = arguments.checked_config(options)
+    from factible_assets.exchange.importing import import_corpus
+    from factible_assets.runs.batches import check_claim_list
+
     settings = load_settings()
     settings.ensure_home()
     # The path's digest distinguishes lists with the same file name.
@@ -298,8 +286,6 @@ def check_list(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    from factible_assets.runs.batches import check_claim_list
-
     with breaking_silence(PlainObserver(listed=len(given))) as lines:
         checks = check_claim_list(
             tuple(given),
@@ -328,6 +314,8 @@ def media(target: VideoArgument) -> None:
 
     Example: factible media everyday-beliefs-talk
     """
+    from factible_assets.runs.result import StoredVideo
+
     settings = load_settings()
     video = StoredVideo(resolve(target, None, settings).video_id, settings)
     if video.data() is None:
@@ -374,7 +362,6 @@ _WAITING = {
 
 @arguments.without_claim_options
 def recheck(
-    context: Context,
     videos: Annotated[
         list[str] | None,
         Argument(help="Ids or YouTube URLs of checked videos; without any, the due ones."),
@@ -384,6 +371,7 @@ def recheck(
     limit: Annotated[
         int | None, Option(min=0, max=10**6, help="The most videos; overrides the setting.")
     ] = None,
+    **options: Any,
 ) -> None:
     """Check videos again: incomplete ones first, then low confidence, then the oldest.
 
@@ -397,8 +385,8 @@ def recheck(
     """
     from factible_assets.runs.batches import chosen_videos, next_plan, recheck_videos
 
-    given = arguments.given_options(context)
-    arguments.checked_config(given, "recheck")
+    arguments.checked_config(options)
+    given = {name: value for name, value in options.items() if value is not None}
     settings = load_settings()
     named = [bare_id(each) for each in videos or ()]
     if plan:

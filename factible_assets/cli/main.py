@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import io
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -85,42 +84,34 @@ _DASHES = "An id that begins with a dash follows two dashes, after the options: 
 _PLACES = {name: place for each in COMMANDS.values() for name, (place, _) in each.items()}
 
 
-def options_of(declared: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the options that a command with these annotated parameters would have."""
+def _keep(option: typer.CallbackParam, value: bool | None) -> None:
+    """Set the field of the output mode that has the option's name."""
+    if value:
+        setattr(output_mode, str(option.name), True)
 
-    def command(**given: Any) -> None:
-        del given
 
-    parameters = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=each)
-        for name, each in declared.items()
-    ]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # typer's
-    command.__annotations__ = dict(declared)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(command)
-    return tuple(option for option in get_command(app).params if option.name != "help")
+def _shared_option(words: str, *names: str) -> Any:
+    return typer.Option(*names, help=words, callback=_keep, is_eager=True, expose_value=False)
 
 
 @functools.cache
-def _shared_options() -> tuple[Any, ...]:
-    def option(field: str, help_text: str, *short: str) -> Any:
-        def keep(value: bool | None) -> None:
-            if value:
-                setattr(output_mode, field, True)
+def _shared_options() -> Sequence[Any]:
+    """Return the options that every command has, made by Typer from a command with only these."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-        declared = typer.Option(
-            f"--{field}", *short, help=help_text, callback=keep, is_eager=True, expose_value=False
-        )
-        return Annotated[bool, declared]
+    @app.command()
+    def command(
+        *,
+        json: Annotated[
+            bool, _shared_option("Print JSON on stdout; progress stays on stderr.", "--json")
+        ] = False,
+        quiet: Annotated[
+            bool, _shared_option("Print only the result and errors.", "--quiet", "-q")
+        ] = False,
+        debug: Annotated[bool, _shared_option("Show tracebacks of errors.", "--debug")] = False,
+    ) -> None: ...
 
-    return options_of(
-        {
-            "as_json": option("json", "Print JSON on stdout; progress stays on stderr."),
-            "quiet": option("quiet", "Print only the result and errors.", "-q"),
-            "debug": option("debug", "Show tracebacks of errors."),
-        }
-    )
+    return [option for option in get_command(app).params if option.name != "help"]
 
 
 def _add_shared_options(command: Any) -> None:
@@ -130,12 +121,9 @@ def _add_shared_options(command: Any) -> None:
     for child in getattr(command, "commands", {}).values():
         child.short_help = child.get_short_help_str(limit=500)  # never cut
         _add_shared_options(child)
-    if hasattr(command, "commands"):
-        return
-    more = (*getattr(command.callback, "more_options", tuple)(), *_shared_options())
-    taken = {name for parameter in command.params for name in parameter.opts}
-    taken |= {"--json"} if command.name in _WITHOUT_JSON else set()
-    command.params += [each for each in more if not taken & {*each.opts}]
+    if not hasattr(command, "commands"):
+        is_silent = command.name in _WITHOUT_JSON
+        command.params += [o for o in _shared_options() if not (is_silent and "--json" in o.opts)]
 
 
 class Command(TyperCommand):
@@ -143,10 +131,11 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         listed: dict[str, list[Any]] = {}
+        each: Any
         for each in self.get_params(ctx):
             own = "Arguments" if each.param_type_name == "argument" else "Options"
             if record := each.get_help_record(ctx):
-                listed.setdefault(vars(each).get("heading", own), []).append(record)
+                listed.setdefault(each.rich_help_panel or own, []).append(record)
         for heading, records in listed.items():
             with formatter.section(heading):
                 formatter.write_dl(records)

@@ -15,14 +15,16 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, PublishedClaimEntry, VideoEntry
 from factible_assets.records.tables import Video
 from factible_assets.stages.ids import normalise_text
-from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from resources.lines import EntryReader, FileProblem, Place, PlacedError, read_document, shown
 from resources.transcripts.youtube_ids import is_video_id, watch_url
+
+if TYPE_CHECKING:
+    from factible_assets.stages.ports import ClaimDrafts
 
 SUFFIXES: Final = (".yaml", ".yml")
 
@@ -51,6 +53,9 @@ class CorpusVideo:
 
         A claim without an annotated importance has importance 1.
         """
+        # It loads asyncio, which commands that only read a corpus can do without.
+        from factible_assets.stages.ports import ClaimDraft, ClaimDrafts  # noqa: PLC0415
+
         if not self.entry.claims_are_given or self.claims is None:
             return None
         return ClaimDrafts(

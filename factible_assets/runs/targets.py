@@ -16,7 +16,6 @@ from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.files import digest_of, slug
 from resources.lines import did_you_mean
-from resources.transcripts.recording import is_recording, missing_requirement
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 if TYPE_CHECKING:
@@ -155,6 +154,7 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     # Readers of caption files take time to load.
     from factible_assets.services.transcripts import speech_model  # noqa: PLC0415
     from resources.transcripts.file import read_transcript  # noqa: PLC0415
+    from resources.transcripts.recording import is_recording, missing_requirement  # noqa: PLC0415
 
     has_sound = is_recording(path)
     words = None if has_sound else read_transcript(path)

