@@ -14,12 +14,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from textwrap import shorten
-from typing import Any
 from urllib.parse import quote_plus
 
 from resources.dates import read_day
-from resources.errors import SetupError
-from resources.http import HttpClient, OutageError
+from resources.http import OutageError
 from resources.search.base import ANSWERS, FactCheckAnswer, FoundFactCheck, FoundHit, SearchRequest
 from resources.search.service import (
     KEY_REFUSED,
@@ -65,7 +63,7 @@ class SerperSearch(SearchService):
         }
         answer = await self._post("/search", {name: each for name, each in body.items() if each})
         organic = objects(answer.get("organic"), "organic results")
-        hits = await self._hits(organic, "result", request.offset, url="link", day="date")
+        hits = await self._hits(organic, request.offset, url="link", day="date")
         return hits, ""
 
 
@@ -98,10 +96,6 @@ class SearxngSearch(SearchService):
         ),
     )
 
-    def __init__(self, http: HttpClient, **given: Any) -> None:
-        super().__init__(http, **given)
-        self._base = self._base.removesuffix("/search")
-
     async def _find(self, request: SearchRequest) -> Findings:
         answer = await self._get(
             "/search",
@@ -111,13 +105,9 @@ class SearxngSearch(SearchService):
             language=request.language,
         )
         results = objects(answer.get("results"), "results")
-        hits = await self._hits(
-            results, "result", request.offset, snippet="content", day="publishedDate"
-        )
-        unresponsive = answer.get("unresponsive_engines", [])
-        if not isinstance(unresponsive, list):
-            raise wrong_shape("has no list of unresponsive engines")
-        silent = shorten(", ".join(map(_engine, unresponsive)), _MAX_NAMED, placeholder=" …")
+        hits = await self._hits(results, request.offset, snippet="content", day="publishedDate")
+        engines = map(_engine, answer.get("unresponsive_engines") or ())
+        silent = shorten(", ".join(engines), _MAX_NAMED, placeholder=" …")
         if silent and not hits:
             raise OutageError(f"it found nothing, and not all of its engines answered: {silent}")
         lacking = f"not all of its engines answered: {silent}" if silent else ""
@@ -125,10 +115,8 @@ class SearxngSearch(SearchService):
 
 
 def _engine(entry: object) -> str:
-    """Return an engine's name with the cause of its silence, from `[name, cause]`."""
-    parts = entry if isinstance(entry, list) else [entry]
-    name, *causes = [*filter(None, map(text, parts))] or [""]
-    return f"{name} ({' '.join(causes)})" if causes else name or "unnamed"
+    """Return a silent engine's name, with the cause of its silence in `[name, cause]`."""
+    return text(": ".join(map(str, entry)) if isinstance(entry, list) else str(entry))
 
 
 _PAPER_FIELDS = "title,abstract,citationCount,openAccessPdf,url,publicationDate,journal"
@@ -166,18 +154,10 @@ class SemanticScholarSearch(SearchService):
         )
         if whole_number(answer.get("total")) is None:
             raise wrong_shape("has no total")
-        # The service leaves out an empty list.
-        papers = [
-            {"page": f"https://www.semanticscholar.org/paper/{paper['paperId']}", **paper}
-            if text(paper.get("paperId"))
-            else paper
-            for paper in objects(answer.get("data", []), "papers")
-        ]
         hits = await self._hits(
-            papers,
-            "paper",
+            objects(answer.get("data", []), "papers"),  # it leaves out an empty list
             request.offset,
-            url="openAccessPdf.url|url|page",
+            url="openAccessPdf.url|url",
             snippet="abstract",
             day="publicationDate",
         )
@@ -194,29 +174,20 @@ class WikipediaSearch(SearchService):
     """Wikipedia, through MediaWiki's action API, without keys. Snippets are articles' beginnings.
 
     Articles change all the time and have no day of publication, so a period excludes none. In
-    `base_url`, above `/w/api.php`, `{language}` stands for the edition; a request's own language
-    wins. SetupError for an invalid language code.
+    `base_url`, above `/w/api.php`, `{language}` stands for the edition: the request's language, or
+    else the service's.
     """
 
     provider = "wikipedia"
     address = "https://{language}.wikipedia.org"
     refusals = ((HTTPStatus.TOO_MANY_REQUESTS, "", "too many requests; ask less often{wait}"),)
 
-    def __init__(self, http: HttpClient, **given: Any) -> None:
-        super().__init__(http, **given)
-        self._editions, self._base = self._base, ""
-        self._edition = self._language.strip().lower()
-        if _LANGUAGE.fullmatch(self._edition) is None:
-            raise SetupError(
-                f"wikipedia is not usable: {self._language[:40]!r} is no language of Wikipedia; "
-                "write it as en or de."
-            )
-
     async def _find(self, request: SearchRequest) -> Findings:
-        language = (request.language or "").strip().lower()
-        edition = language if _LANGUAGE.fullmatch(language) else self._edition
+        wanted = (request.language or "").strip().lower()
+        edition = wanted if _LANGUAGE.fullmatch(wanted) else self._language
         answer = await self._get(
-            f"{self._editions.replace('{language}', edition)}/w/api.php",
+            "/w/api.php",
+            base=self._base.replace("{language}", edition),
             action="query",
             format="json",
             formatversion=2,
@@ -242,7 +213,7 @@ class WikipediaSearch(SearchService):
             raise wrong_shape("gives no article a rank")
         pages = sorted(ranked, key=lambda page: int(page["index"]))
         url = "canonicalurl|fullurl"
-        return await self._hits(pages, "article", request.offset, url=url, snippet="extract"), ""
+        return await self._hits(pages, request.offset, url=url, snippet="extract"), ""
 
 
 _WITHOUT_CREDIT = "insufficient_quota|exceeded your current quota|insufficient credit"
@@ -298,15 +269,8 @@ class PerplexityExpert(SearchService):
         words = at(choice, "message.content")
         if not isinstance(words, str):
             raise wrong_shape("has no message")
-        if results := answer.get("search_results"):
-            listed = objects(results, "search results")
-            cited = await self._hits(listed, "search result", day="date")
-        else:  # the URLs alone
-            urls = answer.get("citations") or []
-            addresses = list(filter(None, map(text, urls))) if isinstance(urls, list) else []
-            if not isinstance(urls, list) or (urls and not addresses):
-                raise wrong_shape("has no list of citations")
-            cited = [FoundHit(rank, "", url) for rank, url in enumerate(addresses, 1)]
+        listed = objects(answer.get("search_results") or [], "search results")
+        cited = await self._hits(listed, day="date")
         # A cut-off answer may lack its "but".
         if not words.strip() or choice.get("finish_reason") == "length":
             return cited, ""

@@ -46,9 +46,8 @@ _WITHOUT_KEY: Refusal = (
 _MAX_BYTES = 5_000_000
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SHOWN_BYTES = 4_000
-_ERROR_CODE = re.compile(r"[\w-]{1,60}")
-_ECHO = "query"
-"""The field in which services repeat the question."""
+_ERRORS = ("error", "errors", "message")
+"""The fields with which services report an error in an answer of status 200."""
 _MAX_RESULTS = 100
 """Results of one page; the rest of a longer answer is ignored."""
 
@@ -108,9 +107,12 @@ class Service:
             "latency_seconds": http.elapsed_since(started),
         }
 
-    async def _get(self, path: str, **parameters: str | int | None) -> Json:
+    async def _get(
+        self, path: str, *, base: str | None = None, **parameters: str | int | None
+    ) -> Json:
+        """Get the JSON of a path below an address; parameters without a value are left out."""
         given = {name: value for name, value in parameters.items() if value not in {None, ""}}
-        url = f"{self._base}{path}?{urlencode(given)}"
+        url = f"{base or self._base}{path}?{urlencode(given)}"
         return self._read(await self._http.get(url, headers=self._keys, max_bytes=_MAX_BYTES))
 
     async def _post(self, path: str, body: Json | bytes, media: str = "application/json") -> Json:
@@ -132,10 +134,10 @@ class Service:
                     sentence.format(setting=self.setting, site=self.site, wait=wait)
                 )
         answer = http.read_object(response)
-        if (code := _error_in(answer)) is not None:
-            raise http.OutageError(
-                f"it found nothing, and its answer carries an error ({code}); try again later"
-            )
+        fields = (value for name, value in answer.items() if name not in _ERRORS)
+        has_results = any(isinstance(value, list) and value for value in fields)
+        if any(map(answer.get, _ERRORS)) and not has_results:
+            raise http.OutageError("it found nothing and reported an error; try again later")
         return answer
 
 
@@ -161,7 +163,6 @@ class SearchService(Service):
     async def _hits(
         self,
         entries: Sequence[Json],
-        kind: str,
         before: int = 0,
         *,
         url: str = "url",
@@ -171,28 +172,27 @@ class SearchService(Service):
         """Read results from their fields `url`, `snippet` and `day` as named; see `text_at`.
 
         `before` results came before the first. Results without a URL are left out; the others keep
-        their ranks. OutageError, which calls a result `kind`, if no result has a URL.
+        their ranks. OutageError if no result has a URL.
         """
-
-        def read() -> list[FoundHit]:
-            now = self.now()
-            return [
-                FoundHit(
-                    rank,
-                    text_at(entry, "title"),
-                    address,
-                    text_at(entry, snippet),
-                    read_day(text_at(entry, day), now),
-                    whole_number(entry.get("citationCount")),
-                    text_at(entry, "journal.name"),
-                )
-                for rank, entry in enumerate(entries[:_MAX_RESULTS], before + 1)
-                if (address := text_at(entry, url))
-            ]
-
-        hits = await asyncio.to_thread(read)  # parsing a date in words is slow
+        ranked = list(enumerate(entries[:_MAX_RESULTS], before + 1))
+        words = [text_at(entry, day) for _, entry in ranked]
+        now = self.now()  # parsing a date in words is slow
+        days = await asyncio.to_thread(lambda: [read_day(each, now) for each in words])
+        hits = [
+            FoundHit(
+                rank,
+                text_at(entry, "title"),
+                address,
+                text_at(entry, snippet),
+                published_on,
+                whole_number(entry.get("citationCount")),
+                text_at(entry, "journal.name"),
+            )
+            for (rank, entry), published_on in zip(ranked, days, strict=True)
+            if (address := text_at(entry, url))
+        ]
         if entries and not hits:
-            raise wrong_shape(f"gives no {kind} a URL")
+            raise wrong_shape("gives no result a URL")
         return hits
 
     @abstractmethod
@@ -223,32 +223,6 @@ class MergedSearch:
 def wrong_shape(problem: str) -> http.OutageError:
     """Return the error for JSON of another shape than the service documents."""
     return http.OutageError(f"its answer {problem}; has its format changed?")
-
-
-def _error_in(answer: Json) -> str | None:
-    """Return the code of an error in a successful answer without results; None without an error.
-
-    Results are objects in a list; with results an error does not count. Without results, a field
-    called `error` is one. Next to an empty list, any text or failing status is an error too.
-    """
-    results = {name: value for name, value in answer.items() if name != "errors"}
-    lists = [value for value in results.values() if isinstance(value, list)]
-    if any(isinstance(entry, dict) for entries in lists for entry in entries):
-        return None
-    error = answer.get("error") or answer.get("errors")
-    is_failure = [] in lists and any(
-        (isinstance(value, str) and value.strip() and name != _ECHO)
-        or (name.lower().endswith(("code", "status")) and _is_failure(value))
-        for name, value in results.items()
-    )
-    if not error and not is_failure:
-        return None
-    code = text_at(error, "code")
-    return code if _ERROR_CODE.fullmatch(code) else "no reason given"
-
-
-def _is_failure(status: object) -> bool:
-    return (whole_number(status) or 0) >= HTTPStatus.BAD_REQUEST
 
 
 def objects(value: object, kind: str) -> list[Json]:

@@ -59,16 +59,6 @@ async def test_the_cited_pages_become_hits(
     assert (second.title, second.snippet, second.published_on) == ("Review", "", None)
 
 
-async def test_citations_without_titles_are_hits_too(
-    server: MisbehavingServer, expert: PerplexityExpert
-) -> None:
-    server.on(PATH, respond_json(completion(search_results=None)))
-    assert [hit.url for hit in (await ask(expert)).hits[:2]] == [
-        "http://a.example/1",
-        "http://b.example/2",
-    ]
-
-
 async def test_the_engines_own_words_come_last_with_sources_and_outside_the_limit(
     server: MisbehavingServer, expert: PerplexityExpert
 ) -> None:

@@ -127,7 +127,7 @@ async def test_silent_engines_are_reported_with_the_hits(
     found = await ask(searxng)
     assert (found.outcome, len(found.hits)) == ("ok", 1)
     assert found.reason == (
-        "searxng: not all of its engines answered: google (Suspended: CAPTCHA), qwant (timeout)"
+        "searxng: not all of its engines answered: google: Suspended: CAPTCHA, qwant: timeout"
     )
 
 
@@ -138,7 +138,7 @@ async def test_no_results_while_engines_are_silent_is_an_outage(
     found = await ask(searxng)
     assert found.outcome == "outage"
     assert found.reason == (
-        "searxng: it found nothing, and not all of its engines answered: google (timeout)"
+        "searxng: it found nothing, and not all of its engines answered: google: timeout"
     )
 
 
@@ -153,9 +153,8 @@ async def test_no_results_while_all_engines_answered_is_an_answer(
 @pytest.mark.parametrize(
     ("silent", "named"),
     [
-        ([["a", "b", "c"], ["only"], "bare"], "a (b c), only, bare"),
-        ([[]], "unnamed"),
-        ([[None, 3]], "unnamed"),
+        ([["a", "b"], ["only"], "bare"], "a: b, only, bare"),
+        ([[None, 3]], "None: 3"),
         ([[f"engine{n}", "x"] for n in range(99)], " …"),
     ],
 )

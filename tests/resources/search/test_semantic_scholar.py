@@ -28,7 +28,7 @@ OPEN = {
 }
 CLOSED: dict[str, object] = {
     "paperId": "p2",
-    "url": None,
+    "url": "https://www.semanticscholar.org/paper/p2",
     "title": "Another",
     "abstract": None,
     "venue": "",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from resources.errors import SetupError
 from resources.http import HttpClient
 from resources.search.providers import WikipediaSearch
 from tests.resources.search.asking import ask, parameters
@@ -80,11 +79,6 @@ async def test_what_is_no_language_never_becomes_a_host(
     server.on(PATH, respond_json(found(article(1, "Sugar"))))
     await ask(wikipedia, language=language)
     assert server.asked[0].host == "en.wiki.example"
-
-
-async def test_a_default_that_is_no_language_is_refused(http: HttpClient) -> None:
-    with pytest.raises(SetupError, match="'no lang' is no language of Wikipedia"):
-        WikipediaSearch(http, language="no lang")
 
 
 async def test_nothing_found_is_an_answer(
