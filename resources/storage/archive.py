@@ -35,8 +35,6 @@ from resources.storage.sqlite import OtherFileError, SharedFile
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (done, total) during an import, in bytes or files."""
-_Stored: TypeAlias = tuple[str, int]
-"""The place of a page in an import, and the hash of its text."""
 
 _SQL = statements("resources.storage", "archive.sql")
 _VERSION: Final = 1
@@ -124,95 +122,19 @@ class Archive:
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
                 "hyphens and underscores."
             )
-        tally: Counter[str] = Counter()
-        remarks: list[str] = []
-        stored: dict[str, _Stored] = {}
         with self._opened("BEGIN IMMEDIATE") as connection:
+            storing = _Storing(connection, collection, self._key)
             for entry, done, total, place in steps:
                 match entry:
                     case FetchedPage():
-                        problems = self._store_page(
-                            connection, entry, collection, tally, stored, place
-                        )
+                        storing.page(entry, place)
                     case imports.NewSearch():
-                        problems = self._store_search(connection, entry, collection)
-                        tally["searches"] += 1
-                        tally["hits"] += len(entry.hits) - len(problems)
-                        problems += entry.problems
+                        storing.search(entry, place)
                     case str():
-                        problems = [entry]
-                tally["unusable"] += len(problems)
-                remarks += problems[: _MAX_REMARKS - len(remarks)]
+                        storing.remark(entry)
                 if progress is not None:
                     progress(done, total)
-        return ImportReport(**tally, remarks=tuple(remarks))
-
-    def _store_page(
-        self,
-        connection: sqlite3.Connection,
-        page: FetchedPage,
-        collection: str,
-        tally: Counter[str],
-        stored: dict[str, _Stored],
-        place: str,
-    ) -> list[str]:
-        """Store and count a page; return a sentence on the loser of two texts in one import."""
-        canonical = self._key(page.url)
-        if canonical is None or not page.text.strip():
-            return [f"{page.url[:200]!r} is no address, or its page has no text."]
-        values = {"collection": collection, "canonical_url": canonical}
-        known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
-        before, this = stored.get(canonical), (place, hash(page.text))
-        replaces = known is None or _replaces(page, known, is_first=before is None)
-        stays = replaces or known["text"] == page.text
-        if before is None or stays:
-            stored[canonical] = this
-        problems = []
-        if before is not None and before[1] != this[1]:
-            kept, lost = (place, before[0]) if stays else (before[0], place)
-            problems = [f"{lost}: {kept} has another text for its address, {shown(page.url)}."]
-        if not replaces:
-            tally["unchanged"] += not problems
-            return problems
-        more = {
-            "canonical_final_url": self._key(page.final_url) if page.final_url else None,
-            "set_apart": is_fictional(page.url) or is_fictional(page.final_url or ""),
-            "published_on": page.published_on.isoformat() if page.published_on else None,
-            "retrieved_at": _stamp(page.retrieved_at),
-            "stored_at": _stamp(datetime.now(UTC)),
-            "title": page.title or "",
-        }
-        same = {name: getattr(page, name) for name in _SAME_COLUMNS}
-        connection.execute(_SQL["upsert_page"], values | same | more)
-        if not problems:
-            tally["updated" if known is not None and known["has_text"] else "added"] += 1
-        return problems
-
-    def _store_search(
-        self, connection: sqlite3.Connection, search: imports.NewSearch, collection: str
-    ) -> list[str]:
-        """Store a search; return a sentence on each hit without an address."""
-        problems = []
-        for hit in search.hits:
-            canonical = self._key(hit.url)
-            if canonical is None:
-                problems.append(f"{hit.url[:200]!r} is no address.")
-                continue
-            values = {
-                "collection": collection,
-                "canonical_url": canonical,
-                "url": hit.url,
-                "set_apart": is_fictional(hit.url),
-                "stored_at": _stamp(datetime.now(UTC)),
-                "title": hit.title,
-                "snippet": hit.snippet,
-                "query_key": query_key(search.query),
-                "searched_on": search.searched_on.isoformat() if search.searched_on else "",
-                "rank": hit.rank,
-            }
-            connection.execute(_SQL["upsert_hit_document"], values)
-            connection.execute(_SQL["upsert_recorded_hit"], values)
-        return problems
+        return ImportReport(**storing.tally, remarks=tuple(storing.remarks[:_MAX_REMARKS]))
 
     # --- Finding --------------------------------------------------------------------------------
 
@@ -237,15 +159,13 @@ class Archive:
         wanted = request.offset + request.limit
         found: dict[str, tuple[int, str]] = {}
         with self._opened("BEGIN") as connection:
-            for row in connection.execute(_SQL["find_recorded"], values):
-                if request.admits_url(row["url"]):
-                    found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
-            ranked = values["expression"] and len(found) < wanted
-            for row in connection.execute(_SQL["find_ranked"], values) if ranked else ():
-                if request.admits_url(row["url"]):
-                    found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
-                if len(found) >= wanted:
-                    break
+            for step in ("find_recorded", *(["find_ranked"] if values["expression"] else [])):
+                if len(found) < wanted:
+                    for row in connection.execute(_SQL[step], values):
+                        if request.admits_url(row["url"]):
+                            found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
+                        if len(found) >= wanted:
+                            break
             shown = list(found.values())[request.offset : wanted]
             ids = {"ids": json.dumps([identifier for identifier, _ in shown])}
             rows = {row["id"]: row for row in connection.execute(_SQL["show_documents"], ids)}
@@ -358,6 +278,86 @@ class Archive:
 
 
 # --- Rows ---------------------------------------------------------------------------------------
+
+
+class _Storing:
+    """Stores entries in a collection within one transaction, and counts them for the report.
+
+    `key` returns the canonical form of a URL, or None if it is no address of a page.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, collection: str, key: Callable[[str], str | None]
+    ) -> None:
+        self._connection = connection
+        self._collection = collection
+        self._key = key
+        self._places: dict[str, str] = {}
+        """Where this import found the stored text of each page, by canonical URL."""
+        self.tally: Counter[str] = Counter()
+        self.remarks: list[str] = []
+
+    def remark(self, sentence: str) -> None:
+        """Report an unusable entry."""
+        self.tally["unusable"] += 1
+        self.remarks.append(sentence)
+
+    def page(self, page: FetchedPage, place: str) -> None:
+        """Store a page unless a stored text of its address is newer; report the loser of two."""
+        canonical = self._key(page.url)
+        if canonical is None or not page.text.strip():
+            self.remark(f"{place}: {shown(page.url)} is no address, or its page has no text.")
+            return
+        values = {"collection": self._collection, "canonical_url": canonical}
+        known = self._connection.execute(_SQL["find_page_to_replace"], values).fetchone()
+        earlier = self._places.get(canonical)
+        replaces = known is None or _replaces(page, known, is_first=earlier is None)
+        is_stored = known is not None and known["text"] == page.text
+        if replaces or is_stored:
+            self._places[canonical] = place
+        if earlier is not None and not is_stored:
+            kept, lost = (place, earlier) if replaces else (earlier, place)
+            self.remark(f"{lost}: {kept} has another text for its address, {shown(page.url)}.")
+        elif not replaces:
+            self.tally["unchanged"] += 1
+        else:
+            self.tally["updated" if known is not None and known["has_text"] else "added"] += 1
+        if not replaces:
+            return
+        more = {
+            "canonical_final_url": self._key(page.final_url) if page.final_url else None,
+            "set_apart": is_fictional(page.url) or is_fictional(page.final_url or ""),
+            "published_on": page.published_on.isoformat() if page.published_on else None,
+            "retrieved_at": _stamp(page.retrieved_at),
+            "stored_at": _stamp(datetime.now(UTC)),
+            "title": page.title or "",
+        }
+        same = {name: getattr(page, name) for name in _SAME_COLUMNS}
+        self._connection.execute(_SQL["upsert_page"], values | same | more)
+
+    def search(self, search: imports.NewSearch, place: str) -> None:
+        """Store a search and its hits with an address."""
+        self.tally["searches"] += 1
+        for hit in search.hits:
+            canonical = self._key(hit.url)
+            if canonical is None:
+                self.remark(f"{place}: hit {hit.rank} has no web address ({shown(hit.url)}).")
+                continue
+            self.tally["hits"] += 1
+            values = {
+                "collection": self._collection,
+                "canonical_url": canonical,
+                "url": hit.url,
+                "set_apart": is_fictional(hit.url),
+                "stored_at": _stamp(datetime.now(UTC)),
+                "title": hit.title,
+                "snippet": hit.snippet,
+                "query_key": query_key(search.query),
+                "searched_on": search.searched_on.isoformat() if search.searched_on else "",
+                "rank": hit.rank,
+            }
+            self._connection.execute(_SQL["upsert_hit_document"], values)
+            self._connection.execute(_SQL["upsert_recorded_hit"], values)
 
 
 def _replaces(page: FetchedPage, known: sqlite3.Row, *, is_first: bool) -> bool:

@@ -15,12 +15,13 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from resources.lines import (
     NotTextError,
@@ -28,8 +29,8 @@ from resources.lines import (
     decode_text,
     legible,
     naming,
+    problem_words,
     read_json,
-    shown,
 )
 from resources.pages.base import UNDATED, FetchedPage
 from resources.search.base import FoundHit
@@ -48,6 +49,7 @@ _SAVED_FROM = re.compile(
     r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s+url:\s*)(https?://[^\s<>\"]+)"
 )
 _NOTE_WINDOW = 2_048
+_UNSTORABLE = re.compile("[\ud800-\udfff\u0000]")
 
 
 class ArchiveError(Exception):
@@ -68,8 +70,6 @@ class NewSearch:
     query: str
     searched_on: date | None
     hits: tuple[FoundHit, ...]
-    problems: tuple[str, ...] = ()
-    """A sentence for each hit without a usable address."""
 
 
 Entry: TypeAlias = FetchedPage | NewSearch | str
@@ -89,116 +89,96 @@ class ImportedEntry(NamedTuple):
 # --- JSONL --------------------------------------------------------------------------------------
 
 
+def _text(value: object) -> str:
+    """Replace the characters that no database holds; return "" for a value that is no string."""
+    return _UNSTORABLE.sub("\ufffd", value).strip() if isinstance(value, str) else ""
+
+
+def _moment(value: object) -> datetime | None:
+    if value is None or value == "":
+        return None
+    try:
+        moment = datetime.fromisoformat(value if isinstance(value, str) else "")
+        moment.astimezone(UTC)  # overflows at the ends of the calendar
+    except (ValueError, OverflowError):
+        raise ValueError("write a date in quotes, such as 2026-01-31") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+_Text = Annotated[str, BeforeValidator(_text)]
+_Moment = Annotated[datetime | None, BeforeValidator(_moment)]
+
+
+class _HitLine(BaseModel):
+    rank: int | None = Field(None, strict=True, ge=1, le=1_000_000)
+    title: _Text = ""
+    url: _Text = ""
+    snippet: _Text = ""
+
+
+class _SearchLine(BaseModel):
+    query: _Text
+    hits: list[_HitLine]
+    searched_on: _Moment = None
+
+    def entry(self) -> NewSearch:
+        hits = (
+            FoundHit(hit.rank or place, hit.title, hit.url, hit.snippet)
+            for place, hit in enumerate(self.hits, start=1)
+        )
+        return NewSearch(self.query, self.searched_on and self.searched_on.date(), tuple(hits))
+
+
+class _PageLine(BaseModel):
+    url: _Text
+    text: _Text
+    title: _Text = ""
+    final_url: _Text = ""
+    author: _Text = ""
+    published_on: _Moment = None
+    retrieved_at: _Moment = None
+
+    def entry(self) -> FetchedPage:
+        return FetchedPage(
+            self.url,
+            "ok",
+            self.retrieved_at or UNDATED,
+            title=self.title,
+            text=self.text,
+            final_url=self.final_url or None,
+            author=self.author or None,
+            published_on=self.published_on and self.published_on.date(),
+        )
+
+
 def read_jsonl(path: Path) -> Iterator[ImportedEntry]:
     """Yield the entries of a JSONL file. Raises ArchiveImportError at the first bad line."""
     with naming(path, ArchiveImportError), legible(), path.open("rb") as file:
         total, done = path.stat().st_size, 0
         for number, line in enumerate(file, start=1):
             done += len(line)
-            content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if content.strip():
-                place = f"{path}:{number}"
+            if line.strip():
                 try:
-                    entry = _entry(content, place)
+                    entry = _read_line(line)
                 except PlacedError as error:
                     error.line = number
                     raise
-                yield ImportedEntry(entry, done, total, place)
+                yield ImportedEntry(entry, done, total, f"{path}:{number}")
 
 
-def _entry(content: bytes, place: str) -> Entry:
+def _read_line(line: bytes) -> Entry:
     try:
         # `_text` replaces lone surrogates later, like those in JSON escapes.
-        text = content.decode("utf-8", "surrogatepass")
+        document = read_json(line.decode("utf-8-sig", "surrogatepass"))
     except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:  # JSON has no zero bytes, and UTF-16 has them beside Latin letters
-        raise PlacedError(None, "This line is not UTF-8. Save the file as UTF-8.")
-    document = read_json(text)
-    if isinstance(document, dict):
-        if isinstance(document.get("hits"), list) and isinstance(document.get("query"), str):
-            hits = [
-                _hit(hit, position, place) for position, hit in enumerate(document["hits"], start=1)
-            ]
-            day = _moment(document, "searched_on")
-            return NewSearch(
-                query=_text(document["query"]),
-                searched_on=day and day.date(),
-                hits=tuple(hit for hit in hits if isinstance(hit, FoundHit)),
-                problems=tuple(hit for hit in hits if isinstance(hit, str)),
-            )
-        if isinstance(document.get("text"), str):
-            return _page(document, place)
-    raise PlacedError(
-        None,
-        "This line is neither a page nor a search. "
-        'Write {"url", "title", "text"}, or {"query", "searched_on", "hits"}.',
-    )
-
-
-def _page(document: dict[str, Any], place: str) -> FetchedPage | str:
-    if not _is_address(document.get("url")):
-        return f"{place}: the page has no web address."
-    if not document["text"].strip():
-        return f"{place}: the page has no text."
-    published = _moment(document, "published_on")
-    return FetchedPage(
-        document["url"],
-        "ok",
-        _moment(document, "retrieved_at") or UNDATED,
-        title=_text(document.get("title")),
-        text=_text(document["text"]),
-        final_url=document["final_url"] if _is_address(document.get("final_url")) else None,
-        author=_text(document.get("author")) or None,
-        published_on=published and published.date(),
-    )
-
-
-def _hit(hit: Any, position: int, place: str) -> FoundHit | str:
-    if not isinstance(hit, dict):
-        fields = '{"rank", "title", "url", "snippet"}'
-        raise PlacedError(None, f"Hit {position} is not an object. Write {fields}.")
-    rank = hit.get("rank", position)
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _LAST_RANK:
-        problem = f"Hit {position} has the rank {shown(rank)}."
-        remedy = f"Write a number from 1 to {_LAST_RANK}, without quotes."
-        raise PlacedError(None, f"{problem} {remedy}")
-    if not _is_address(hit.get("url")):
-        return f"{place}: hit {position} has no web address ({shown(hit.get('url'))})."
-    return FoundHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
-
-
-_LAST_RANK = 1_000_000
-_YEARS = range(1000, 9999)  # a change of time zone keeps these within the range of a date
-_ADDRESS = re.compile(r"(?:https?|file)://\S+", re.IGNORECASE)
-_SURROGATES = re.compile("[\ud800-\udfff\u0000]")
-
-
-def _is_address(value: object) -> bool:
-    return (
-        isinstance(value, str)
-        and _ADDRESS.fullmatch(value.strip()) is not None
-        and _SURROGATES.search(value) is None
-    )
-
-
-def _text(value: object) -> str:
-    """Replace the characters that no database holds; return "" for a value that is no string."""
-    return _SURROGATES.sub("\ufffd", value).strip() if isinstance(value, str) else ""
-
-
-def _moment(document: dict[str, Any], key: str) -> datetime | None:
-    value = document.get(key)
-    if value is None or value == "":
-        return None
-    moment = None
-    with suppress(ValueError, TypeError):
-        moment = datetime.fromisoformat(value)
-    if moment is None or moment.year not in _YEARS:
-        years = f"of the years {_YEARS[0]} to {_YEARS[-1]}"
-        problem = f"The {key} {shown(value)} is no date {years} in quotes."
-        raise PlacedError(None, f'{problem} Write it as "2026-01-31".')
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        problem = "This line is not UTF-8. Save the file as UTF-8."
+        raise PlacedError(None, problem) from None
+    is_search = isinstance(document, dict) and "hits" in document
+    shape: type[_SearchLine | _PageLine] = _SearchLine if is_search else _PageLine
+    try:
+        return shape.model_validate(document).entry()
+    except ValidationError as error:
+        raise PlacedError(None, problem_words(error.errors()[0], shape)) from None
 
 
 # --- Folders ------------------------------------------------------------------------------------
@@ -230,64 +210,60 @@ def read_folder(folder: Path) -> Iterator[ImportedEntry]:
         remedy = "Put .html, .txt, .md or .jsonl files into it."
         raise ArchiveImportError(f"{folder}: The folder holds no pages. {remedy}")
     # Two folders with the same name get different addresses.
-    mark = hashlib.sha256(str(place).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    mark = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
     for done, path in enumerate(sorted(files), start=1):
+        named = str(path).encode(errors="replace").decode()
         entry: Entry
-        inside = path.relative_to(folder).as_posix()
-        if _SURROGATES.search(inside):
-            named = str(path).encode(errors="backslashreplace").decode()
-            entry = f"{named}: the name is not UTF-8; rename it."
-        elif path.suffix.lower() in _DOCUMENTS:
+        if path.suffix.lower() in _DOCUMENTS:
             words = "documents of this kind are not read from a folder; save it as .txt or .html."
-            entry = f"{path}: {words}"
+            entry = f"{named}: {words}"
         elif not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises where a right lacks
             # To open a pipe would wait for a writer.
-            entry = f"{path}: this is no file that can be read; put a copy of it there."
+            entry = f"{named}: this is no file that can be read; put a copy of it there."
         elif path.suffix.lower() == JSONL_SUFFIX:
             for step in read_jsonl(path):
                 yield step._replace(done=done, total=len(files))
             continue
         else:
-            address = quote(f"{place.name}-{mark}/{inside}", errors="replace")
-            entry = _saved_page(path, f"https://{LOCAL_HOST}/{address}")
-        yield ImportedEntry(entry, done, len(files), str(path))
+            inside = os.fsencode(path.relative_to(folder))
+            address = f"{quote(place.name, errors='replace')}-{mark}/{quote(inside)}"
+            page = _saved_page(path, f"https://{LOCAL_HOST}/{address}")
+            entry = f"{named}: {page}" if isinstance(page, str) else page
+        yield ImportedEntry(entry, done, len(files), named)
 
 
 def _saved_page(path: Path, address: str) -> FetchedPage | str:
+    """Return a saved page, or the end of a sentence on why it has none."""
+    # Imported late: JSONL needs no HTML parser.
+    from resources.pages.extract import Extract, decode, extract_html  # noqa: PLC0415
+
     try:
         status = path.stat()
-        size = status.st_size
-        if size > MAX_FILE_BYTES:
-            return f"{path}: the file has {size / 1e6:.0f} MB, which is no page to read."
+        if status.st_size > MAX_FILE_BYTES:
+            return f"the file has {status.st_size / 1e6:.0f} MB, which is no page to read."
         data = path.read_bytes()
-        is_html = path.suffix.lower() in HTML_SUFFIXES
-        text = "" if is_html else _text(decode_text(data))
+        if path.suffix.lower() in HTML_SUFFIXES:
+            html = decode(data)
+            noted = _SAVED_FROM.search(html[:_NOTE_WINDOW])
+            address = noted[1] if noted else address
+            extract = extract_html(html, address)
+        else:
+            text = _text(decode_text(data))
+            heading = re.match("# (.*)", text)
+            extract = Extract(text, heading[1].strip() if heading else None)
     except OSError as error:
-        return f"{path}: the file cannot be read ({error.strerror})."
+        return f"the file cannot be read ({error.strerror})."
     except NotTextError as error:
-        return f"{path}: this is no text ({error})."
-    first = text.split("\n", 1)[0]
-    title = _text(first.lstrip("#")) if first.startswith("# ") else ""
-    author = published_on = None
-    if is_html:
-        # Imported late: JSONL needs no HTML parser.
-        from resources.pages.extract import decode, extract_html  # noqa: PLC0415
-
-        html = decode(data)
-        noted = _SAVED_FROM.search(html[:_NOTE_WINDOW])
-        address = noted[1] if noted else address
-        extract = extract_html(html, address)
-        text, title = _text(extract.text), _text(extract.title)
-        author, published_on = _text(extract.author) or None, extract.published_on
-    if not text:
-        return f"{path}: there is no text to read in it."
+        return f"this is no text ({error})."
+    if not extract.text:
+        return "there is no text to read in it."
     return FetchedPage(
         address,
         "ok",
         datetime.fromtimestamp(status.st_mtime, tz=UTC),
-        title=title or path.stem.replace("_", " ").replace("-", " ").strip(),
-        author=author,
-        published_on=published_on,
-        text=text,
+        title=extract.title or _text(path.stem.replace("_", " ").replace("-", " ")),
+        author=extract.author,
+        published_on=extract.published_on,
+        text=extract.text,
         byte_count=len(data),
     )
