@@ -1,10 +1,8 @@
 """One pooled HTTP client for every resource: limits, retries, redirects and typed failures.
 
 A request ends in a `Response`, whatever its status, or in one of two errors: `OutageError` (it may
-succeed later: DNS, connection, timeout, TLS) or `UnavailableError` (a repetition will not help: a
-forbidden target, a body too large, a redirect loop, an unwanted content type). `status_failure`
-sorts statuses into the same two. Reasons are sentences for people; they contain no query string,
-credential or header.
+succeed later) or `UnavailableError` (a repetition will not help). Their reasons are sentences for
+people, without query string, credential or header.
 """
 
 from __future__ import annotations
@@ -155,9 +153,27 @@ class Response:
     """Whether the answer stated its end. Otherwise it may be cut off without an error."""
 
     @property
+    def is_success(self) -> bool:
+        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+
+    @property
     def media_type(self) -> str:
         """The declared content type without parameters, lower case; empty if none is declared."""
         return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()[:100]
+
+    def raise_for_status(self) -> None:
+        """Raise the failure of a status beyond 200-299: OutageError if it may pass."""
+        if self.is_success:
+            return
+        kind = OutageError if is_passing(self.status) else UnavailableError
+        phrase = next((known.phrase for known in HTTPStatus if known.value == self.status), "")
+        reason = f"{host_of(httpx.URL(self.url))} answered {self.status} {phrase}".rstrip()
+        asked = retry_after_seconds(self.headers)
+        if kind is OutageError and asked is not None:
+            reason += f" and asks to wait {asked:.0f} seconds"
+        if self.attempts > 1:
+            reason += f" ({self.attempts} attempts)"
+        raise kind(reason, http_status=self.status, final_url=self.url)
 
     def redirect(self) -> httpx.URL | None:
         """Return the target of a redirect, without fragment; None for any other answer.
@@ -178,7 +194,9 @@ Sink = Callable[[Response, bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
+class _Request:
+    """The wishes of a caller; see `HttpClient.get`."""
+
     method: str
     url: httpx.URL
     headers: Mapping[str, str]
@@ -217,7 +235,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         }
         self._slots = asyncio.Semaphore(self._limits.max_requests)
         self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-        self._left_alone: dict[str, float] = {}
+        self._closed_until: dict[str, float] = {}
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
@@ -246,12 +264,8 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         Raises OutageError, UnavailableError.
         """
         return await self._repeat(
-            _Ask("GET", parse_url(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
+            _Request("GET", parse_url(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
         )
-
-    async def head(self, url: str) -> Response:
-        """Request only the headers. Redirects are returned, not followed; see `get`."""
-        return await self._repeat(_Ask("HEAD", parse_url(url), {}))
 
     async def post(
         self,
@@ -263,19 +277,20 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
     ) -> Response:
         """Post content that may arrive twice. Redirects are returned, not followed; see `get`."""
         return await self._repeat(
-            _Ask("POST", parse_url(url), headers or {}, max_bytes, content=content)
+            _Request("POST", parse_url(url), headers or {}, max_bytes, content=content)
         )
 
-    async def _repeat(self, ask: _Ask) -> Response:
-        host = host_of(ask.url)
+    async def _repeat(self, request: _Request) -> Response:
+        """Send a request until it succeeds, fails for good, or has no attempts left."""
+        host = host_of(request.url)
         attempt = 0
         while True:
             attempt += 1
             is_last = attempt >= self._retry.attempts
             pause = self._retry.delay(attempt)
             try:
-                await self._leave_alone(host)
-                response = await self._attempt(ask)
+                await self._wait_for_host(host)
+                response = await self._attempt(request)
             except OutageError as failure:
                 if not failure.retry or is_last:
                     if attempt > 1:
@@ -286,27 +301,27 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 asked = retry_after_seconds(response.headers)
                 if asked and response.status in _SLOWING_STATUSES:
                     answering = host_of(httpx.URL(response.url))
-                    self._left_alone[answering] = time.monotonic() + asked
+                    self._closed_until[answering] = time.monotonic() + asked
                 pause = pause if asked is None else asked
                 too_long = asked is not None and asked > self._retry.max_retry_after_seconds
                 if is_last or too_long or response.status not in _RETRIED_STATUSES:
                     return replace(response, attempts=attempt)
             await asyncio.sleep(pause)
 
-    async def _leave_alone(self, host: str) -> None:
-        while (seconds := self._left_alone.get(host, 0.0) - time.monotonic()) > 0:
+    async def _wait_for_host(self, host: str) -> None:
+        """Wait as long as a host has asked for; OutageError if that is too long."""
+        while (seconds := self._closed_until.get(host, 0.0) - time.monotonic()) > 0:
             if seconds > self._retry.max_retry_after_seconds:
                 raise OutageError(f"{host} asked to be left alone for {seconds:.0f} more seconds")
             await asyncio.sleep(seconds)
-        self._left_alone.pop(host, None)
+        self._closed_until.pop(host, None)
 
-    async def _attempt(self, ask: _Ask) -> Response:
-        url, headers = ask.url, ask.headers
+    async def _attempt(self, request: _Request) -> Response:
+        """Send a request once, and follow its redirects."""
+        url, headers = request.url, request.headers
         cookies, left = httpx.Cookies(), self._limits.attempt_seconds
-        seen: set[str] = set()
         async with self._slots:
             for _ in range(self._limits.max_redirects + 1):
-                seen.add(str(url))
                 host = host_of(url)
                 at_once = self._limits.at_once.get(host, self._limits.max_requests_per_host)
                 slot = self._host_slots.setdefault(host, asyncio.Semaphore(at_once))
@@ -314,22 +329,21 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                     async with slot:  # waiting for it does not count as the attempt's time
                         started = time.perf_counter()
                         async with asyncio.timeout(left):
-                            hop = replace(ask, url=url, headers=headers)
+                            hop = replace(request, url=url, headers=headers)
                             answer = await self._exchange(hop, cookies)
                         left -= elapsed_since(started)
                 except _FAILURES as error:
                     failure = self._failure(url, error)
-                    failure.final_url = failure.final_url or (str(url) if len(seen) > 1 else None)
+                    failure.final_url = failure.final_url or (
+                        None if url == request.url else str(url)
+                    )
                     raise failure from (None if failure is error else error)
                 if isinstance(answer, Response):
                     return answer
-                if str(answer) in seen and not cookies:
-                    reason = f"{shown(ask.url)} redirects in a circle"
-                    raise UnavailableError(reason, final_url=str(answer))
                 if (answer.scheme, host_of(answer), answer.port) != (url.scheme, host, url.port):
                     headers = {}
                 url = answer
-        reason = f"{shown(ask.url)} redirects more than {self._limits.max_redirects} times"
+        reason = f"{shown(request.url)} redirects more than {self._limits.max_redirects} times"
         raise UnavailableError(reason, final_url=str(url))
 
     def _failure(self, url: httpx.URL, error: Exception) -> HttpFailureError:
@@ -358,26 +372,30 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         is_silence = isinstance(error, httpcore.ReadTimeout)
         return OutageError(reason, retry=self._retry.after_silence or not is_silence)
 
-    async def _exchange(self, ask: _Ask, cookies: httpx.Cookies) -> Response | httpx.URL:
-        self._guard.check_url(ask.url)
-        request = httpx.Request(
-            ask.method, ask.url, headers={**self._headers, **ask.headers}, content=ask.content
+    async def _exchange(self, request: _Request, cookies: httpx.Cookies) -> Response | httpx.URL:
+        """Return the answer of one server, or the URL to which it redirects."""
+        self._guard.check_url(request.url)
+        sent = httpx.Request(
+            request.method,
+            request.url,
+            headers={**self._headers, **request.headers},
+            content=request.content,
         )
-        cookies.set_cookie_header(request)
+        cookies.set_cookie_header(sent)
         place = httpcore.URL(
-            scheme=request.url.raw_scheme,
-            host=request.url.raw_host,
-            port=request.url.port,
-            target=request.url.raw_path,
+            scheme=sent.url.raw_scheme,
+            host=sent.url.raw_host,
+            port=sent.url.port,
+            target=sent.url.raw_path,
         )
         async with self._pool.stream(
-            ask.method,
+            request.method,
             place,
-            headers=request.headers.raw,
-            content=ask.content,
+            headers=sent.headers.raw,
+            content=request.content,
             extensions={"timeout": self._timeout},
         ) as raw:
-            answer = httpx.Response(raw.status, headers=raw.headers, request=request)
+            answer = httpx.Response(raw.status, headers=raw.headers, request=sent)
             cookies.extract_cookies(answer)
             # RFC 9112, section 8: a length, a last chunk, the end of a compressed stream or HTTP/2
             # distinguish the end from a lost connection.
@@ -387,10 +405,10 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 or answer.headers.get("content-encoding", "identity") not in {"", "identity"}
                 or raw.extensions.get("http_version") == b"HTTP/2"
             )
-            head = Response(str(ask.url), raw.status, answer.headers, b"", framed=framed)
-            target = head.redirect() if ask.method == "GET" else None
+            head = Response(str(request.url), raw.status, answer.headers, b"", framed=framed)
+            target = head.redirect() if request.method == "GET" else None
             with about(head):
-                return target or await _read(raw, head, ask, self._limits.max_bytes)
+                return target or await _read(raw, head, request, self._limits.max_bytes)
 
     @cached_property
     def _pool(self) -> httpcore.AsyncConnectionPool:
@@ -414,27 +432,9 @@ def is_passing(status: int) -> bool:
     return status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
-def status_failure(response: Response) -> HttpFailureError | None:
-    """Return the failure of a status: an outage if it may pass; None for 200-299."""
-    status = response.status
-    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return None
-    host = host_of(httpx.URL(response.url))
-    kind = OutageError if is_passing(status) else UnavailableError
-    phrase = next((known.phrase for known in HTTPStatus if known.value == status), "")
-    reason = f"{host} answered {status} {phrase}".rstrip()
-    asked = retry_after_seconds(response.headers)
-    if kind is OutageError and asked is not None:
-        reason += f" and asks to wait {asked:.0f} seconds"
-    if response.attempts > 1:
-        reason += f" ({response.attempts} attempts)"
-    return kind(reason, http_status=status, final_url=response.url)
-
-
 def read_object(response: Response) -> dict[str, Any]:
     """Return the JSON object of a success. Raises HttpFailureError for any other answer."""
-    if failure := status_failure(response):
-        raise failure
+    response.raise_for_status()
     answer = None
     with suppress(ValueError, RecursionError):
         answer = json.loads(response.body)
@@ -484,14 +484,13 @@ def parse_url(url: str) -> httpx.URL:
         raise UnavailableError("this is not a URL that can be fetched") from error
 
 
-async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most: int) -> Response:
+async def _read(raw: httpcore.Response, head: Response, request: _Request, most: int) -> Response:
     host = host_of(httpx.URL(head.url))
-    is_success = HTTPStatus.OK <= raw.status < HTTPStatus.MULTIPLE_CHOICES
-    if is_success and not ask.accepts(head.media_type):
+    if head.is_success and not request.accepts(head.media_type):
         raise UnavailableError(f"unsupported content type: {head.media_type or 'none declared'}")
-    if ask.method == "HEAD" or (ask.sink is not None and not is_success):
+    if request.sink is not None and not head.is_success:
         return head
-    most = most if ask.max_bytes is None else ask.max_bytes
+    most = most if request.max_bytes is None else request.max_bytes
     too_large = TooLargeError(f"{host} sent more than {most / 1e6:g} MB; reading stopped there")
     too_large.media_type = head.media_type
     encoding = head.headers.get("content-encoding", "").strip().lower()
@@ -510,8 +509,8 @@ async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most: int) ->
         most -= len(part)
         if most < 0:
             raise too_large
-        if ask.sink is not None:
-            ask.sink(head, part)
+        if request.sink is not None:
+            request.sink(head, part)
         else:
             parts.append(part)
     if inflater is not None and inflater.started and not inflater.machine.eof:

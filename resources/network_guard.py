@@ -29,34 +29,15 @@ ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # IANA's special-purpose address registries (RFC 6890) without their globally reachable entries,
-# multicast (RFC 5771), and a public address at which a cloud serves its hosts' secrets. Python's
-# `is_global` differs between patch releases. In IPv6, only 2000::/3 is global unicast (RFC 4291,
-# section 2.4), except the networks listed here.
-_CLOSED = tuple(
-    (ipaddress.ip_network(network), name)
-    for network, name in (
-        ("0.0.0.0/8", "this host"),
-        ("10.0.0.0/8", "a private network"),
-        ("100.64.0.0/10", "a carrier's private network"),
-        ("127.0.0.0/8", "loopback"),
-        ("168.63.129.16/32", "a cloud's metadata service"),
-        ("169.254.0.0/16", "link-local, where metadata services answer"),
-        ("172.16.0.0/12", "a private network"),
-        ("192.0.0.0/24", "reserved for protocols"),
-        ("192.0.2.0/24", "reserved for documentation"),
-        ("192.88.99.0/24", "reserved for relays"),
-        ("192.168.0.0/16", "a private network"),
-        ("198.18.0.0/15", "reserved for benchmarks"),
-        ("198.51.100.0/24", "reserved for documentation"),
-        ("203.0.113.0/24", "reserved for documentation"),
-        ("224.0.0.0/4", "multicast"),
-        ("240.0.0.0/4", "reserved"),
-        ("2001::/23", "reserved for protocols and tunnels"),
-        ("2001:db8::/32", "reserved for documentation"),
-        ("2002::/16", "a 6to4 tunnel"),
-        ("3fff::/20", "reserved for documentation"),
-    )
-)
+# multicast (RFC 5771), and a public address at which a cloud serves its hosts' secrets
+# (168.63.129.16). Python's `is_global` differs between patch releases. In IPv6, only 2000::/3 is
+# global unicast (RFC 4291, section 2.4), except the networks listed here.
+_CLOSED_TEXT = """
+0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12
+192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24
+224.0.0.0/4 240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 3fff::/20
+"""
+_CLOSED = tuple(map(ipaddress.ip_network, _CLOSED_TEXT.split()))
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _IPV4_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -143,7 +124,7 @@ class NetworkGuard:
         allowed_ports: frozenset[int] = ALLOWED_PORTS,
         https_only: bool = False,
     ) -> None:
-        """Set the policy. With `https_only`, plain http is allowed only for names in the table."""
+        """With `https_only`, plain http is allowed only for names in the table."""
         self._names = names or NameTable()
         self._resolver = resolver
         self._allowed_ports = allowed_ports
@@ -236,21 +217,19 @@ def check_address(address: str) -> None:
         parsed = ipaddress.ip_address(address)
     except ValueError as error:
         raise ForbiddenTargetError(f"{address[:60]} is not an internet address") from error
-    closed = _closed(parsed)
-    if closed is not None:
-        raise ForbiddenTargetError(f"{parsed} is not a public address ({closed})")
+    if not _is_public(parsed):
+        raise ForbiddenTargetError(f"{parsed} is not a public address")
 
 
-def _closed(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str | None:
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         number = int(address)
         if address in _IPV4_MAPPED or address in _NAT64:
-            return _closed(ipaddress.IPv4Address(number & 0xFFFFFFFF))
-        if address not in _GLOBAL_UNICAST:
-            return "outside global unicast"
-        if (number >> 32) & 0xFFFFFFFF in _ISATAP_MARKS:
-            return "an ISATAP tunnel"
-    return next((name for network, name in _CLOSED if address in network), None)
+            return _is_public(ipaddress.IPv4Address(number & 0xFFFFFFFF))
+        is_tunnel = (number >> 32) & 0xFFFFFFFF in _ISATAP_MARKS
+        if is_tunnel or address not in _GLOBAL_UNICAST:
+            return False
+    return not any(address in network for network in _CLOSED)
 
 
 def _normal(host: str) -> str:

@@ -13,7 +13,7 @@ from factible_assets.settings import Endpoint, Settings
 from factible_assets.stages.media import MediaServices, Picture, frame_moments
 from factible_assets.stages.ports import Fetcher
 from factible_assets.wording import clock
-from resources.http import HttpClient, HttpFailureError, OutageError, status_failure
+from resources.http import HttpClient, HttpFailureError, OutageError
 from resources.images.base import NoPictureError
 from resources.images.inspect import frame_at, inspect
 from resources.images.services import GoogleVision, Sightengine
@@ -58,9 +58,7 @@ def pictures_of(
 async def _fetch(http: HttpClient, url: str) -> bytes:
     try:
         response = await http.get(url, max_bytes=_MAX_BYTES)
-        failure = status_failure(response)
-        if failure is not None:
-            raise failure
+        response.raise_for_status()
     except HttpFailureError as failure:
         sentence = f"The thumbnail could not be fetched: {failure.reason}."
         raise NoPictureError(sentence, is_outage=isinstance(failure, OutageError)) from failure

@@ -15,14 +15,7 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.services.web import youtube_transcripts
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
-from resources.http import (
-    HttpClient,
-    HttpFailureError,
-    HttpLimits,
-    OutageError,
-    RetryPolicy,
-    status_failure,
-)
+from resources.http import HttpClient, HttpFailureError, HttpLimits, OutageError, RetryPolicy
 from resources.lines import PlacedError
 from resources.models.base import model_path
 from resources.network_guard import NameTable, NetworkGuard
@@ -106,8 +99,7 @@ async def fetch_feed(address: str, settings: Settings) -> podcast.Feed:
     try:
         async with feed_client(settings) as http:
             response = await http.get(address, max_bytes=podcast.MAX_FEED_BYTES)
-        if (failure := status_failure(response)) is not None:
-            raise failure
+        response.raise_for_status()
         return podcast.parse_feed(response.body, response.url)
     except HttpFailureError as failure:
         is_passing = isinstance(failure, OutageError)

@@ -73,9 +73,7 @@ class BodyReader:
     async def read(self, response: http.Response) -> tuple[extract.Extract, Via]:
         """Read an answer of any status. UnavailableError, ScriptedPageError or OutageError."""
         with http.about(response):
-            failure = http.status_failure(response)
-            if failure is not None:
-                raise failure
+            response.raise_for_status()
             damage = _damage(response)
             if damage is not None:
                 raise http.OutageError(damage)

@@ -42,7 +42,6 @@ from resources.http import (
     is_passing,
     parse_url,
     shown,
-    status_failure,
 )
 from resources.network_guard import ForbiddenTargetError, NetworkGuard
 from resources.pages.base import FetchedPage, Via
@@ -243,7 +242,7 @@ class Wayback:
             headers={"Accept": "application/json"},
             max_bytes=_MAX_ANSWER_BYTES,
         )
-        if status_failure(response):
+        if not response.is_success:
             raise OutageError(f"the Wayback Machine answered {response.status}")
         try:
             nearest = json.loads(response.body)["archived_snapshots"].get("closest")
@@ -303,8 +302,7 @@ class Robots:
     async def _rules(self, origin: str) -> _Rules:
         try:
             response = await self.http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
-            if failure := status_failure(response):
-                raise failure
+            response.raise_for_status()
             text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
             return await asyncio.to_thread(protego.Protego.parse, text)
         except OutageError as error:

@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 
 import lxml.etree
 
-from resources.http import HttpClient, HttpFailureError, OutageError, Response, status_failure
+from resources.http import HttpClient, HttpFailureError, OutageError, Response
 from resources.lines import PlacedError
 from resources.transcripts import base
 from resources.transcripts.file import MAX_BYTES, parse_transcript
@@ -173,8 +173,7 @@ class LinkedTranscript:
         try:
             async with self.client() as http:
                 response = await http.get(self.url, max_bytes=MAX_BYTES)
-            if (failure := status_failure(response)) is not None:
-                raise failure
+            response.raise_for_status()
             suffix = PurePosixPath(urlsplit(self.url).path).suffix
             read = parse_transcript(response.body, suffix)
         except HttpFailureError as failure:
@@ -216,8 +215,7 @@ class LinkedRecording:
 
             async with self.client() as http:
                 response = await http.get(self.url, max_bytes=MAX_RECORDING_BYTES, sink=keep)
-        if (failure := status_failure(response)) is not None:
-            raise failure
+        response.raise_for_status()
 
 
 def _fetched(file: Path) -> tuple[str, float]:

@@ -211,7 +211,7 @@ async def test_an_outright_closed_target_is_unavailable_and_says_so(
     async with guarded_client(victim) as client:
         with pytest.raises(UnavailableError, match=r"169\.254\.169\.254 is not a public address"):
             await client.get("http://169.254.169.254/latest/meta-data/?token=abc")
-        with pytest.raises(UnavailableError, match="loopback") as failure:
+        with pytest.raises(UnavailableError, match="not a public address") as failure:
             await client.get(f"http://loopback.attacker.com:{victim.port}/x?token=abc")
     assert "abc" not in failure.value.reason
 
@@ -234,7 +234,7 @@ async def test_a_name_that_changes_its_address_is_connected_where_it_was_checked
     backend = GuardedBackend(NetworkGuard(resolver=rebinding_resolver))
     await backend.connect_tcp("rebind.attacker.com", 80)
     assert reached == ["93.184.216.34"]
-    with pytest.raises(ForbiddenTargetError, match="loopback"):
+    with pytest.raises(ForbiddenTargetError, match="not a public address"):
         await backend.connect_tcp("rebind.attacker.com", 80)
     assert reached == ["93.184.216.34"]
 
