@@ -86,9 +86,7 @@ def about(response: Response) -> Iterator[None]:
 
 
 class TooLargeError(UnavailableError):
-    """A body beyond the limit. `media_type` is the declared one."""
-
-    media_type: str = ""
+    """A body beyond the limit."""
 
 
 _FAILURES = (
@@ -492,7 +490,6 @@ async def _read(raw: httpcore.Response, head: Response, request: _Request, most:
         return head
     most = most if request.max_bytes is None else request.max_bytes
     too_large = TooLargeError(f"{host} sent more than {most / 1e6:g} MB; reading stopped there")
-    too_large.media_type = head.media_type
     encoding = head.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
         raise OutageError(f"{host} sent an encoding that was not asked for: {encoding[:30]}")

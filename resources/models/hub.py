@@ -35,7 +35,6 @@ _MAX_REDIRECTS = 6
 _MAX_SECONDS = 86_400.0
 _RETRY = http.RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
 _PARTIAL = ".partial"
-_SPARE_BYTES = 50 * 1024 * 1024  # Space that a download must leave on the disk.
 Progress = Callable[[str, int, int], None]
 """Receives a file's name, its bytes so far, and its total bytes."""
 
@@ -94,7 +93,10 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             except http.TooLargeError:
                 raise
             except http.UnavailableError as error:
-                raise base.ModelPullError(f"{file.path}: {error.reason}.") from error
+                raise base.ModelPullError(
+                    f"{file.path} cannot be fetched: {error.reason}. Fetch the model by hand, or "
+                    "name another hub in FACTIBLE_ENDPOINTS."
+                ) from error
             except http.OutageError as error:
                 now = base.size_of(part)
                 failures, best = (1, now) if now > best else (failures + 1, best)
@@ -133,28 +135,13 @@ class Hub(AbstractAsyncContextManager["Hub"]):
         if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             part.unlink()  # noqa: ASYNC240
             raise http.OutageError("it cannot resume the download")
-        self._check_status(response, file.path)
+        try:
+            response.raise_for_status()
+        except http.OutageError as failure:
+            failure.pause = http.retry_after_seconds(response.headers)
+            raise
         if base.size_of(part) < file.bytes:
             raise http.OutageError("it broke off in the middle of the file")
-
-    def _check_status(self, response: http.Response, path: str) -> None:
-        status = response.status
-        if status < HTTPStatus.BAD_REQUEST:
-            return
-        if http.is_passing(status):
-            failure = http.OutageError(f"it answered {status}")
-            failure.pause = http.retry_after_seconds(response.headers)
-            raise failure
-        closed = (
-            f"{self.host} requires an account for {path}, or does not have it ({status}). Fetch "
-            "the model by hand, or name another hub in FACTIBLE_ENDPOINTS."
-        )
-        missing = (
-            f"{self.host} does not have {path} (404). A newer version of factible may know its new "
-            "place."
-        )
-        refused = f"{self.host} refused to give {path} ({status})."
-        raise base.ModelPullError({401: closed, 403: closed, 404: missing}.get(status, refused))
 
 
 # --- Storing ------------------------------------------------------------------------------------
@@ -175,15 +162,6 @@ async def pull_model(
     incoming = folder / _PARTIAL / name
     with _locked(folder, name):
         incoming.mkdir(parents=True, exist_ok=True)
-        there = sum(file.stat().st_size for file in incoming.iterdir() if file.is_file())
-        needed = max(0, model.size - there) + _SPARE_BYTES
-        free = shutil.disk_usage(incoming).free
-        if free < needed:
-            raise base.ModelStoreError(
-                f"The disk of {incoming} has {free / 1e6:,.0f} MB left, and {model.title} "
-                f"needs {needed / 1e6:,.0f} MB. Free some space, or set FACTIBLE_HOME to "
-                "another disk."
-            )
         fetched = [await _fetch(hub, model, file, incoming, progress) for file in model.files]
         return _put_in_place(folder, model, fetched)
 
@@ -205,10 +183,7 @@ def _put_in_place(
             other.unlink()
     (incoming / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
     if old.exists():
-        aside = folder / _PARTIAL / f"{model.name}.old"
-        shutil.rmtree(aside, ignore_errors=True)
-        old.replace(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(old)
     incoming.replace(old)
     return receipt
 

@@ -1,12 +1,9 @@
 """Draws pages that need their scripts, in the system's Chromium.
 
-Every page has its own context (no cookies, storage or cache of another page) and its own guarded
-proxy. One step takes its address and markup, so that they always belong together. The browser gets
-the answer that is already fetched, and asks the site only for what the page loads in addition,
-without images, media and fonts.
-
-Limits: 20 s until the document is there, then up to 12 s for its text (Factible, section 1.3.4,
-step 3). This downloads no browser; without one, pages that need scripts are unavailable.
+Each page has its own context (no cookies, storage or cache of another page) and its own guarded
+proxy. The browser gets the answer that is already fetched, and loads only the rest, without images,
+media and fonts. A page has 20 s for its document and up to 12 s more for its text (Factible,
+section 1.3.4, step 3).
 """
 
 from __future__ import annotations
@@ -254,29 +251,30 @@ class _Visit:
         self.failures: dict[str, str] = {}
 
     async def follow(self, context: BrowserContext, page: Page) -> None:
-        def asked(request: Request) -> None:
-            if request.resource_type in _ESSENTIAL:
-                self._pending.add(request)
-
-        def failed(request: Request) -> None:
-            self._pending.discard(request)
-            if not any(own in (request.failure or "") for own in _OWN_ABORTS):
-                self._note(request, "")
-
-        def answered(answer: Answer) -> None:
-            if is_passing(answer.status):
-                self._note(answer.request, f" (status {answer.status})")
-
-        async def close_window(opened: Page) -> None:
-            with contextlib.suppress(_playwright().Error):
-                await opened.close()
-
+        """Listen to the requests of a page, and keep it in one window."""
         await context.route("**/*", self._on_request)
-        context.on("page", close_window)
-        page.on("request", asked)
+        context.on("page", self._close_window)
+        page.on("request", self._on_sent)
         page.on("requestfinished", lambda request: self._pending.discard(request))  # noqa: PLW0108
-        page.on("requestfailed", failed)
-        page.on("response", answered)
+        page.on("requestfailed", self._on_failure)
+        page.on("response", self._on_answer)
+
+    async def _close_window(self, opened: Page) -> None:
+        with contextlib.suppress(_playwright().Error):
+            await opened.close()
+
+    def _on_sent(self, request: Request) -> None:
+        if request.resource_type in _ESSENTIAL:
+            self._pending.add(request)
+
+    def _on_failure(self, request: Request) -> None:
+        self._pending.discard(request)
+        if not any(own in (request.failure or "") for own in _OWN_ABORTS):
+            self._note(request, "")
+
+    def _on_answer(self, answer: Answer) -> None:
+        if is_passing(answer.status):
+            self._note(answer.request, f" (status {answer.status})")
 
     async def wait_for_text(self, page: Page, seconds: float) -> bool:
         """Wait for enough stable text (a cookie notice is text too); tell whether it came."""
@@ -299,6 +297,7 @@ class _Visit:
         return True
 
     async def _on_request(self, route: Route) -> None:
+        """Answer the first request for the page with its fetched answer; let others pass or not."""
         request = route.request
         with contextlib.suppress(_playwright().Error):  # the page may be closed by now
             if request.resource_type in _UNLOADED:
@@ -319,6 +318,7 @@ class _Visit:
                 await route.continue_()
 
     def _note(self, request: Request, why: str) -> None:
+        """Record the failure of an essential request."""
         if request.resource_type in _ESSENTIAL:
             host, kind = _host(request.url), request.resource_type
             self.failures.setdefault(host, f"a {kind} of {host} could not be loaded{why}")

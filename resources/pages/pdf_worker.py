@@ -15,7 +15,6 @@ import re
 import statistics
 import sys
 from datetime import UTC, date, datetime
-from typing import Any
 
 import pypdf
 import pypdf.errors
@@ -24,7 +23,6 @@ MAX_PAGES = 150
 MAX_CHARACTERS = 1_000_000
 """Characters after which it reads no further page."""
 _MEMORY_BYTES = 2_000_000_000
-_LITTLE_TEXT = 100
 _FIRST_DAY = date(1993, 1, 1)
 _FULL_LINE = 0.7
 """A line below this share of the usual length ends its paragraph if it ends a sentence."""
@@ -63,10 +61,8 @@ def read(data: bytes) -> dict[str, str | None]:
     except pypdf.errors.PyPdfError as error:
         return {"failure": f"broken: the PDF cannot be read ({type(error).__name__})"}
     text = "\n\n".join(page for page in pages if page)
-    if len(text) < _LITTLE_TEXT and _has_images(reader):
-        return {"failure": "scanned: the PDF's pages are images without text"}
     if not text:
-        return {"failure": "empty: the PDF holds no readable text"}
+        return {"failure": "empty: the PDF holds no readable text, like a scan"}
     return {"text": text, **_facts(reader)}
 
 
@@ -91,17 +87,6 @@ def reflow(text: str) -> str:
             paragraphs.append(current)
             current = ""
     return "\n".join([*paragraphs, current] if current else paragraphs)
-
-
-def _has_images(reader: pypdf.PdfReader) -> bool:
-    """Tell whether one of the first pages has an image, without decoding it."""
-    with contextlib.suppress(*_PAGE_ERRORS):
-        for number in range(min(len(reader.pages), 3)):
-            resources: Any = reader.pages[number]["/Resources"].get_object()
-            objects: Any = resources.get("/XObject", {}).get_object()
-            if any(thing.get_object().get("/Subtype") == "/Image" for thing in objects.values()):
-                return True
-    return False
 
 
 def _facts(reader: pypdf.PdfReader) -> dict[str, str | None]:

@@ -35,7 +35,6 @@ from resources.http import (
     HttpFailureError,
     OutageError,
     Response,
-    TooLargeError,
     UnavailableError,
     about,
     elapsed_since,
@@ -47,7 +46,7 @@ from resources.network_guard import ForbiddenTargetError, NetworkGuard
 from resources.pages.base import FetchedPage, Via
 from resources.pages.browser import Browser
 from resources.pages.extract import Extract, clean, storable
-from resources.pages.reading import MARKUP, BodyReader, ScriptedPageError, obstacle_error
+from resources.pages.reading import BodyReader, ScriptedPageError, obstacle_error
 from resources.promises import Promise, held_to
 from resources.single_flight import SingleFlight
 
@@ -110,18 +109,16 @@ class PageFetcher(PageSource):
     async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
         try:
             return await self._scrape(url, known)
-        except ScriptedPageError as failure:
-            if self.browser is None:
-                raise
-            reason, way = failure.reason, "browser"
-            later = self._draw(self.browser, url, failure.response)
         except HttpFailureError as failure:
-            if failure.http_status not in _GONE or self.wayback is None:
+            if isinstance(failure, ScriptedPageError) and self.browser is not None:
+                way, other = "browser", self._draw(self.browser, url, failure.response)
+            elif failure.http_status in _GONE and self.wayback is not None:
+                way, other = "archive", self._find_copy(self.wayback, url, failure)
+            else:
                 raise
-            reason, way = failure.reason, "archive"
-            later = self._find_copy(self.wayback, url, failure)
+            reason = failure.reason
         try:
-            return replace(await later, reason=reason)
+            return replace(await other, reason=reason)
         except HttpFailureError as failure:
             failure.reason = f"{reason}; {way}: {failure.reason}"
             raise
@@ -130,7 +127,7 @@ class PageFetcher(PageSource):
         if self._robots is not None:
             await self._robots.check(url)
         conditions = known.conditions() if known is not None else {}
-        response = await self._get(url, conditions)
+        response = await self._get(url, **conditions)
         if known is not None and conditions and response.status == HTTPStatus.NOT_MODIFIED:
             if response.url == known.final_url:
                 return replace(
@@ -140,7 +137,7 @@ class PageFetcher(PageSource):
                     etag=response.headers.get("etag", known.etag),
                     last_modified=response.headers.get("last-modified", known.last_modified),
                 )
-            response = await self._get(url, {})  # the stored text belongs to another address
+            response = await self._get(url)  # the stored text belongs to another address
         if self._robots is not None and response.url != url.partition("#")[0]:
             try:  # the target of a redirect may forbid robots too
                 await self._robots.check(response.url)
@@ -149,18 +146,10 @@ class PageFetcher(PageSource):
                 raise
         return _page(url, *await self._reader.read(response), response)
 
-    async def _get(self, url: str, conditions: dict[str, str]) -> Response:
-        try:
-            return await self.http.get(
-                url, headers={"Accept": _ACCEPT, **conditions}, accepts=self._reader.accepts
-            )
-        except TooLargeError as failure:
-            if failure.media_type not in MARKUP:
-                raise
-            # No article has this size: the site sent something else.
-            raise OutageError(
-                failure.reason, http_status=failure.http_status, final_url=failure.final_url
-            ) from failure
+    async def _get(self, url: str, **conditions: str) -> Response:
+        return await self.http.get(
+            url, headers={"Accept": _ACCEPT, **conditions}, accepts=self._reader.accepts
+        )
 
     async def _draw(self, browser: Browser, url: str, response: Response) -> FetchedPage:
         with about(response):
@@ -282,15 +271,10 @@ class Robots:
     async def check(self, url: str) -> None:
         """Raise UnavailableError if a site forbids robots to read a page.
 
-        OutageError if its rules are unknown. A malformed or forbidden URL passes, because fetching
-        it names the fault.
+        OutageError if its rules are unknown. A forbidden URL passes, because fetching it names the
+        fault.
         """
-        try:
-            parsed = parse_url(url)
-        except UnavailableError:
-            return
-        if parsed.scheme not in {"http", "https"} or not parsed.host:
-            return
+        parsed = parse_url(url)
         origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii', 'replace')}"
         rules = await self._once.get(origin, partial(self._rules, origin))
         if isinstance(rules, str):
@@ -308,7 +292,7 @@ class Robots:
         except OutageError as error:
             return error.reason
         except UnavailableError:
-            return None  # no such file
+            return None  # no such file, or no such site
 
 
 # --- Jina's Reader, a service that fetches, draws and extracts pages ------------------------------
@@ -335,21 +319,18 @@ _REFUSALS: dict[int, str] = {
 }
 _UNREADABLE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS})
 _PAGE_STATUS = re.compile(r"returned error (\d{3})")
-# A link target may have one pair of brackets. All patterns take linear time.
-_TARGET = r"[^()\s]*(?:\([^()\s]*\)[^()\s]*)?"
+# All patterns take linear time.
 _MARKS = (
     (re.compile(r"^\s{0,3}#{1,6}\s+", re.MULTILINE), ""),
     (re.compile(r"^\s{0,3}>\s?", re.MULTILINE), ""),
     (re.compile(r"^[=\-*_]{3,}\s*$", re.MULTILINE), ""),
-    (re.compile(rf"!\[[^\[\]]*\]\({_TARGET}\)"), ""),
-    (re.compile(rf"\[([^\[\]]*)\]\({_TARGET}\)"), r"\1"),
     (re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
     (re.compile(r"\n\s*\n+"), "\n"),
 )
 
 
 def without_marks(text: str) -> str:
-    """Remove the marks of Markdown, the addresses of links, and pictures."""
+    """Remove the marks of Markdown."""
     for mark, replacement in _MARKS:
         text = mark.sub(replacement, text)
     return text

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, TypeAlias
@@ -119,57 +119,51 @@ class RdapRegistry:
         self._once: SingleFlight[Mapping[str, str]] = SingleFlight()
 
     async def registered_at(self, domain: str) -> datetime | None:
-        services = await self._once.get(self._bootstrap_url, self._bootstrap)
+        addresses = await self._once.get(self._bootstrap_url, self._bootstrap)
         suffix = domain.partition(".")[2]
-        while suffix and suffix not in services:
+        while suffix and suffix not in addresses:
             suffix = suffix.partition(".")[2]
-        if suffix not in services:
+        if suffix not in addresses:
             return None
-        try:
-            answer = await self._record(f"{services[suffix].rstrip('/')}/domain/{domain}")
-        except http.OutageError as failure:
-            raise http.OutageError(f"RDAP: {failure.reason}") from failure
-        if answer is None:
+        url = f"{addresses[suffix].rstrip('/')}/domain/{domain}"
+        with _as_outage("RDAP"):
+            try:
+                response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
+            except http.UnavailableError:
+                return None  # the guard forbids the registry's address
+            if response.status == HTTPStatus.BAD_REQUEST:
+                return None  # the registry did not understand the request
+            is_free = response.status == HTTPStatus.NOT_FOUND
+            answer = {} if is_free else http.read_object(response)
+            events = answer.get("events", [])
+            if "errorCode" in answer or not isinstance(events, list):
+                raise http.OutageError("the answer is an error, or has no list of events")
+        if is_free:
             raise http.UnavailableError(f"the registry knows no domain {domain}")
         name = answer.get("ldhName")
         if isinstance(name, str) and name.lower().rstrip(".") != domain:
             return None
         moments = []
-        for event in answer.get("events", []):
+        for event in events:
             if isinstance(event, dict) and event.get("eventAction") == "registration":
                 with suppress(ValueError, TypeError):
                     moments.append(datetime.fromisoformat(event.get("eventDate", "")))
         return _earliest(moments)
 
-    async def _record(self, url: str) -> dict[str, Any] | None:
-        """Return a registry's record of a domain; None for an unregistered domain; OutageError.
-
-        A refusal is an outage. The record is empty if the registry did not understand the request
-        or the guard forbade its address: WHOIS may know more.
-        """
-        try:
-            response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
-            if response.status == HTTPStatus.NOT_FOUND:
-                return None
-            answer = http.read_object(response)
-        except http.UnavailableError as failure:
-            if failure.http_status in {None, HTTPStatus.BAD_REQUEST}:
-                return {}
-            raise http.OutageError(failure.reason) from failure
-        if "errorCode" in answer:
-            raise http.OutageError("the answer is an error")
-        if not isinstance(answer.get("events", []), list):
-            raise http.OutageError("the answer has no list of events")
-        return answer
-
     async def _bootstrap(self) -> Mapping[str, str]:
         """Return the registry's address of each suffix, by TLS if available; OutageError."""
-        try:
+        with _as_outage("RDAP: the list of registries is missing"):
             response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
             return _services(http.read_object(response))
-        except http.HttpFailureError as failure:
-            reason = f"RDAP: the list of registries is missing: {failure.reason}"
-            raise http.OutageError(reason) from failure
+
+
+@contextmanager
+def _as_outage(beginning: str) -> Iterator[None]:
+    """Turn every HTTP failure of a block into an outage whose reason begins with some words."""
+    try:
+        yield
+    except http.HttpFailureError as failure:
+        raise http.OutageError(f"{beginning}: {failure.reason}") from failure
 
 
 def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:

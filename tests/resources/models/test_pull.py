@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from pathlib import Path
 
 import pytest
@@ -151,15 +150,13 @@ async def test_a_file_shorter_than_announced_is_never_complete(
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (404, "does not have onnx/model.onnx"),
-        (401, "requires an account"),
-        (403, "requires an account"),
-        (418, "refused"),
+        (404, "onnx/model.onnx cannot be fetched: .* answered 404 Not Found"),
+        (401, "answered 401"),
         (500, "answered 500"),
         (429, "answered 429"),
     ],
 )
-async def test_every_refusal_has_its_own_sentence(
+async def test_every_refusal_is_named_with_its_status(
     hub: FakeHub, tmp_path: Path, status: int, words: str
 ) -> None:
     hub.refuse = lambda path: status
@@ -210,16 +207,6 @@ async def test_redirects_to_private_addresses_or_without_https_are_refused(
         await pull(hub, tmp_path)
     assert hub.asked("cdn") == 0
     assert model_path(tmp_path, "nli") is None
-
-
-async def test_too_little_disk_space_is_reported_before_any_download(
-    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr("shutil.disk_usage", lambda _: real._replace(free=1_000_000))
-    with pytest.raises(ModelStoreError, match="1 MB left"):
-        await pull(hub, tmp_path)
-    assert hub.asked("cdn") == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")

@@ -20,7 +20,7 @@ def answer(**changes: object) -> dict[str, object]:
         "title": "  An\narticle ",
         "description": "",
         "url": "https://news.example/article?n=1",
-        "content": "# An article\n\nSee [the **study**](https://x.example/) of `2020`.\n\n> Said.",
+        "content": "# An article\n\nSee the **study** of `2020`.\n\n> Said.",
         "publishedTime": "2021-03-05T08:00:00+00:00",
         "usage": {"tokens": 31},
         **changes,

@@ -64,7 +64,7 @@ async def test_a_pdf_is_read_however_it_is_declared(
     ("data", "reason"),
     [
         (pdf(LINES, password="sesame"), "encrypted"),
-        (scanned_pdf(), "scanned"),
+        (scanned_pdf(), "empty"),
         (pdf([]), "empty"),
         (b"%PDF-1.7", "broken"),
         (pdf(LINES)[:300], "broken"),
