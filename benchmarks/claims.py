@@ -28,7 +28,7 @@ from factible_assets.evaluation.matching import Similarity
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
     SystemClaim,
-    average_precision_over_hits,
+    average_precision,
     importance_mae,
     precision_at_k,
     recall_at_important,
@@ -45,7 +45,7 @@ PUBLISHED = "gpt-4o-mini (published, 30 videos): P@5 .813  MAP .870"
 
 METRICS = {
     "P": precision_at_k,
-    "MAP": average_precision_over_hits,
+    "MAP": average_precision,
     "recall": recall_at_k,
     "recall of important": recall_at_important,
     "importance MAE": importance_mae,

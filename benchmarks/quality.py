@@ -48,7 +48,7 @@ from factible_assets.evaluation.figures import Figure, statistic_interval
 from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.measures import STANCE_MEASURES
 from factible_assets.evaluation.metrics.claims import (
-    average_precision_over_hits,
+    average_precision,
     importance_mae,
     ndcg_by_importance,
     precision_at_k,
@@ -97,7 +97,7 @@ everyday facts.
 
 _HELD_OUT = {
     "precision@5": precision_at_k,
-    "MAP over hits": average_precision_over_hits,
+    "MAP over hits": average_precision,
     "recall@important": recall_at_important,
     "recall": recall_at_k,
     "nDCG by importance": ndcg_by_importance,

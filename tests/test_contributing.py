@@ -199,7 +199,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         f"{A}evaluation/measures.py": (
             Put(
                 '    _evidence("queries per claim", "claims", evidence.queries_per_claim),\n',
-                before='    _evidence("query success rate"',
+                before='    _evidence("sources per query"',
             ),
         ),
     },

@@ -31,7 +31,7 @@ from factible_assets.evaluation.matching import MatchingRule, Pair
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
     SystemClaim,
-    average_precision_over_hits,
+    average_precision,
     f1_at_k,
     importance_mae,
     importance_weighted_coverage,
@@ -111,7 +111,7 @@ def from_outputs(
     video = MatchedVideo(evaluation.video_id, system_claims(run), gold, pairs)
     reports = {str(report.get("claim_text")): report for report in run.reports or ()}
     judged = list(_judged(video, reports))
-    average = _zero(average_precision_over_hits(video))
+    average = _zero(average_precision(video))
     values = _extraction(video, evaluation, matcher) | _stances(judged, evaluation)
     values["claim_extraction.mean_average_precision"] = Computed(average)
     values |= _retrieval(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -114,42 +114,46 @@ def score(
 
 
 def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
-    # It loads numpy, which Dagster's definitions and help do not need.
-    from factible_assets.reasoners.embedded.claims.sentences import split_sentences  # noqa: PLC0415
-
     gold, video_id = outcome.truth, outcome.video.video_id
-    # Without annotation every metric of claims is undefined.
-    nothing = MatchedVideo("", (), (), ())
     if gold is None or not outcome.ran("claims"):
+        # Without annotation every metric of claims is undefined.
+        nothing = MatchedVideo("", (), (), ())
         return ScoredVideo(outcome, nothing, nothing, ())
 
-    def matched_to(system: tuple[SystemClaim, ...]) -> MatchedVideo:
-        pairs = matcher.match([each.text for each in system], [each.text for each in gold])
-        return MatchedVideo(video_id, system, gold, pairs)
+    def matched_with_gold(system: Iterable[SystemClaim]) -> MatchedVideo:
+        found = tuple(system)
+        pairs = matcher.match([each.text for each in found], [each.text for each in gold])
+        return MatchedVideo(video_id, found, gold, pairs)
 
-    found = outcome.claims
-    matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in found))
-    trivial = nothing
-    if outcome.transcript is not None:
-        # Split the transcript into as many equal parts, and take the middle sentence of each.
-        sentences = split_sentences(outcome.transcript.text, outcome.segments)
-        kept = min(len(found), len(sentences))
-        places = ((2 * part + 1) * len(sentences) // (2 * kept) for part in range(kept))
-        trivial = matched_to(tuple(SystemClaim(sentences[place].text) for place in places))
-    judgements, levels, verdicts = [], [], outcome.verdict_of
+    matched = matched_with_gold(
+        SystemClaim(claim.text, claim.importance) for claim in outcome.claims
+    )
+    trivial = matched_with_gold(map(SystemClaim, _evenly_spaced_sentences(outcome)))
+    judgements, levels = [], []
     for pair in matched.pairs if outcome.ran("verdicts") else ():
-        entry, verdict = gold[pair.gold], verdicts.get(found[pair.system].claim_id)
-        stance = verdict.stance if verdict else None
-        if entry.stance is not None:
-            sure = verdict.confidence_score if verdict else None
-            judgements.append(Judgement(video_id, entry.stance, stance, sure))
-        level = level_of(entry.label, entry.stance)
-        said = None
-        if verdict is not None:
-            said = verdict.veracity or veracity_of(stance, verdict.confidence_score)
+        annotated = gold[pair.gold]
+        verdict = outcome.verdict_of.get(outcome.claims[pair.system].claim_id)
+        stance, sure = (verdict.stance, verdict.confidence_score) if verdict else (None, None)
+        if annotated.stance is not None:
+            judgements.append(Judgement(video_id, annotated.stance, stance, sure))
+        level = level_of(annotated.label, annotated.stance)
+        said = (verdict.veracity if verdict else None) or veracity_of(stance, sure)
         if level is not None and said is not None:
             levels.append(Judgement(video_id, level, said))
     return ScoredVideo(outcome, matched, trivial, tuple(judgements), tuple(levels))
+
+
+def _evenly_spaced_sentences(outcome: VideoOutcome) -> list[str]:
+    """Return as many sentences as there are claims: the middle ones of equal parts of the talk."""
+    # It loads numpy, which Dagster's definitions and help do not need.
+    from factible_assets.reasoners.embedded.claims.sentences import split_sentences  # noqa: PLC0415
+
+    if outcome.transcript is None:
+        return []
+    sentences = split_sentences(outcome.transcript.text, outcome.segments)
+    count = min(len(outcome.claims), len(sentences))
+    places = ((2 * part + 1) * len(sentences) // (2 * count) for part in range(count))
+    return [sentences[place].text for place in places]
 
 
 def _precision_recall(videos: Sequence[ScoredVideo]) -> tuple[DepthPoint, ...]:

@@ -6,13 +6,12 @@ from factible_assets.evaluation.metrics.evidence import (
     agreement,
     contradicted_readings,
     evidence_per_claim,
-    independent_origins_per_claim,
-    infrastructure_failure_rate,
-    query_success_rate,
+    independent_origins,
     quote_grounding_rate,
     retrieval_success_rate,
     sources_per_query,
 )
+from factible_assets.evaluation.metrics.operations import infrastructure_failure_rate
 from factible_assets.pipeline.checks.integrity import check_contradictions
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim, Evidence, PageText, Query
@@ -80,7 +79,6 @@ def test_a_claim_whose_sources_all_failed_does_not_count() -> None:
 def test_queries_that_were_not_asked_do_not_count() -> None:
     queries = [query("q1"), query("q2"), query("q3", status="infra_error", reason="no answer")]
     rows = [evidence(query_id="q1"), evidence(query_id="q1")]
-    assert query_success_rate(VideoRows(queries=queries, evidence=rows)).value == 1 / 2
     assert sources_per_query(VideoRows(queries=queries, evidence=rows)).value == 1.0
 
 
@@ -88,7 +86,7 @@ def test_origins_come_from_the_verdicts_and_count_0_without_one() -> None:
     reached = samples.verdict("v", 1)
     verdicts = [reached.model_copy(update={"independent_origins": n}) for n in (3, 2)]
     rows = VideoRows(claims=CLAIMS, verdicts=verdicts, evidence=[evidence()] * 9)
-    assert independent_origins_per_claim(rows).value == 5 / 3
+    assert independent_origins(rows).value == 5 / 3
 
 
 def test_a_quote_is_grounded_only_if_the_stored_page_contains_it() -> None:
@@ -142,4 +140,4 @@ def test_agreement_is_a_share_of_the_sources_with_a_stance_in_both() -> None:
 
 def test_skipped_items_were_not_attempted() -> None:
     rows = [evidence(), evidence(status="infra_error"), evidence(status="skipped")]
-    assert infrastructure_failure_rate(rows).value == 1 / 2
+    assert infrastructure_failure_rate(VideoRows(evidence=rows)).value == 1 / 2

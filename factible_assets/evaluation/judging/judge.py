@@ -37,9 +37,9 @@ PROMPTS = Path(__file__).resolve().parent / "prompts"
 """One file per criterion, and the rules that they share."""
 
 ANSWER_TOKENS = 400
-
 REASON_WORDS = 80
-
+ATTEMPTS = 2
+"""The most questions for one score."""
 SHOWN_SOURCES = 12
 """The most sources that a judge of a verdict sees, the most reliable and definite ones first."""
 
@@ -48,9 +48,8 @@ _AROUND_CLAIM, _AROUND_QUOTE = 700, 350
 _LONGEST_SUMMARY = 3_000
 
 _Material: TypeAlias = Mapping[str, prompts.Piece | Sequence[prompts.Piece]]
+"""The pieces of a prompt by the name of their placeholder."""
 _Row = TypeVar("_Row", Query, Evidence)
-
-
 SubjectKind = Literal["claim", "query", "evidence", "verdict"]
 
 HIGHEST = 2
@@ -125,19 +124,18 @@ def subjects_of(
     for claim in outcome.claims:
         about: _Material = {"claim": prompts.claim_pieces(claim)}
         key = claim.video_id, claim.claim_id
-        passage = _passage(claim, outcome.transcript)
-        material: _Material = {"title": title, "passage": passage, **about}
-        yield Subject("claim", claim.claim_id, *key, material)
+        said: _Material = {"title": title, "passage": _passage(claim, outcome.transcript)}
+        yield Subject("claim", claim.claim_id, *key, {**said, **about})
         for query in _usable(outcome.queries, claim):
             yield Subject("query", query.query_id, *key, {**about, "query": _query(query)})
         for row in _usable(outcome.evidence, claim):
-            material = {**about, "source": _source(row, 1, page_texts)}
-            yield Subject("evidence", row.evidence_id, *key, material)
-        sources = _sources(_usable(verdict_evidence, claim), page_texts)
-        for verdict in outcome.verdicts:
-            if verdict.claim_id == claim.claim_id and verdict.status == "complete":
-                material = {**about, "sources": sources, "verdict": _verdict(verdict)}
-                yield Subject("verdict", claim.claim_id, *key, material)
+            source = _source(row, 1, page_texts)
+            yield Subject("evidence", row.evidence_id, *key, {**about, "source": source})
+        verdict = outcome.verdict_of.get(claim.claim_id)
+        if verdict is not None and verdict.status == "complete":
+            sources = _sources(_usable(verdict_evidence, claim), page_texts)
+            shown = {**about, "sources": sources, "verdict": _verdict(verdict)}
+            yield Subject("verdict", claim.claim_id, *key, shown)
 
 
 def _usable(rows: Iterable[_Row], claim: Claim) -> list[_Row]:
@@ -252,39 +250,35 @@ def question_on(subject: Subject, rubric: Rubric) -> Question:
 
 
 async def judge(model: StageModel, asked: Question) -> JudgeOutcome:
-    """Ask for a score. A failure of the service is an outcome, not an exception.
+    """Ask for a score, and once more if the quote is not in the material.
+
+    A failure of the service is an outcome, not an exception.
 
     Raises BudgetExhaustedError: A cost limit does not allow the question.
     """
     calls: list[ModelCall] = []
-
-    async def answer_to(parts: tuple[Part, ...]) -> JudgeAnswer:
-        request = model.request(asked.prompt.system, parts, JudgeAnswer)
-        answer = await model.model.complete(request)
-        calls.extend(answer.calls)
-        return answer.value
-
+    parts = asked.parts
     try:
-        answer = await answer_to(asked.parts)
-        quote = quoted_material(answer.quote, asked.subject)
-        if quote is None:
-            misquote = prompts.Data("your quote", answer.quote)
-            material = asked.subject.material
-            answer = await answer_to(asked.prompt.fill("Repair", **material, misquote=misquote))
+        for _ in range(ATTEMPTS):
+            request = model.request(asked.prompt.system, parts, JudgeAnswer)
+            completion = await model.model.complete(request)
+            calls.extend(completion.calls)
+            answer = completion.value
             quote = quoted_material(answer.quote, asked.subject)
+            if quote is not None:
+                reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
+                return JudgeOutcome("ok", reason, answer.score, quote, tuple(calls))
+            misquote = prompts.Data("your quote", answer.quote)
+            parts = asked.prompt.fill("Repair", **asked.subject.material, misquote=misquote)
     except BudgetExhaustedError:
         raise
     except ModelError as failure:
         calls.extend(failure.calls)
         last = failure.calls[-1].outcome if failure.calls else "infra_error"
-        outcome = "infra_error" if last == "ok" else last
         reason = plain(failure.reason) or "The service gave no reason."
-        return JudgeOutcome(outcome, reason, calls=tuple(calls))
-    if quote is None:
-        reason = "The judge was asked twice, and neither quote is in the material."
-        return JudgeOutcome("invalid", reason, calls=tuple(calls))
-    reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
-    return JudgeOutcome("ok", reason, answer.score, quote, tuple(calls))
+        return JudgeOutcome("infra_error" if last == "ok" else last, reason, calls=tuple(calls))
+    reason = "The judge was asked twice, and neither quote is in the material."
+    return JudgeOutcome("invalid", reason, calls=tuple(calls))
 
 
 def quoted_material(quote: str, subject: Subject) -> str | None:
@@ -292,19 +286,16 @@ def quoted_material(quote: str, subject: Subject) -> str | None:
 
     A quote has at least 12 letters and digits, or is the whole of a shorter text.
     """
-    texts = (
-        piece.text
-        for value in subject.material.values()
-        for piece in ((value,) if isinstance(value, str | prompts.Data) else value)
-        if isinstance(piece, prompts.Data)
-    )
-    for text in texts:
-        shown = prompts.ShownText(text)
-        if _folded(quote) and _folded(quote) == _folded(shown.text):
-            return text
-        place = shown.find(quote) if quote.strip() else None
-        if place is not None:
-            return text[slice(*place)]
+    for value in subject.material.values():
+        for piece in (value,) if isinstance(value, str | prompts.Data) else value:
+            if not isinstance(piece, prompts.Data):
+                continue
+            shown = prompts.ShownText(piece.text)
+            if _folded(quote) and _folded(quote) == _folded(shown.text):
+                return piece.text
+            place = shown.find(quote) if quote.strip() else None
+            if place is not None:
+                return piece.text[slice(*place)]
     return None
 
 

@@ -141,7 +141,10 @@ def _figures_of(
             # A person gives one score to all queries, or all evidence, of a claim.
             pairs[video_id].append((sum(values) / len(values), person))
     return CriterionFigures(
-        *(rubric.subject, rubric.better, rubric.source, rubric.name),
+        subject=rubric.subject,
+        better=rubric.better,
+        source=rubric.source,
+        criterion=rubric.name,
         n=len(scores),
         without_score=len(judgements) - len(scores),
         mean_score=sum(scores) / len(scores) if scores else None,

@@ -76,50 +76,34 @@ def f1_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
     return Ratio(2 * sum(hits), len(hits) + len(video.gold), len(video.gold))
 
 
-def average_precision_over_hits(video: MatchedVideo) -> Ratio:
+def average_precision(video: MatchedVideo) -> Ratio:
     """Return the mean precision at the ranks of hits: the summand of MAP as published.
 
     AP = Σ P@i over matched ranks i, divided by the number of hits (as in the tables of Factible,
     sections 2.2 and 2.3). Missing gold claims cost nothing, so it measures only the order.
     Undefined without hits.
     """
-    precisions = _precisions_at_hits(video)
-    return Ratio(math.fsum(precisions), len(precisions))
-
-
-def average_precision_over_relevant(video: MatchedVideo) -> Ratio:
-    """Return average precision as information retrieval defines it.
-
-    AP = Σ P@i over matched ranks i, divided by |gold| (Manning, Raghavan and Schütze, 2008,
-    section 8.4). Every missing gold claim costs. Undefined without gold claims.
-    """
-    return Ratio(math.fsum(_precisions_at_hits(video)), len(video.gold))
-
-
-def _precisions_at_hits(video: MatchedVideo) -> list[float]:
-    ranks = (rank for rank, hit in enumerate(video.hits(), start=1) if hit)
-    return [matched / rank for matched, rank in enumerate(ranks, start=1)]
+    ranks = [rank for rank, hit in enumerate(video.hits(), start=1) if hit]
+    precisions = (matched / rank for matched, rank in enumerate(ranks, start=1))
+    return Ratio(math.fsum(precisions), len(ranks))
 
 
 def ndcg_by_importance(video: MatchedVideo) -> Ratio:
     """Return the discounted importance of the matches, as a share of the possible maximum.
 
-    DCG = Σ importance(gold of rank i) / log2(i + 1), 0 for unmatched ranks; IDCG is that of all
-    gold claims in order of importance (Järvelin and Kekäläinen, 2002). Undefined if no gold claim
-    has importance.
+    DCG = Σ importance(gold of rank i) / log2(i + 1) over matched ranks i, from 1; IDCG is that of
+    all gold claims in order of importance (Järvelin and Kekäläinen, 2002). Undefined if no gold
+    claim has importance.
     """
-    gained = {pair.system: _weight(video.gold[pair.gold]) for pair in video.pairs}
-    gains = [gained.get(rank, 0.0) for rank in range(len(video.system))]
+    gains = {pair.system: _weight(video.gold[pair.gold]) for pair in video.pairs}
     ideal = sorted(map(_weight, video.gold), reverse=True)
-    return Ratio(_discounted(gains), _discounted(ideal), sum(map(bool, ideal)))
+    gained = math.fsum(gain / math.log2(place + 2) for place, gain in gains.items())
+    possible = math.fsum(gain / math.log2(place + 2) for place, gain in enumerate(ideal))
+    return Ratio(gained, possible, sum(map(bool, ideal)))
 
 
 def _weight(claim: ClaimEntry) -> float:
     return claim.importance or 0.0
-
-
-def _discounted(gains: Sequence[float]) -> float:
-    return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
 def recall_at_important(video: MatchedVideo) -> Ratio:
@@ -151,6 +135,13 @@ def importance_mae(video: MatchedVideo) -> Ratio:
     return Ratio(math.fsum(abs(system - gold) for system, gold in pairs), len(pairs))
 
 
+def error_of_mean_importance(video: MatchedVideo) -> Ratio:
+    """Return the same error of giving every matched claim the mean annotated importance."""
+    gold = [gold for _, gold in importance_pairs(video)]
+    middle = math.fsum(gold) / len(gold) if gold else 0.0
+    return Ratio(math.fsum(abs(each - middle) for each in gold), len(gold))
+
+
 def importance_pairs(video: MatchedVideo) -> list[tuple[float, float]]:
     """Return the (system, gold) importance of each matched claim with both."""
     pairs = (
@@ -161,19 +152,9 @@ def importance_pairs(video: MatchedVideo) -> list[tuple[float, float]]:
 
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return Spearman's correlation of pairs of numbers; None if undefined."""
-    return _correlation("spearmanr", pairs)
+    """Return Spearman's correlation of pairs of numbers; None if a side is constant."""
+    from scipy.stats import spearmanr  # noqa: PLC0415 - slow to import
 
-
-def kendall(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return Kendall's τ-b of pairs of numbers; None if undefined."""
-    return _correlation("kendalltau", pairs)
-
-
-def _correlation(name: str, pairs: Sequence[tuple[float, float]]) -> float | None:
-    from scipy import stats  # noqa: PLC0415 - slow to import
-
-    # A constant side has no ranks.
     if any(len({pair[side] for pair in pairs}) < 2 for side in (0, 1)):  # noqa: PLR2004
         return None
-    return float(getattr(stats, name)(*zip(*pairs, strict=True)).statistic)
+    return float(spearmanr(*zip(*pairs, strict=True)).statistic)

@@ -1,7 +1,6 @@
-"""Metrics of the evidence that a check found, and of failures.
+"""Metrics of the evidence that a check found. They need no annotation.
 
-The metrics of evidence leave out items for which a service failed; `infrastructure_failure_rate`
-tells how many these are.
+Items for which a service failed are left out; `operations.infrastructure_failure_rate` counts them.
 """
 
 from __future__ import annotations
@@ -10,14 +9,7 @@ from collections.abc import Iterable
 
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import (
-    Answered,
-    Evidence,
-    Page,
-    Query,
-    ReliabilityRating,
-    Search,
-)
+from factible_assets.records.tables import Answered, Evidence
 from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.quotes import CONTRADICTED
 from factible_assets.strategies.excerpts import TECHNIQUES
@@ -30,23 +22,9 @@ def retrieval_success_rate(rows: VideoRows) -> Ratio:
     proportion of queries (Factible, section 2.1.3, table 16). A claim without evidence for which
     services failed is left out. Undefined without claims.
     """
-    return _success_share({claim.claim_id for claim in rows.claims}, "claim_id", rows.evidence)
-
-
-def query_success_rate(rows: VideoRows) -> Ratio:
-    """Return the share of queries that led to at least one piece of evidence.
-
-    Factible, section 2.1.3, by its text. A query without evidence for which services failed is left
-    out. Undefined if no query was asked.
-    """
-    asked = {query.query_id for query in rows.queries if query.status == "ok"}
-    return _success_share(asked, "query_id", rows.evidence)
-
-
-def _success_share(asked: set[str], key: str, evidence: Iterable[Evidence]) -> Ratio:
-    found = {getattr(row, key) for row in evidence if row.status == "ok"}
-    failed = {getattr(row, key) for row in evidence if row.status == "infra_error"} - found
-    return Ratio(len(asked & found), len(asked - failed))
+    found = {row.claim_id for row in rows.evidence if row.status == "ok"}
+    failed = {row.claim_id for row in rows.evidence if row.status == "infra_error"} - found
+    return Ratio(len(rows.claim_ids & found), len(rows.claim_ids - failed))
 
 
 def sources_per_query(rows: VideoRows) -> Ratio:
@@ -63,7 +41,7 @@ def _sources_read(rows: VideoRows) -> int:
     return sum(row.status == "ok" for row in rows.evidence)
 
 
-def independent_origins_per_claim(rows: VideoRows) -> Ratio:
+def independent_origins(rows: VideoRows) -> Ratio:
     """Return the mean number of independent origins behind a claim's verdict.
 
     It is a column of the verdict: copies of one story count once, and unclear sources do not count
@@ -78,7 +56,7 @@ def questions_answered(answered: Answered, rows: VideoRows) -> Ratio:
     Answerability of Raw Evidence, section 6.2. There people judged it; here the strategy's model
     judges its own questions. Undefined without questions.
     """
-    asked = [step for step in rows.steps if step.technique in {*TECHNIQUES.values()}]
+    asked = [step for step in rows.steps if step.technique in TECHNIQUES.values()]
     return Ratio(sum(step.technique == TECHNIQUES[answered] for step in asked), len(asked))
 
 
@@ -127,14 +105,3 @@ def agreement(rows: Iterable[Evidence], others: Iterable[Evidence]) -> Ratio:
     )
     both = stances.keys() & theirs.keys()
     return Ratio(sum(stances[each] == theirs[each] for each in both), len(both))
-
-
-def infrastructure_failure_rate(
-    rows: Iterable[Search | Page | Query | Evidence | ReliabilityRating],
-) -> Ratio:
-    """Return the share of attempts that failed because a service failed.
-
-    |infra_error| / |attempted|, without skipped items. Undefined without attempts.
-    """
-    attempted = [row.status for row in rows if row.status != "skipped"]
-    return Ratio(attempted.count("infra_error"), len(attempted))
