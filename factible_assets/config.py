@@ -318,6 +318,13 @@ Value: TypeAlias = str | int | float | bool | None
 Values: TypeAlias = Mapping[str, Value]
 
 
+COMMON = {
+    *("max_claims", "max_queries", "max_results", "web", "published_before", "exclude_domains"),
+    *("pages_rating", "language", "reasoner", "evidence_by", "strategy"),
+}
+"""The options that `factible check --help` shows; `--help-all` shows every one."""
+
+
 class OptionError(ValueError):
     """A value that an option cannot take: its name, a sentence, and the bare reason."""
 

@@ -318,14 +318,14 @@ FOUND = """
 
     # An option of a run: the launchpad, the command line, experiments, the run.
     assert "patience" in CLAIM_CHECKS_SCHEMA["verdicts"].config_type.fields
-    assert "--patience" in CliRunner().invoke(app, ["check", "--help"]).output
+    assert "--patience" in CliRunner().invoke(app, ["check", "--help-all"]).output
     assert "patience" in experiment_json_schema()["properties"]["settings"]["properties"]
     assert config_of({"patience": 0.7}).verdicts.patience == 0.7
 
     # A strategy: offered everywhere, and its rows say that they are its.
     assert "coin" in experiment_json_schema()["properties"]["settings"]["properties"]["strategy"][
         "anyOf"][0]["enum"]
-    assert "coin" in CliRunner().invoke(app, ["check", "--help"]).output
+    assert "coin" in CliRunner().invoke(app, ["check", "--help-all"]).output
     world = World(texts={"https://a.example/": says("Bees buzz", "supports")})
     world.results["Bees buzz"] = [[Hit(1, "A", "https://a.example/")]]
     checked = asyncio.run(check_claims(

@@ -10,7 +10,14 @@ from typing import Annotated, Any, Literal, TypeVar
 import typer
 
 from factible_assets.cli.output import note
-from factible_assets.config import FactCheckConfig, OptionError, RunOption, config_of, run_options
+from factible_assets.config import (
+    COMMON,
+    FactCheckConfig,
+    OptionError,
+    RunOption,
+    config_of,
+    run_options,
+)
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import UsageError
 from factible_assets.settings import Settings, SettingsError, load_settings
@@ -81,7 +88,13 @@ def _declared(option: RunOption) -> Any:
         written = str(option.default).lower() if kind == "boolean" else option.default
         words = f"{words} Default: {written}."
     heading = _HEADINGS.get(option.section, option.section.capitalize())
-    declared = typer.Option(_flag(option.name), help=words, metavar=form, rich_help_panel=heading)
+    declared = typer.Option(
+        _flag(option.name),
+        help=words,
+        metavar=form,
+        rich_help_panel=heading,
+        hidden=option.name not in COMMON,
+    )
     return Annotated[_TYPES.get(schema.get("type", ""), str) | None, declared]
 
 
@@ -99,7 +112,7 @@ def checked_config(options: Mapping[str, object]) -> FactCheckConfig:
     except OptionError as error:
         given = options.get(error.option)
         words = f"{_flag(error.option)} {given!r} cannot be used: {error.reason}."
-        raise UsageError(words, "--help describes the options.") from error
+        raise UsageError(words, "--help-all describes the options.") from error
 
 
 def read_corpora(settings: Settings) -> CorporaReading:

@@ -94,6 +94,23 @@ def _shared_option(words: str, *names: str) -> Any:
     return typer.Option(*names, help=words, callback=_keep, is_eager=True, expose_value=False)
 
 
+def _print_all_options(context: typer.Context, value: bool) -> None:
+    if value:
+        for option in context.command.params:
+            option.hidden = False  # type: ignore[attr-defined] # of options, not of arguments
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+_HELP_ALL = typer.Option(
+    "--help-all",
+    help="Show every option, rare ones too.",
+    callback=_print_all_options,
+    is_eager=True,
+    expose_value=False,
+)
+
+
 @functools.cache
 def _shared_options() -> Sequence[Any]:
     """Return the options that every command has, made by Typer from a command with only these."""
@@ -109,6 +126,7 @@ def _shared_options() -> Sequence[Any]:
             bool, _shared_option("Print only the result and errors.", "--quiet", "-q")
         ] = False,
         debug: Annotated[bool, _shared_option("Show tracebacks of errors.", "--debug")] = False,
+        help_all: Annotated[bool, _HELP_ALL] = False,
     ) -> None: ...
 
     return [option for option in get_command(app).params if option.name != "help"]
@@ -122,8 +140,10 @@ def _add_shared_options(command: Any) -> None:
         child.short_help = child.get_short_help_str(limit=500)  # never cut
         _add_shared_options(child)
     if not hasattr(command, "commands"):
-        is_silent = command.name in _WITHOUT_JSON
-        command.params += [o for o in _shared_options() if not (is_silent and "--json" in o.opts)]
+        without = {"--json"} if command.name in _WITHOUT_JSON else set()
+        if not any(getattr(each, "hidden", False) for each in command.params):
+            without.add("--help-all")
+        command.params += [each for each in _shared_options() if without.isdisjoint(each.opts)]
 
 
 class Command(TyperCommand):

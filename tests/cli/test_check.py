@@ -344,12 +344,16 @@ def test_an_unknown_setting_is_named_with_the_nearest_one(
     assert finding["sentence"] == words.strip()
 
 
-def test_help_shows_every_option_of_a_run(factible: Run) -> None:
-    told = " ".join(factible("check", "--help").stdout.split())
+def test_help_shows_the_common_options_on_two_screens_and_help_all_every_one(factible: Run) -> None:
+    short = factible("check", "--help").stdout
+    assert len(short.splitlines()) <= 100
+    assert "--max-claims" in short
+    assert "--min-margin" not in short
+    told = " ".join(factible("check", "--help-all").stdout.split())
     for name in run_options():
         assert f"--{name.replace('_', '-')} " in told
     assert "Below this margin the vote abstains. From 0.0 to 1.0. Default: 0.2." in told
-    again = factible("recheck", "--help").stdout
+    again = factible("recheck", "--help-all").stdout
     assert "--min-margin" in again
     assert "--max-claims" not in again, "the claims of a re-check are those that are there"
     refused = factible("check", "everyday-beliefs-talk", "--min-margin", "7")
