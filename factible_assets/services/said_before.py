@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from factible_assets.reasoners.embedded.claims.word_counts import count_words
+from factible_assets.reasoners.embedded.claims.checkworthiness import count_words
 from factible_assets.reasoners.embedded.text import fold, is_english
 from factible_assets.reasoners.readers.plain import terms_of
 from factible_assets.reasoners.readers.quantities import Quantity

@@ -202,16 +202,6 @@ class PageExcerpt:
     """Whether a language model may read it in one call with other pages of its claim."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """The reliability-weighted vote over a bundle of evidence (see stages.verdict)."""
-
-    stance: records.Stance
-    margin: float
-    confidence: records.Confidence
-    score: float
-
-
 class ClaimFinder(Protocol):
     """Finds claims. Raises ReasonerOutageError or ReasonerRefusalError if there is no answer."""
 

@@ -47,14 +47,14 @@ SATURATION = 3
 _HIGH, _MEDIUM = 0.7, 0.4
 """Confidence scores from which a verdict is high and medium. This project's choice: if all agree,
 two reliable origins of full weight are medium and three are high."""
-_LEANING_LEAST, _LEANING_MOST, _LEANING_VOLUME = 0.25, 0.9, 0.7
-"""Probability that an undisputed leaning of the embedded engine is right, from no weight up to the
-weight of one reliable source: .61 for the tone of one page rated medium, .77 for a plain statement.
-Fitted in November 2026 to Brier scores on AVeriTeC, Climate-FEVER, VitaminC and annotated claims
-with a recorded web; without any one of the four the fit is the same."""
-_LEANING_MIXED = 0.5
-_LEANING_MEDIUM = 0.75
-"""Probability from which a leaning is medium; a leaning is never high."""
+_SIDE_LEAST, _SIDE_MOST, _SIDE_WEIGHT = 0.25, 0.9, 0.7
+"""Probability that an undisputed side of the embedded engine is right: from the first value at no
+weight to the second at the third, the weight of one source rated medium (.77 for a plain
+statement). Fitted in November 2026 to Brier scores on AVeriTeC, Climate-FEVER, VitaminC and
+annotated claims with a recorded web; without any one of the four the fit is the same."""
+_SIDE_MIXED = 0.5
+_SIDE_MEDIUM = 0.75
+"""Probability from which such a side is medium; it is never high."""
 
 
 # --- The bundle ---------------------------------------------------------------------------------
@@ -104,6 +104,16 @@ def quality(rows: Sequence[records.Evidence]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class Vote:
+    """The reliability-weighted vote over a bundle of evidence."""
+
+    stance: records.Stance
+    margin: float
+    confidence: records.Confidence
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     """The weight of each side's independent origins, in millionths; `reliable_*` is part of it."""
 
@@ -149,7 +159,7 @@ def agreeing_origins(evidence: Iterable[records.Evidence], stories: StoryIndex) 
     return max(independent_weight(sides[stance], lambda _: 1, stories) for stance in DEFINITE)
 
 
-def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> ports.Vote:
+def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> Vote:
     """Return the vote over a tally.
 
     S, R and M are the weights for, against and mixed, T is their sum, the margin is (S - R)/T:
@@ -162,7 +172,7 @@ def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> port
 
     The confidence score of a side is |margin|·min(1, side/3), of mixed min(1, (min(S, R) + M)/3),
     of unclear 0; high from 0.7, medium from 0.4. For the embedded engine it is the probability that
-    the leaning is right: |margin|·(0.25 + 0.65·min(1, side/0.7)), 0.5 for mixed; medium from 0.75.
+    the side is right: |margin|·(0.25 + 0.65·min(1, side/0.7)), 0.5 for mixed; medium from 0.75.
     Each condition changes at most once as one weight grows; `settled_vote` relies on that.
     """
     total = counted.supports + counted.refutes + counted.mixed
@@ -174,13 +184,13 @@ def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> port
         stance, score = "refutes", -margin * _sureness(counted.refutes, basis)
     elif _in_conflict(counted, config) or _mostly_mixed(counted, config):
         both = _volume(min(counted.supports, counted.refutes) + counted.mixed)
-        stance, score = "mixed", both if basis == "llm" else _LEANING_MIXED
+        stance, score = "mixed", both if basis == "llm" else _SIDE_MIXED
     else:
         stance, score = "unclear", 0.0
     word = confidence_of(score)
     if basis != "llm":
-        word = "medium" if score >= _LEANING_MEDIUM else "low"
-    return ports.Vote(stance, margin, word, round(score, 6))
+        word = "medium" if score >= _SIDE_MEDIUM else "low"
+    return Vote(stance, margin, word, round(score, 6))
 
 
 def confidence_of(score: float) -> records.Confidence:
@@ -210,8 +220,8 @@ def _least(config: VerdictsConfig) -> int:
 def _sureness(side: int, basis: records.Basis) -> float:
     if basis == "llm":
         return _volume(side)
-    share = min(1.0, side / (_LEANING_VOLUME * UNIT))
-    return _LEANING_LEAST + (_LEANING_MOST - _LEANING_LEAST) * share
+    share = min(1.0, side / (_SIDE_WEIGHT * UNIT))
+    return _SIDE_LEAST + (_SIDE_MOST - _SIDE_LEAST) * share
 
 
 def _volume(side: int) -> float:
@@ -223,7 +233,7 @@ def _volume(side: int) -> float:
 
 def settled_vote(
     counted: Tally, missing: Iterable[records.Rating], config: VerdictsConfig, basis: records.Basis
-) -> tuple[ports.Vote, ports.Vote] | None:
+) -> tuple[Vote, Vote] | None:
     """Return the vote that stands whatever the missing sources say; None if they could change it.
 
     The result is that vote with its lowest and with its highest possible confidence.
@@ -276,7 +286,7 @@ def _at_least_unknown(rating: records.Rating) -> records.Rating:
     return "unknown" if rating in {"low", "very_low"} else rating
 
 
-# --- The verdict --------------------------------------------------------------------------------
+# --- The opinion --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,14 +302,17 @@ class CaseFile:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A case after the vote, before the reasoner words the verdict."""
+    """A case after the vote, before the words of its verdict."""
 
     case: CaseFile
-    basis: records.Basis  # The reader of the evidence
-    rows: tuple[records.Evidence, ...]  # The bundle
-    vote: ports.Vote
+    basis: records.Basis
+    """The reader of the evidence."""
+    rows: tuple[records.Evidence, ...]
+    """The bundle."""
+    vote: Vote
     """The vote over the bundle, with the lowest confidence that the missing sources leave."""
-    origins: int  # Independent sources of the bundle
+    origins: int
+    """Independent sources of the bundle."""
     doubt: str | None
     """Why the verdict is incomplete; None if it is complete."""
     is_due: bool = False
@@ -308,6 +321,56 @@ class Opinion:
     """The missing sources that could make a complete verdict surer; None if none could."""
     declined: str | None = None
     """How many sources the reasoner's model refused to read. No re-check is due for them."""
+
+
+class _MissingSources:
+    """The sources that a case lacks, and the sentences about them.
+
+    The lost part of a search result could have filled the query's free places (of `places`), and no
+    more.
+    """
+
+    def __init__(self, case: CaseFile, places: int) -> None:
+        self.unread = [row for row in case.evidence if _is_unread(row)]
+        self.partial = [row for row in case.searches if row.status != "infra_error" and row.reason]
+        taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
+        queries = {row.query_id for row in self.partial}
+        self.unfound = sum(max(0, places - taken[query]) for query in queries)
+        self.declined = [each for each in case.evidence if _is_declined(each)]
+        self._read = sum(row.status in {"ok", "no_evidence"} for row in case.evidence)
+        self.is_mostly_declined = len(self.declined) > self._read
+
+    @property
+    def ratings(self) -> list[records.Rating]:
+        """The highest ratings that the missing sources may have."""
+        withheld = [*self.unread, *(self.declined if self.is_mostly_declined else ())]
+        found: list[records.Rating] = ["high"] * self.unfound
+        return found + [_at_least_unknown(row.rating) for row in withheld]
+
+    @property
+    def failures(self) -> str:
+        """The sources that failed services kept back; empty if there are none."""
+        told = []
+        if self.unread:
+            sources = numbered(len(self.unread), "source")
+            told.append(f"{sources} could not be read ({_reasons(self.unread)})")
+        if self.unfound:
+            asked = numbered(len(self.partial), "search", "searches")
+            told.append(f"{asked} were answered in part ({_reasons(self.partial)})")
+        return "; ".join(told)
+
+    @property
+    def refused(self) -> str:
+        """The number of sources that the reader declined."""
+        return f"The reader declined to read {numbered(len(self.declined), 'source')}"
+
+    @property
+    def refusal(self) -> str:
+        """The same, with the reasons; a model's own words stay in the row."""
+        reasons = {str(row.reason) for row in self.declined if row.basis != "llm"}
+        why = "".join(f" ({each.removeprefix(DECLINED).rstrip('.')})" for each in sorted(reasons))
+        total = len(self.declined) + self._read
+        return f"{self.refused} of {total}{why}; another model may read them"
 
 
 def form_opinion(
@@ -322,46 +385,26 @@ def form_opinion(
 
     `places` is the number of sources that a check reads for one query.
     """
-    rows = bundle(case.evidence)
+    rows, missing = bundle(case.evidence), _MissingSources(case, places)
     vote = decide(tally(rows, stories), config, basis)
-    # The missing sources. The lost part of a search result could have filled the query's free
-    # places, and no more; a badly rated address may redirect to a site as good as unknown.
-    unread = [row for row in case.evidence if _is_unread(row)]
-    partial = [row for row in case.searches if row.status != "infra_error" and row.reason]
-    taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
-    unfound = sum(max(0, places - taken[each]) for each in {row.query_id for row in partial})
-    declined = [row for row in case.evidence if row.status == "skipped" and row.basis is not None]
-    read = sum(row.status in {"ok", "no_evidence"} for row in case.evidence)
-    is_mostly_declined = len(declined) > read
-    withheld = [*unread, *(declined if is_mostly_declined else ())]
-    missing: list[records.Rating] = ["high"] * unfound
-    missing += [_at_least_unknown(row.rating) for row in withheld]
-    # Could they change the vote?
     counted = tally((row for row in rows if not row.page_due), stories)
-    settled = settled_vote(counted, missing, config, basis)
+    settled = settled_vote(counted, missing.ratings, config, basis)
+    lowest, highest = settled or (vote, vote)
     # If no source could be read, the verdict is incomplete, however low the missing ones are rated.
     is_blind = not any(row.status == "ok" or _is_silent(row) for row in case.evidence)
     is_open = settled is None or is_blind
-    lowest, highest = settled or (vote, vote)
-    # The sentences.
-    gaps = []
-    if unread:
-        gaps.append(f"{numbered(len(unread), 'source')} could not be read ({_reasons(unread)})")
-    if unfound:
-        asked = numbered(len(partial), "search", "searches")
-        gaps.append(f"{asked} were answered in part ({_reasons(partial)})")
-    what_is_missing = "; ".join(gaps) or None
-    refused = f"The reader declined to read {numbered(len(declined), 'source')}"
-    # A model's own words stay in the row.
-    words = {str(row.reason) for row in declined if row.basis != "llm"}
-    doubts = [*_gaps(case), *([what_is_missing] if what_is_missing and is_open else [])]
+    doubts = _failed_steps(case)
+    if missing.failures and is_open:
+        doubts.append(missing.failures)
     is_due = bool(doubts)
-    if is_mostly_declined and is_open:
-        why = "".join(f" ({each.removeprefix(DECLINED).rstrip('.')})" for each in sorted(words))
-        doubts.append(f"{refused} of {len(declined) + read}{why}; another model may read them")
-    reserve = what_is_missing if not rows or any(row.page_due for row in rows) else None
+    if missing.is_mostly_declined and is_open:
+        doubts.append(missing.refusal)
+    reserve = None
     if lowest.confidence != highest.confidence:
-        reserve = f"{what_is_missing}, which could change the confidence, not the stance"
+        lacking = missing.failures or missing.refused
+        reserve = f"{lacking}, which could change the confidence, not the stance"
+    elif not rows or any(row.page_due for row in rows):
+        reserve = missing.failures or None
     again = " Check the claim again." if is_due else ""
     return Opinion(
         case=case,
@@ -372,13 +415,34 @@ def form_opinion(
         doubt=f"{'; '.join(doubts)}.{again}" if doubts else None,
         is_due=is_due,
         reserve=reserve,
-        declined=refused if declined else None,
+        declined=missing.refused if missing.declined else None,
     )
 
 
+def _failed_steps(case: CaseFile) -> list[str]:
+    """Return the failures after which nobody knows which sources are missing."""
+    told = []
+    if unwritten := [query for query in case.queries if query.status == "infra_error"]:
+        told.append(f"The queries could not be written ({_reasons(unwritten)})")
+    if all(query.status == "skipped" for query in case.queries):
+        told.append("No query has been written for the claim")
+    if failed := [search for search in case.searches if search.status == "infra_error"]:
+        names = ", ".join(sorted({search.provider for search in failed}))
+        asked = numbered(len(failed), "search", "searches")
+        told.append(f"{asked} of {names} failed ({_reasons(failed)})")
+    ready = {query.query_id for query in case.queries if query.status == "ok"}
+    if unasked := len(ready - {search.query_id for search in case.searches}):
+        told.append(f"No search provider was asked for {unasked} of the claim's queries")
+    judged = {row.canonical_url for row in case.evidence}
+    if unopened := len({hit.canonical_url for hit in case.hits} - judged):
+        sources = numbered(unopened, "source")
+        told.append(f"No one looked at {sources} among the search results")
+    return told
+
+
 def _scored(
-    vote: ports.Vote, rows: Sequence[records.Evidence], basis: records.Basis, *, is_open: bool
-) -> ports.Vote:
+    vote: Vote, rows: Sequence[records.Evidence], basis: records.Basis, *, is_open: bool
+) -> Vote:
     """Score the vote over label probabilities as a probability from correlated readings.
 
     Copies of one story count once, by the surest reading. If missing sources leave the score open,
@@ -393,9 +457,34 @@ def _scored(
     holds = claim_probability(
         (side * (row.stance_confidence or 0.0), VOTE_WEIGHTS[row.rating]) for side, row in sides
     )
-    own = min(_LEANING_MOST, holds if vote.stance == "supports" else 1.0 - holds)
+    own = min(_SIDE_MOST, holds if vote.stance == "supports" else 1.0 - holds)
     score = round(min(own, vote.score) if is_open else own, 6)
-    return replace(vote, score=score, confidence="medium" if score >= _LEANING_MEDIUM else "low")
+    return replace(vote, score=score, confidence="medium" if score >= _SIDE_MEDIUM else "low")
+
+
+def _is_silent(row: records.Evidence) -> bool:
+    """Whether a source was read and does not speak of the claim."""
+    return row.status == "no_evidence" and row.content_hash is not None
+
+
+def _is_unread(row: records.Evidence) -> bool:
+    """Whether a page is missing, even if its snippet was read."""
+    return row.status == "infra_error" or row.page_due
+
+
+def _is_declined(row: records.Evidence) -> bool:
+    """Whether a reader declined to read a source, which it may do in the next check, too."""
+    return row.status == "skipped" and row.basis is not None
+
+
+def _reasons(rows: Sequence[records.Query | records.Search | records.Evidence]) -> str:
+    shown = 3
+    distinct = list(dict.fromkeys((row.reason or "no reason given").rstrip(".") for row in rows))
+    more = [f"and {len(distinct) - shown} more reasons"] if len(distinct) > shown else []
+    return "; ".join([*distinct[:shown], *more])
+
+
+# --- The verdict --------------------------------------------------------------------------------
 
 
 def conclude(
@@ -414,42 +503,40 @@ def conclude(
     ended early; if that left sources unread and no other source speaks, the verdict is incomplete.
     """
     why = failure.reason.rstrip(".") if failure else ""
-    unworded = declined = None
+    outage = refusal = None
     if isinstance(failure, ports.ReasonerOutageError):
-        unworded = f"The verdict could not be worded ({why})"
+        outage = f"The verdict could not be worded ({why})"
     elif isinstance(failure, ports.ReasonerRefusalError):
-        declined = f"The model declined to word it ({why})"
+        refusal = f"The model declined to word it ({why})"
     elif isinstance(failure, ports.BudgetSpentError):
         ended = failure.reason
-    unread = ended and any(row.reason == ended for row in opinion.case.evidence)
-    if unread and not opinion.rows and opinion.doubt is None:
+    was_cut_short = ended and any(row.reason == ended for row in opinion.case.evidence)
+    if was_cut_short and not opinion.rows and opinion.doubt is None:
         doubt = "No source that was found had been read in time."
         opinion = replace(opinion, doubt=doubt, is_due=True)
-    case, vote, complete = opinion.case, opinion.vote, opinion.doubt is None
-    due = opinion.reserve or unworded
-    remarks = (
-        opinion.reserve,
-        unworded,
-        opinion.declined,
-        declined,
-        due and "Check the claim again",
-    )
-    told = [opinion.doubt] if opinion.doubt else [f"{each}." for each in remarks if each]
-    told += dict.fromkeys(row.reused_from for row in case.evidence if row.reused_from)
+    case, vote, is_complete = opinion.case, opinion.vote, opinion.doubt is None
+    is_due = opinion.is_due or bool(opinion.reserve or outage)
+    again = "Check the claim again" if is_due else None
+    remarks = (opinion.reserve, outage, opinion.declined, refusal, again)
+    reasons = [opinion.doubt] if opinion.doubt else [f"{each}." for each in remarks if each]
+    reasons += dict.fromkeys(row.reused_from for row in case.evidence if row.reused_from)
     sides = by_stance(row for row in case.evidence if row.status == "ok")
     statuses = [row.status for row in case.queries] + [row.status for row in case.searches]
+    evidence_status: Literal["ok", "no_evidence", "infra_error"] = "infra_error"
+    if not opinion.is_due:
+        evidence_status = "ok" if opinion.rows else "no_evidence"
     return records.Verdict(
         claim_id=case.claim.claim_id,
         video_id=case.claim.video_id,
         rank=case.claim.rank,
-        status="complete" if complete else "incomplete",
-        evidence_status=_status(opinion),
-        reason=" ".join([*told, *([ended] if ended else [])]) or None,
-        recheck_due=bool(due) or opinion.is_due,
-        stance=vote.stance if complete else None,
-        confidence=vote.confidence if complete else None,
-        confidence_score=vote.score if complete else None,
-        summary=_summary(opinion, draft, words, sum(map(_is_silent, case.evidence))),
+        status="complete" if is_complete else "incomplete",
+        evidence_status=evidence_status,
+        reason=" ".join([*reasons, *([ended] if ended else [])]) or None,
+        recheck_due=is_due,
+        stance=vote.stance if is_complete else None,
+        confidence=vote.confidence if is_complete else None,
+        confidence_score=vote.score if is_complete else None,
+        summary=_summary(opinion, draft, words),
         vote_stance=vote.stance,
         vote_margin=vote.margin,
         reasoner_stance=draft.stance if draft else None,
@@ -462,10 +549,35 @@ def conclude(
     )
 
 
-def _status(opinion: Opinion) -> Literal["ok", "no_evidence", "infra_error"]:
-    if opinion.is_due:
-        return "infra_error"
-    return "ok" if opinion.rows else "no_evidence"
+def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, words: str) -> str:
+    if opinion.doubt is not None:
+        return f"There is no verdict yet. {opinion.doubt}"
+    vote, rows = opinion.vote, opinion.rows
+    if not rows and opinion.declined:
+        return f"{opinion.declined}; nothing else that was found speaks of the claim."
+    if not rows:
+        silent = sum(map(_is_silent, opinion.case.evidence))
+        many = f"None of the {silent} sources that were read"
+        return f"{many if silent > 1 else 'No source that was found'} speaks of the claim."
+    if words and opinion.basis == "embedded":
+        return words
+    sides = by_stance(rows)
+    counts = ", ".join(
+        f"{len(sides[each.name])} {each.read}" for each in STANCES.values() if sides[each.name]
+    )
+    origins = "one origin" if opinion.origins == 1 else f"{opinion.origins} independent origins"
+    were = "was" if len(rows) == 1 else "were"
+    voted = (
+        f"The sources, weighed by their reliability, {STANCES[vote.stance].sources}: "
+        f"{numbered(len(rows), 'source')} of {origins} {were} read, {counts}."
+    )
+    return _with_words(f"{voted} {words}".strip(), draft, vote.stance)
+
+
+def _with_words(sentence: str, draft: ports.VerdictDraft | None, stance: records.Stance) -> str:
+    """Add a draft's words to a label's sentence, if the draft has the same label."""
+    words = draft.summary if draft is not None and draft.stance == stance else ""
+    return f"{sentence} {words}".strip()
 
 
 def decided_by(
@@ -512,72 +624,3 @@ def ranked(
         verdicts, key=lambda each: (-each.evidence_quality, places[each.claim_id], each.claim_id)
     )
     return tuple(each.model_copy(update={"rank": at}) for at, each in enumerate(ordered, start=1))
-
-
-def _gaps(case: CaseFile) -> list[str]:
-    """Return the failures after which nobody knows which sources are missing."""
-    gaps = []
-    if unwritten := [query for query in case.queries if query.status == "infra_error"]:
-        gaps.append(f"The queries could not be written ({_reasons(unwritten)})")
-    if all(query.status == "skipped" for query in case.queries):
-        gaps.append("No query has been written for the claim")
-    if failed := [search for search in case.searches if search.status == "infra_error"]:
-        names = ", ".join(sorted({search.provider for search in failed}))
-        asked = numbered(len(failed), "search", "searches")
-        gaps.append(f"{asked} of {names} failed ({_reasons(failed)})")
-    ready = {query.query_id for query in case.queries if query.status == "ok"}
-    if unasked := len(ready - {search.query_id for search in case.searches}):
-        gaps.append(f"No search provider was asked for {unasked} of the claim's queries")
-    judged = {row.canonical_url for row in case.evidence}
-    if unopened := len({hit.canonical_url for hit in case.hits} - judged):
-        sources = numbered(unopened, "source")
-        gaps.append(f"No one looked at {sources} among the search results")
-    return gaps
-
-
-def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, words: str, silent: int) -> str:
-    """Return the words of a verdict; `silent` sources were read and do not speak of the claim."""
-    if opinion.doubt is not None:
-        return f"There is no verdict yet. {opinion.doubt}"
-    vote, rows = opinion.vote, opinion.rows
-    if not rows and opinion.declined:
-        return f"{opinion.declined}; nothing else that was found speaks of the claim."
-    if not rows:
-        many = f"None of the {silent} sources that were read"
-        return f"{many if silent > 1 else 'No source that was found'} speaks of the claim."
-    if words and opinion.basis == "embedded":
-        return words
-    sides = by_stance(rows)
-    counts = ", ".join(
-        f"{len(sides[each.name])} {each.read}" for each in STANCES.values() if sides[each.name]
-    )
-    origins = "one origin" if opinion.origins == 1 else f"{opinion.origins} independent origins"
-    were = "was" if len(rows) == 1 else "were"
-    voted = (
-        f"The sources, weighed by their reliability, {STANCES[vote.stance].sources}: "
-        f"{numbered(len(rows), 'source')} of {origins} {were} read, {counts}."
-    )
-    return _with_words(f"{voted} {words}".strip(), draft, vote.stance)
-
-
-def _with_words(sentence: str, draft: ports.VerdictDraft | None, stance: records.Stance) -> str:
-    """Add a draft's words to a label's sentence, if the draft has the same label."""
-    words = draft.summary if draft is not None and draft.stance == stance else ""
-    return f"{sentence} {words}".strip()
-
-
-def _is_silent(row: records.Evidence) -> bool:
-    """Whether a source was read and does not speak of the claim."""
-    return row.status == "no_evidence" and row.content_hash is not None
-
-
-def _is_unread(row: records.Evidence) -> bool:
-    """Whether a page is missing, even if its snippet was read."""
-    return row.status == "infra_error" or row.page_due
-
-
-def _reasons(rows: Sequence[records.Query | records.Search | records.Evidence]) -> str:
-    shown = 3
-    distinct = list(dict.fromkeys((row.reason or "no reason given").rstrip(".") for row in rows))
-    more = [f"and {len(distinct) - shown} more reasons"] if len(distinct) > shown else []
-    return "; ".join([*distinct[:shown], *more])

@@ -14,7 +14,7 @@ from factible_assets.records.tables import (
     Verdict,
     Video,
 )
-from factible_assets.stages.ports import PageExcerpt, Vote
+from factible_assets.stages.ports import PageExcerpt
 from tests.reasoners.llm.scripted import Script, ScriptedModel, staged
 from tests.stages.words import from_text
 
@@ -72,7 +72,6 @@ VERDICT = Verdict(
     missing=0,
     basis="llm",
 )
-VOTE = Vote("refutes", -1.0, "medium", 0.5)
 
 
 def transcript(text: str) -> Transcript:

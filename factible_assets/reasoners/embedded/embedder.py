@@ -1,15 +1,14 @@
-"""Texts as unit vectors, by MiniLM in ONNX or by TF-IDF.
+"""Turns texts into unit vectors by MiniLM, which is installed with the project.
 
-MiniLM is installed with the project. Heavy packages load with the first text.
+The heavy packages load with the first text.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import threading
 import warnings
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.text import content_stems
 from resources.errors import SetupError
 
 if TYPE_CHECKING:
@@ -52,50 +50,12 @@ class Embedder(Protocol):
 # OpenBLAS may warn about finite numbers with a correct product (numpy, issues 13173 and 24067).
 warnings.filterwarnings("ignore", "invalid value encountered in matmul", RuntimeWarning)
 
-# --- TF-IDF -------------------------------------------------------------------------------------
-
-_OWN_COLUMNS = 3072
-_SHARED_COLUMNS = 1024
-
-
-class TfidfEmbedder:
-    """Stemmed content words weighted by rarity among the texts of the same call.
-
-    The weight of a term is (1 + ln tf) · (ln((1 + n) / (1 + df)) + 1), the smoothed form of Salton
-    and Buckley's tf-idf. Common terms have a column each; beyond 3,072 terms the rarest share
-    1,024 columns, so that a text takes less than 16 KiB. Vectors of two calls are not comparable.
-    """
-
-    name = "tf-idf"
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text; a text without content words gets zeros."""
-        counts = [Counter(content_stems(text)) for text in texts]
-        document_frequency = Counter(term for count in counts for term in count)
-        # Spelling breaks ties, so that the same texts always get the same vectors.
-        ranked = sorted(document_frequency, key=lambda term: (-document_frequency[term], term))
-        columns = {
-            term: rank
-            if rank < _OWN_COLUMNS
-            else _OWN_COLUMNS + (rank - _OWN_COLUMNS) % _SHARED_COLUMNS
-            for rank, term in enumerate(ranked)
-        }
-        width = max(1, min(len(ranked), _OWN_COLUMNS + _SHARED_COLUMNS))
-        vectors = np.zeros((len(texts), width), dtype=np.float32)
-        for row, count in enumerate(counts):
-            for term, times in count.items():
-                rarity = math.log((1 + len(texts)) / (1 + document_frequency[term])) + 1
-                vectors[row, columns[term]] += (1 + math.log(times)) * rarity
-        return unit_rows(vectors)
-
 
 def unit_rows(vectors: npt.NDArray[np.float32]) -> Vectors:
     """Scale each row to length 1; rows of zeros stay zeros."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
-
-# --- MiniLM -------------------------------------------------------------------------------------
 
 _MAX_TOKENS = 256
 _WINDOW, _OVERLAP = 120, 40  # words
@@ -302,3 +262,10 @@ def _with_third_layer(model: bytes) -> bytes:
     output = b"\x0a" + bytes([len(name)]) + name
     graph = b"\x62" + bytes([len(output)]) + output
     return model + b"\x3a" + bytes([len(graph)]) + graph
+
+
+@lru_cache(maxsize=2)
+def load_weights(name: str) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the arrays in claims/`name`.npz by name; the model card beside it describes them."""
+    with np.load(Path(__file__).parent / "claims" / f"{name}.npz") as stored:
+        return {each: stored[each].astype(np.float32) for each in stored.files}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
+from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer
 from factible_assets.reasoners.llm.conversation import Conversation, Material
@@ -86,7 +86,7 @@ def _drafts(video: Video, claim: Claim, searches: Sequence[str]) -> tuple[QueryD
 def plain_queries(video: Video, claim: Claim, count: int) -> tuple[QueryDraft, ...]:
     """Word searches in the claim's own words, without a model."""
     most = max(len(_ORDER), count)
-    found = write_queries(claim, embedder=TfidfEmbedder(), video=video, max_queries=most)
+    found = write_queries(claim, embedder=minilm(), video=video, max_queries=most)
     return tuple(replace(each, basis="embedded") for each in found)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from factible_assets.reasoners.embedded import embedder
-from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, TfidfEmbedder
+from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from resources.errors import SetupError
 from resources.storage.answers import DiskCache
 
@@ -28,27 +28,8 @@ def _assert_unit_rows(which: Embedder) -> None:
     assert similarity[0, 1] > similarity[0, 2]
 
 
-def test_tfidf_vectors_have_unit_length_and_shared_words_make_texts_alike() -> None:
-    _assert_unit_rows(TfidfEmbedder())
-    assert not TfidfEmbedder().embed(["of the", "garlic"])[0].any()
-
-
-def test_tfidf_gives_rare_words_more_weight() -> None:
-    vectors = TfidfEmbedder().embed(
-        ["garlic water", "garlic fire", "garlic", "water", "garlic bread", "garlic soup"]
-    )
-    assert vectors[0] @ vectors[3] > vectors[0] @ vectors[2]
-
-
-def test_tfidf_bounds_its_width_whatever_the_vocabulary() -> None:
-    texts = [" ".join(f"term{i}x{j}" for j in range(50)) for i in range(200)]
-    vectors = TfidfEmbedder().embed(texts)
-    assert vectors.shape == (200, 4096)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(200), abs=1e-5)
-
-
 def test_no_texts_give_no_rows() -> None:
-    assert TfidfEmbedder().embed([]).shape[0] == 0
+    assert OnnxEmbedder().embed([]).shape[0] == 0
 
 
 def test_minilm_finds_meaning_that_shares_no_word() -> None:

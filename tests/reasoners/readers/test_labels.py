@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
+from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.readers.base import PageReading, ReadingOutageError
 from factible_assets.reasoners.readers.calibration import Calibration, Figures
 from factible_assets.reasoners.readers.labels import LabelReader, labels_prompt
@@ -90,7 +90,7 @@ async def read(
     claim: str = CLAIM,
     calibration: Calibration | None = CALIBRATED,
 ) -> PageReading:
-    embedder = TfidfEmbedder()
+    embedder = minilm()
     selection = select_passages(claim, page, embedder, title=title, snippet=snippet)
     return await LabelReader(model, calibration, embedder).read(claim, selection, title=title)
 
@@ -165,7 +165,7 @@ async def test_a_model_without_calibration_is_never_sure() -> None:
 
 
 async def test_the_name_shows_the_model_and_its_calibration() -> None:
-    model, embedder = Scripted(lambda _: FOR), TfidfEmbedder()
+    model, embedder = Scripted(lambda _: FOR), minilm()
     assert LabelReader(model, CALIBRATED, embedder).name == "labels by scripted"
     assert LabelReader(model, None, embedder).name == "labels by scripted (not calibrated)"
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
+from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.text import tokenise
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import (
@@ -85,7 +85,7 @@ def test_passages_about_the_claim_come_first_and_the_snippet_stands_apart() -> N
     chosen = select_passages(
         "Spring tides occur at full and new Moon",
         PROSE + "\n" + ARTICLE,
-        TfidfEmbedder(),
+        minilm(),
         snippet="A tide table.",
     )
     assert "highest at full and new Moon" in chosen.passages[0].text
@@ -94,12 +94,12 @@ def test_passages_about_the_claim_come_first_and_the_snippet_stands_apart() -> N
 
 
 def test_an_unrelated_page_has_no_relevance() -> None:
-    chosen = select_passages("Vitamin C prevents colds", PROSE, TfidfEmbedder())
+    chosen = select_passages("Vitamin C prevents colds", PROSE, minilm())
     assert chosen.passages == ()
     assert chosen.relevance == 0.0
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_relevance_stays_between_zero_and_one(claim: str, text: str) -> None:
-    chosen = select_passages(claim, text, TfidfEmbedder(), title=text, snippet=text)
+    chosen = select_passages(claim, text, minilm(), title=text, snippet=text)
     assert 0.0 <= chosen.relevance <= 1.0

@@ -17,8 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.claims.weights import load_weights
-from factible_assets.reasoners.embedded.embedder import Vectors
+from factible_assets.reasoners.embedded.embedder import Vectors, load_weights
 
 SHORTEST, LONGEST = 4, 42
 """Words of a sentence that the model cuts."""

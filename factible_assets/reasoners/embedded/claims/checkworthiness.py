@@ -1,8 +1,7 @@
-"""The check-worthiness of a sentence: its features and their weights.
+"""Tells how likely an annotator would choose a sentence as a claim: its features and their weights.
 
 The strongest feature is a linear model of MiniLM's vectors, fitted to graded talks
-(checkworthiness.md). The weights in FITTED are rounded from a logistic regression on the annotated
-videos; benchmarks/claims.py fits them and scores each video with the weights of the others.
+(checkworthiness.md). `benchmarks/claims.py` fits the other weights to the annotated videos.
 """
 
 from __future__ import annotations
@@ -10,15 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.claims.weights import load_weights
-from factible_assets.reasoners.embedded.claims.word_counts import WordCounts
-from factible_assets.reasoners.embedded.embedder import Vectors
-from factible_assets.reasoners.embedded.text import find_numbers
+from factible_assets.reasoners.embedded.embedder import Vectors, load_weights
+from factible_assets.reasoners.embedded.text import find_numbers, is_stop_word, tokenise, word_set
 
 Category = Literal["statistical", "historical", "comparative", "factual"]
 """The kind of a claim; the first two are those of Factible."""
@@ -57,8 +55,7 @@ def features_of(
 ) -> Scores:
     """Return the features of a talk's sentences, one row each: those of FITTED, then of CHOSEN.
 
-    `certainties` are the probabilities of whole sentences; `worth` comes from `worth_of`; `vectors`
-    are unit vectors by any embedder.
+    `certainties` are the probabilities of whole sentences; `worth` comes from `worth_of`.
     """
     by_words = [
         (math.log(max(1, each.content)), each.numbers, each.first_person, each.pointing)
@@ -83,3 +80,45 @@ def categorise(text: str) -> Category:
     if kinds:
         return "historical" if kinds == {"year"} else "statistical"
     return "comparative" if re.search(r"\bthan\b", text, re.IGNORECASE) else "factual"
+
+
+# --- Counts of words ----------------------------------------------------------------------------
+
+_MOST_NUMBERS, _MOST_POINTING = 2, 3
+_FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll")
+_POINTING = word_set("it its he she his her him they their them this that these those such")
+_DEMONSTRATIVES = word_set("this these those such here here's")
+_QUESTION_OPENERS = word_set("who what when where why how which whose what's who's how's where's")
+_AUXILIARIES = word_set("is are was were do does did can could will would should have has had")
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """Counts over the words of a sentence; `numbers` up to 2, `pointing` up to 3."""
+
+    words: int
+    content: int
+    numbers: int
+    first_person: bool
+    pointing: int
+    needs_context: bool
+    is_question: bool
+
+
+def count_words(text: str) -> WordCounts:
+    norms = [word.norm for word in tokenise(text)]
+    pointing = [norm.partition("'")[0] in _POINTING for norm in norms]
+    return WordCounts(
+        words=len(norms),
+        content=len({norm for norm in norms if not is_stop_word(norm)}),
+        numbers=min(_MOST_NUMBERS, len(find_numbers(text))),
+        first_person=not _FIRST_PERSON.isdisjoint(norms),
+        pointing=min(_MOST_POINTING, sum(pointing)),
+        needs_context=any(pointing[:1]) or not _DEMONSTRATIVES.isdisjoint(norms),
+        is_question=text.rstrip("\"'\u201d\u2019) ").endswith("?")
+        # Without punctuation: "why is …", "do you …", but not "what we see is …".
+        or (
+            not (_QUESTION_OPENERS | _AUXILIARIES).isdisjoint(norms[:1])
+            and not _AUXILIARIES.isdisjoint(norms[:2])
+        ),
+    )

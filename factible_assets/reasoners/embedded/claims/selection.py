@@ -12,7 +12,9 @@ from factible_assets.reasoners.embedded.claims.checkworthiness import (
     CHOSEN,
     FITTED,
     Scores,
+    WordCounts,
     categorise,
+    count_words,
     features_of,
     log_odds,
     worth_of,
@@ -24,8 +26,7 @@ from factible_assets.reasoners.embedded.claims.sentences import (
     split_sentences,
 )
 from factible_assets.reasoners.embedded.claims.statements import independent_parts, withdrawn
-from factible_assets.reasoners.embedded.claims.word_counts import WordCounts, count_words
-from factible_assets.reasoners.embedded.embedder import Embedder, Vectors, minilm
+from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
 from factible_assets.reasoners.embedded.text import (
     NEGATIONS,
     content_stems,
@@ -107,18 +108,18 @@ def candidates_of(
     listed = _list_candidates(raw, sentences)
     if not listed:
         return [], np.empty((0, len(FITTED) + len(CHOSEN))), np.empty((0, 0), dtype=np.float32)
-    worth = worth_of(minilm().embed([each.text for each in listed]))
+    vectors = embedder.embed([each.text for each in listed])
+    worth = worth_of(vectors)
     best: dict[int, int] = {}
     for number, each in enumerate(listed):
         if each.place not in best or worth[number] > worth[best[each.place]]:
             best[each.place] = number
     kept = list(best.values())
     candidates = [listed[number] for number in kept]
-    # If MiniLM is the embedder, it has these vectors in memory.
-    vectors = embedder.embed([each.text for each in candidates])
     counts = [each.counts for each in candidates]
     certainties = [each.span.certainty for each in candidates]
-    return candidates, features_of(counts, certainties, worth[kept], vectors), vectors
+    features = features_of(counts, certainties, worth[kept], vectors[kept])
+    return candidates, features, vectors[kept]
 
 
 def _list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]:

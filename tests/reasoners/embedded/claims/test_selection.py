@@ -11,13 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.embedded.claims.checkworthiness import categorise, worth_of
+from factible_assets.reasoners.embedded.claims.checkworthiness import (
+    categorise,
+    count_words,
+    worth_of,
+)
 from factible_assets.reasoners.embedded.claims.claim_text import trim, write_claim
 from factible_assets.reasoners.embedded.claims.selection import extract_claims, says_the_same
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.claims.statements import independent_parts, withdrawn
-from factible_assets.reasoners.embedded.claims.word_counts import count_words
-from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder, Vectors, minilm
+from factible_assets.reasoners.embedded.embedder import Embedder, Vectors, minilm
 from factible_assets.records.tables import Transcript
 from factible_assets.stages.ports import ClaimDrafts, ReasonerRefusalError
 
@@ -389,4 +392,4 @@ def test_a_talk_without_punctuation_has_claims() -> None:
         f" {i}"
         for i in range(60)
     )
-    assert len(_extract(words, limit=15, embedder=TfidfEmbedder()).claims) == 15
+    assert len(_extract(words, limit=15).claims) == 15
