@@ -139,9 +139,9 @@ def _env_files(home: Path) -> list[Path]:
 
 
 def _read(file: Path) -> dict[str, str]:
-    """Return the variables of a `.env`. Raises SettingsError: A line cannot be read."""
+    """Return the variables of a `.env`. Raises SettingsError: It cannot be read."""
     with naming(file, SettingsError):
-        return read_env_file(file, {variable(name) for name in Settings.model_fields})
+        return read_env_file(file)
 
 
 def _from_env_files(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,37 +7,26 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dotenv.parser import parse_stream
+from dotenv import dotenv_values
 
-from resources.lines import PlacedError, read_text
+from resources.lines import read_text
 
 _HIGHEST_PORT = 65_535
 _PORT = re.compile(r"[0-9]{1,5}")
 _ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
 
 
-def read_env_file(path: Path, known: Collection[str]) -> dict[str, str]:
+def read_env_file(path: Path) -> dict[str, str]:
     """Return the variables of a file with a value, their names in capitals. Nothing is expanded.
 
-    Raises PlacedError: The file is not UTF-8, or a line on a `known` variable is not NAME=VALUE.
-    The lines of other programs may have any form.
+    A logged warning names lines that are not NAME=VALUE. Raises PlacedError: It is not UTF-8.
     """
-    values = {}
-    for binding in parse_stream(io.StringIO(read_text(path))):
-        words = re.findall(r"\w+", binding.original.string.upper())
-        if binding.error and not set(words).isdisjoint(known):
-            raise PlacedError(
-                binding.original.line,
-                "The line cannot be read as NAME=VALUE. Close its quotation marks, or correct it.",
-            )
-        if binding.value:
-            values[(binding.key or "").upper()] = binding.value
-    return values
+    written = dotenv_values(stream=io.StringIO(read_text(path)), interpolate=False)
+    return {name.upper(): value for name, value in written.items() if value}
 
 
 def paired(value: object) -> object:

@@ -304,13 +304,14 @@ def test_a_dotenv_in_another_encoding_is_named_with_its_line(tmp_path: Path, enc
 
 
 @pytest.mark.parametrize("line", ['FACTIBLE_WEB="archive', "set FACTIBLE_WEB archive"])
-def test_an_unreadable_line_on_a_setting_is_named(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_line_without_a_name_and_a_value_is_left_out_with_a_warning(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / ".env").write_text(f"another program's line\n{line}\n")
-    with pytest.raises(SettingsError, match=r"\.env:2: .* NAME=VALUE"):
-        load_settings()
+    (tmp_path / ".env").write_text(f"FACTIBLE_REVIEWER=ada\n{line}\n")
+    settings = load_settings()
+    assert (settings.reviewer, settings.web) == ("ada", "auto")
+    assert "statement starting at line 2" in caplog.text
 
 
 def test_a_dotenv_cannot_name_a_key_of_the_environment_as_its_own_value(

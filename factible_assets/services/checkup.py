@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,10 +42,6 @@ _VIDEO = "jNQXAC9IVRw"
 
 _NO_RETRY = RetryPolicy(attempts=1)
 
-_ON_THIS_MACHINE = {
-    *("settings", "keys", "data folder", "warehouse", "archive", "cache"),
-    *("rating sets", "browser", "stance model"),
-}
 _OFFLINE = (
     "Offline you can check transcript files against pages of your own (--pages FOLDER), the "
     "archive (--web archive) or the demo's web (--web miniature), with the embedded engine "
@@ -77,25 +73,11 @@ async def examine(settings: Settings, *, network: bool = False) -> list[PartStat
             _models(settings, stack),
             *_services(settings, http, network=network),
         )
-    return _with_offline_advice(
-        [one for each in found for one in (each if isinstance(each, list) else [each])]
-    )
-
-
-def _with_offline_advice(findings: list[PartStatus]) -> list[PartStatus]:
-    """Replace remedies by advice for work offline if no service could be reached."""
-    asked = [each for each in findings if each.service not in _ON_THIS_MACHINE]
-    reached = any(each.state == "works" and not each.service.startswith("model ") for each in asked)
-    lost = [each for each in asked if each.state == "fails"]
-    if reached or not any("could not be resolved" in each.sentence for each in lost):
-        return findings
-    return [
-        *(
-            replace(each, remedy="Check the network.") if each in lost else each
-            for each in findings
-        ),
-        PartStatus("network", "fails", "No name could be resolved: it seems offline.", _OFFLINE),
-    ]
+    parts = [one for each in found for one in (each if isinstance(each, list) else [each])]
+    if any("could not be resolved" in part.sentence for part in parts):
+        sentence = "A name could not be resolved: this machine seems to be offline."
+        parts.append(PartStatus("network", "fails", sentence, _OFFLINE))
+    return parts
 
 
 async def _ask(

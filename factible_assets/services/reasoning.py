@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 ReaderName = Literal["lexical", "plain", "entailment", "labels", "llm"]
 
+ENTAILMENT = "nli"
+"""The entailment model that `factible models pull` fetches."""
+
 
 class Choices(BaseModel, frozen=True):
     """The maker of each judgement of a run. `remark` reports a default."""
@@ -93,26 +96,26 @@ def choose_reasoners(options: Reasoners, settings: Settings) -> Choices:
     Raises SetupError: An option names something that is not set up, or settings are wrong.
     """
     named = {stage: _named_maker(options, settings, stage) for stage in JUDGEMENTS}
+    needs_llm = "llm" in named.values()
     is_open = any(maker == "auto" for stage, maker in named.items() if stage != "verdicts")
-    missing, remark = None, None
-    is_set_up = False
-    if "llm" in named.values() or (is_open and names_models(settings)):
-        plan = plan_models(settings)
-        missing, is_set_up = plan.missing, plan.missing is None
-        remark = _unpriced(plan) if is_set_up else None
-    if missing and "llm" in named.values():
+    plan = plan_models(settings) if needs_llm or (is_open and names_models(settings)) else None
+    has_llm = plan is not None and plan.missing is None
+    here = best_reader(settings)
+    remark = None
+    if plan is not None and plan.missing is None:
+        remark = _unpriced(plan)
+    elif plan is not None and needs_llm:
         raise SetupError(
-            f"The run needs a language model, but {missing} is not set. Set it in .env, name a "
-            "model that needs no key (FACTIBLE_MODEL=ollama/qwen3:4b), or choose the reasoner "
+            f"The run needs a language model, but {plan.missing} is not set. Set it in .env, name "
+            "a model that needs no key (FACTIBLE_MODEL=ollama/qwen3:4b), or choose the reasoner "
             "embedded."
         )
-    here = best_reader(settings)
-    if missing:
+    elif plan is not None:
         remark = (
-            f"A setting names a model, but {missing} is not set. The embedded engine judges "
+            f"A setting names a model, but {plan.missing} is not set. The embedded engine judges "
             "instead; its verdicts are automatic leanings."
         )
-    elif is_open and not is_set_up:
+    elif is_open:
         small = "" if here == "labels" else ", or fetch a small reader: factible models pull reader"
         remark = (
             "No language model is set up, so the embedded engine judges, and its verdicts are "
@@ -122,7 +125,7 @@ def choose_reasoners(options: Reasoners, settings: Settings) -> Choices:
     made: dict[str, str] = {}
     for stage, own in named.items():
         without = {"evidence": here, "verdicts": "template"}.get(stage, "embedded")
-        chosen = "llm" if own == "auto" and is_set_up and stage != "verdicts" else own
+        chosen = "llm" if own == "auto" and has_llm and stage != "verdicts" else own
         made[stage] = without if chosen in {"auto", "embedded"} else chosen
     for reader, remedy in _REMEDIES.items():
         if made["evidence"] == reader and reader not in _readers_here(settings):
@@ -159,7 +162,7 @@ def _readers_here(settings: Settings) -> frozenset[ReaderName]:
     model = reading_model(settings)
     if model is not None and (model.folder is None or find_spec("xllamacpp") is not None):
         found.add("labels")
-    if entailment_model(settings.home) is not None:
+    if model_path(settings.home, ENTAILMENT) is not None:
         found.add("entailment")
     return frozenset(found)
 
@@ -265,7 +268,7 @@ async def open_reasoner(
         reader = llm
     else:
         basis: Basis = "labels" if choices.evidence == "labels" else "embedded"
-        stance = await _stance_reader(settings, choices, stack, cache, budget, embedder)
+        stance = _stance_reader(settings, choices.evidence, stack, cache, budget, embedder)
         reader = PageReader(embedder, stance, basis)
     return Reasoner(
         claims=llm if llm is not None and choices.claims == "llm" else embedded,
@@ -275,31 +278,30 @@ async def open_reasoner(
     )
 
 
-async def _stance_reader(
+def _stance_reader(
     settings: Settings,
-    choices: Choices,
+    reader: ReaderName,
     stack: AsyncExitStack,
     cache: DiskCache,
     budget: Budget,
     embedder: Embedder,
 ) -> StanceReader:
-    if choices.evidence == "entailment":
+    if reader == "entailment":
         from factible_assets.reasoners.readers.entailment import EntailmentReader
 
-        name = entailment_model(settings.home)
-        folder = None if name is None else model_path(settings.home, name)
+        folder = model_path(settings.home, ENTAILMENT)
         if folder is None:
             raise SetupError(
                 f"The run reads pages by an entailment model, but {_REMEDIES['entailment']}"
             )
         return EntailmentReader(_loaded_inference(folder))
-    if choices.evidence == "lexical":
+    if reader == "lexical":
         from factible_assets.reasoners.readers.lexical import LexicalReader
 
         return LexicalReader()
     from factible_assets.reasoners.readers.plain import PlainReader
 
-    if choices.evidence == "labels":
+    if reader == "labels":
         from factible_assets.reasoners.readers.base import FirstDecided
         from factible_assets.services.labels import open_label_reader
 
@@ -310,15 +312,11 @@ async def _stance_reader(
 
 def pulled_reader(settings: Settings) -> str | None:
     """Return the name of the pulled model that reads pages; None if no pulled model does."""
-    if best_reader(settings) == "labels":
+    best = best_reader(settings)
+    if best == "labels":
         model = reading_model(settings)
         return model.folder.name if model is not None and model.folder is not None else None
-    return entailment_model(settings.home)
-
-
-def entailment_model(home: Path) -> str | None:
-    """Return the name of the entailment model; None if it was not pulled."""
-    return "nli" if model_path(home, "nli") is not None else None
+    return ENTAILMENT if best == "entailment" else None
 
 
 @lru_cache(maxsize=2)
