@@ -5,9 +5,7 @@ only, never outages. Each kind of answer has its own room, so that pages never p
 model answers. Keys are SHA-256 hashes and hold no query, address or prompt. Values are JSON: a file
 from elsewhere can build only the type that the reader names.
 
-No library does this: diskcache has had no release since 2023 and unpickles its files
-(CVE-2025-69872); sqlitedict pickles too, and has neither ages nor limits; hishel stores HTTP
-responses, and these are parsed answers.
+diskcache and sqlitedict are no alternatives: they unpickle their files.
 """
 
 from __future__ import annotations
@@ -229,16 +227,13 @@ class DiskCache:
         return {row["key"]: Kept(json.loads(row["value"]), row["stored_at"]) for row in rows}
 
     def _store(self, kind: Kind, values: Mapping[str, Json], keep: timedelta) -> None:
-        """Store values, except those with lone surrogates, because these would change."""
         now = time.time()
         common = {"kind": kind, "stored_at": self.now(), "now": now, "max_bytes": self._room(kind)}
         common["expires_at"] = now + keep.total_seconds()
-        written = []
-        for key, value in values.items():
-            text = json.dumps(value, ensure_ascii=False)
-            with suppress(UnicodeEncodeError):
-                size = len(text.encode("utf-8"))
-                written.append({**common, "key": key, "value": text, "size": size})
+        texts = {key: json.dumps(value) for key, value in values.items()}
+        written = [
+            {**common, "key": key, "value": text, "size": len(text)} for key, text in texts.items()
+        ]
         cleaning = next(self._writes) % _WRITES_PER_CLEANING == 0
 
         def write(connection: sqlite3.Connection) -> None:

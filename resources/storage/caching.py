@@ -16,7 +16,7 @@ from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from resources.llm import base
 from resources.llm.limits import Budget
@@ -181,13 +181,8 @@ def _written(request: SearchRequest) -> Json:
     return to_json(SearchRequest, asked)
 
 
-class ConditionalFetch(Protocol):
-    """A function that fetches a page."""
-
-    async def __call__(
-        self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
-    ) -> FetchedPage:
-        """Fetch a page; see resources.pages.scraper.PageSource.fetch."""
+ConditionalFetch: TypeAlias = Callable[..., Awaitable[FetchedPage]]
+"""Fetches a page like resources.pages.scraper.PageSource.fetch."""
 
 
 class CachingFetcher(_CachingClient[FetchedPage]):

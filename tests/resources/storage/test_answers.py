@@ -60,9 +60,10 @@ async def test_a_value_replaces_the_one_before_and_comes_back_whole(cache: DiskC
     assert entries(cache) == {"search": 1}
 
 
-async def test_a_value_with_lone_surrogates_is_not_stored(cache: DiskCache) -> None:
-    await cache.put("search", "k", "\ud83d\ude00", keep=DAY)
-    assert await values(cache, "k") == []
+async def test_a_lone_surrogate_stays_as_it_is(cache: DiskCache) -> None:
+    await cache.put("search", "k", "a \ud83d", keep=DAY)
+    assert await values(cache, "k") == ["a \ud83d"]
+    assert cache.forget_about({"a"}) is not None
 
 
 async def test_the_file_is_in_wal_mode_and_its_folder_is_private(
