@@ -36,6 +36,7 @@ from resources.errors import SetupError
 from resources.lines import naming, read_document
 from resources.network_guard import NameTable
 from resources.statements import statements
+from resources.storage.archive import match_expression
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -53,12 +54,6 @@ _DATE_PATHS = (
     "//meta[@name='date' or @name='dc.date' or @itemprop='datePublished']/@content",
     "//time[@datetime]/@datetime",
 )
-# Without this list, stop words would fill the results of long queries.
-_STOP_TEXT = """
-a an and are as at be but by do does for from has have how if in into is it its no not of on or so
-than that the their there these they this to was were what when which who why will with you your
-"""
-_STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 class _Resource(BaseModel):
@@ -139,15 +134,15 @@ def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> di
         index.execute(_SQL["create"])
         pages = ((each.url, each.file) for each in resources.values() if each.file is not None)
         index.executemany(_SQL["add"], (_indexed(*each) for each in pages))
-    words = [word for word in re.findall(r"\w+", asked["q"].casefold()) if word not in _STOP_WORDS]
+    expression = match_expression(asked["q"])
     values = {
-        "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
+        "expression": expression,
         "first_day": days.get("min"),
         "last_day": days.get("max"),
         "limit": asked["num"],
         "skipped": (asked["page"] - 1) * asked["num"],
     }
-    rows = index.execute(_SQL["search"], values).fetchall() if words else []
+    rows = index.execute(_SQL["search"], values).fetchall() if expression else []
     organic = [
         {"title": title, "link": url, "snippet": " ".join(snippet.split()), "date": published_on}
         for url, title, published_on, snippet in rows

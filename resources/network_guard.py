@@ -96,15 +96,10 @@ class NameTable:
 
     def find(self, host: str, port: int) -> tuple[str, int] | None:
         """Return the fixed address and port of a name, or None if it has none."""
-        for key in (f"{host}:{port}", host):
-            if key in self._entries:
-                return self._entries[key]
-        parent = host
-        while "." in parent:
-            parent = parent.partition(".")[2]
-            if f"*.{parent}" in self._entries:
-                return self._entries[f"*.{parent}"]
-        return None
+        labels = host.split(".")
+        parents = (".".join(labels[first:]) for first in range(1, len(labels)))
+        keys = (f"{host}:{port}", host, *(f"*.{parent}" for parent in parents))
+        return next((self._entries[key] for key in keys if key in self._entries), None)
 
 
 async def resolve_with_system(host: str, port: int) -> Sequence[str]:

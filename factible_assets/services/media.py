@@ -66,15 +66,10 @@ async def _fetch(http: HttpClient, url: str) -> bytes:
 
 
 async def _read(path: Path) -> bytes:
-    def start() -> bytes:
-        with path.open("rb") as file:
-            return file.read(_MAX_BYTES + 1)
-
     try:
-        data = await asyncio.to_thread(start)
+        if path.stat().st_size > _MAX_BYTES:  # noqa: ASYNC240 - fast
+            raise NoPictureError(f"{path.name} is larger than {_MAX_BYTES // 1_000_000} MB.")
+        return await asyncio.to_thread(path.read_bytes)
     except OSError as error:
         sentence = f"{path.name} cannot be read: {error.strerror}."
         raise NoPictureError(sentence, is_outage=True) from error
-    if len(data) > _MAX_BYTES:
-        raise NoPictureError(f"{path.name} is larger than {_MAX_BYTES // 1_000_000} MB.")
-    return data

@@ -100,20 +100,13 @@ def named_model(settings: Settings, registry: ModelRegistry, name: str) -> Model
 def plan_judge(settings: Settings) -> ModelPlan:
     """Return the plan of the model that judges answers of runs.
 
-    Raises SetupError: No model is named and no key is set, or a registry, model or provider is
-    unusable.
+    Raises SetupError: The model has no key, or a registry, model or provider is unusable.
     """
-    named = settings.stage_models.get(JUDGE) or settings.model
-    other = "name a model that needs no key: FACTIBLE_STAGE_MODELS=judge=ollama/qwen3:4b."
-    if not (named or settings.openai_api_key or settings.openai_base_url):
-        raise SetupError(
-            f"No language model for judging is set up. Set OPENAI_API_KEY in .env, or {other}"
-        )
     plan = plan_models(settings, JUDGE)
     if plan.missing is not None:
         raise SetupError(
             f"The model {plan.stages[JUDGE].name} needs {plan.missing} to judge. Set it in .env, "
-            f"or {other}"
+            "or name a model that needs no key: FACTIBLE_STAGE_MODELS=judge=ollama/qwen3:4b."
         )
     return plan
 

@@ -66,28 +66,14 @@ def rating_directory(files: Sequence[Path]) -> datasets.RatingSets:
 
     Raises SetupError: A file is malformed; the sentence names the file and the line.
     """
-    given = set(files)
+    descriptions = {datasets.description_of(file) for file in files}
     return datasets.RatingSets(
         [
             _rating_set(file, _changed_at(file), _changed_at(datasets.description_of(file)))
             for file in files
-            if not _is_description(file, given)
+            if file not in descriptions
         ]
     )
-
-
-def _is_description(file: Path, given: set[Path]) -> bool:
-    """Tell whether a file describes another one.
-
-    Raises SetupError: The other file is missing.
-    """
-    described = file.with_name(file.name.removesuffix(datasets.DESCRIBES))
-    if file.suffix != datasets.DESCRIBES or described.suffix.lower() not in datasets.TABLES:
-        return False
-    if described not in given:
-        problem = f"it describes {described.name}, which is missing; add it, or remove this file"
-        raise SetupError(f"{file}: {problem}")
-    return True
 
 
 def _changed_at(file: Path) -> int | None:

@@ -231,15 +231,15 @@ class Archive:
         """
         asked = {"urls": json.dumps(sorted(set(urls))), "collection": collection}
         with self._opened("BEGIN IMMEDIATE") as connection:
-            connection.execute(_SQL["mark_removed"], asked)
-            (count,) = connection.execute(_SQL["count_removed"]).fetchone()
-            for step in () if dry_run else ("remove_hits", "remove_documents", "forget_words"):
-                connection.execute(_SQL[step])
-            connection.execute(_SQL["unmark"])
-        if count and not dry_run:
+            ids = [row["id"] for row in connection.execute(_SQL["find_removed"], asked)]
+            if ids and not dry_run:
+                for step in ("remove_hits", "remove_documents"):
+                    connection.execute(_SQL[step], {"ids": json.dumps(ids)})
+                connection.execute(_SQL["forget_words"])
+        if ids and not dry_run:
             with self._explained():
                 self._file.compact()
-        return int(count)
+        return len(ids)
 
     # --- The file -------------------------------------------------------------------------------
 

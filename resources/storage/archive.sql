@@ -132,11 +132,11 @@ FROM recorded_hits AS hits JOIN documents ON documents.id = hits.document_id
 WHERE hits.query_key = :query_key
 AND iif(
     :collections IS NULL,
-    documents.set_apart = 0,
-    documents.collection IN (SELECT value FROM json_each(:collections))
+    set_apart = 0,
+    hits.collection IN (SELECT value FROM json_each(:collections))
 )
-AND (:before IS NULL OR documents.published_on IS NULL OR documents.published_on < :before)
-AND (:after IS NULL OR documents.published_on IS NULL OR documents.published_on >= :after)
+-- A comparison with an unknown day, or with no limit, is NULL.
+AND coalesce(published_on < :before, TRUE) AND coalesce(published_on >= :after, TRUE)
 ORDER BY hits.searched_on DESC, hits.rank, documents.id
 
 -- name: find_ranked
@@ -144,12 +144,10 @@ SELECT documents.id, documents.canonical_url, documents.url, '' AS snippet
 FROM documents_fts JOIN documents ON documents.id = documents_fts.rowid
 WHERE documents_fts MATCH :expression
 AND iif(
-    :collections IS NULL,
-    documents.set_apart = 0,
-    documents.collection IN (SELECT value FROM json_each(:collections))
+    :collections IS NULL, set_apart = 0, collection IN (SELECT value FROM json_each(:collections))
 )
-AND (:before IS NULL OR documents.published_on IS NULL OR documents.published_on < :before)
-AND (:after IS NULL OR documents.published_on IS NULL OR documents.published_on >= :after)
+-- A comparison with an unknown day, or with no limit, is NULL.
+AND coalesce(published_on < :before, TRUE) AND coalesce(published_on >= :after, TRUE)
 -- How much a word counts in title, recorded snippet and text; and by how much a page that can be
 -- read goes before an equally good hit that cannot.
 ORDER BY
@@ -170,22 +168,15 @@ SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', 48) AS around
 FROM documents_fts
 WHERE documents_fts MATCH :expression AND rowid IN (SELECT value FROM json_each(:ids))
 
--- name: mark_removed
-CREATE TEMP TABLE removed AS
+-- name: find_removed
 SELECT id FROM documents
 WHERE collection = :collection AND canonical_url IN (SELECT value FROM json_each(:urls))
 
--- name: count_removed
-SELECT count(*) FROM removed
-
 -- name: remove_hits
-DELETE FROM recorded_hits WHERE document_id IN (SELECT id FROM removed)
+DELETE FROM recorded_hits WHERE document_id IN (SELECT value FROM json_each(:ids))
 
 -- name: remove_documents
-DELETE FROM documents WHERE id IN (SELECT id FROM removed)
-
--- name: unmark
-DROP TABLE removed
+DELETE FROM documents WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- name: forget_words
 -- The index of words keeps those of removed documents until its parts are merged.
