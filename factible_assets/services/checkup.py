@@ -26,6 +26,7 @@ from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.lines import install_command
 from resources.pages.browser import UNSANDBOXED, is_sandboxed
 from resources.search.base import SearchRequest
+from resources.search.providers import GoogleFactChecks
 from resources.storage.archive import Archive
 from resources.storage.imports import ArchiveError
 from resources.transcripts.base import Outage
@@ -232,7 +233,8 @@ def _services(
         return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
 
     async def fact_checks() -> str | None:
-        answer = await search.fact_check_lane(settings, http).prior_checks(SearchRequest(_QUERY, 1))
+        lane = search.open_service(GoogleFactChecks, http, settings)
+        answer = await lane.prior_checks(SearchRequest(_QUERY, 1))
         return answer.reason if answer.outcome == "outage" else None
 
     async def jina() -> str | None:

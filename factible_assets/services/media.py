@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from factible_assets.records.tables import Video
-from factible_assets.settings import Endpoint, Settings
+from factible_assets.services.search import open_service
+from factible_assets.settings import Settings
 from factible_assets.stages.media import MediaServices, Picture, frame_moments
 from factible_assets.stages.ports import Fetcher
 from factible_assets.wording import clock
@@ -20,8 +20,6 @@ from resources.images.services import GoogleVision, Sightengine
 from resources.transcripts.recording import SOUNDS
 from resources.transcripts.youtube_ids import is_video_id
 
-Service = TypeVar("Service")
-
 THUMBNAILS = "https://i.ytimg.com"
 _PICTURES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"})
 _MAX_BYTES = 10_000_000
@@ -29,12 +27,11 @@ _MAX_BYTES = 10_000_000
 
 def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> MediaServices:
     """Raises SetupError: A key is invalid."""
-
-    def service(name: Endpoint, make: Callable[..., Service]) -> Service | None:
-        key, address = settings.secret(f"{name}_api_key"), settings.endpoints.get(name, "")
-        return make(http, api_key=key, base_url=address) if key else None
-
-    vision, faces = service("google_vision", GoogleVision), service("sightengine", Sightengine)
+    vision = faces = None
+    if settings.google_vision_api_key is not None:
+        vision = open_service(GoogleVision, http, settings)
+    if settings.sightengine_api_key is not None:
+        faces = open_service(Sightengine, http, settings)
     return MediaServices(inspect, fetcher, vision, faces)
 
 

@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.services.reasoning import choose_reasoners
-from factible_assets.settings import SearchProvider, Settings, unknown_variables, variable
+from factible_assets.settings import Endpoint, SearchProvider, Settings, unknown_variables, variable
 from resources.errors import SetupError
 
 if TYPE_CHECKING:  # `factible status` names the providers, and asks none
     from resources.http import HttpClient, RetryPolicy
-    from resources.search.providers import GoogleFactChecks
-    from resources.search.service import SearchService
+    from resources.search.service import SearchService, Service
+
+Client = TypeVar("Client", bound="Service")
 
 _SERPER_AT_ONCE = 16
 """Concurrent requests: its plans allow fifty a second and more (https://serper.dev). Other
@@ -160,21 +161,21 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
             f"FACTIBLE_SEARCH names {name}, but {missing} is not set. Set it in .env, or remove "
             f"{name} from FACTIBLE_SEARCH."
         )
-    return provider.client(
-        http,
-        api_key=value if value and provider.client.setting else None,
-        base_url=value if name == "searxng" else settings.endpoints.get(name, ""),
-        language=settings.languages[0].partition("-")[0].lower(),
-    )
+    address = value if name == "searxng" else None
+    return open_service(provider.client, http, settings, address)
 
 
-def fact_check_lane(settings: Settings, http: HttpClient) -> GoogleFactChecks:
-    """Return the search for published fact-checks.
+def open_service(
+    kind: type[Client], http: HttpClient, settings: Settings, address: str | None = None
+) -> Client:
+    """Open a service with its key, its language, and its address in the settings.
 
     Raises SetupError: Its key is missing or invalid.
     """
-    from resources.search.providers import GoogleFactChecks
-
-    key = settings.secret("google_fact_check_api_key")
-    address = settings.endpoints.get("google_fact_check", "")
-    return GoogleFactChecks(http, api_key=key, base_url=address)
+    key = settings.secret(f"{kind.provider}_api_key") if kind.setting else ""
+    return kind(
+        http,
+        api_key=key or None,
+        base_url=address or settings.endpoints.get(cast("Endpoint", kind.provider), ""),
+        language=settings.languages[0].partition("-")[0].lower(),
+    )

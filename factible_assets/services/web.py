@@ -28,7 +28,7 @@ from resources.pages.browser import Browser, find_browser
 from resources.pages.scraper import JINA_URL, JinaReader, PageFetcher, PageSource, Wayback
 from resources.ratings import registries
 from resources.search.base import FactCheckLookup, SearchProvider
-from resources.search.providers import SerperSearch
+from resources.search.providers import GoogleFactChecks, SerperSearch
 from resources.search.service import MergedSearch
 from resources.storage.answers import DiskCache
 from resources.storage.archive import Archive, ArchivedWeb
@@ -121,7 +121,7 @@ async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> O
     asked_live = [search.search_service(name, services, settings) for name in names]
     lane = None
     if settings.google_fact_check_api_key is not None:
-        checks = search.fact_check_lane(settings, services)
+        checks = search.open_service(GoogleFactChecks, services, settings)
         lane = CachingFactChecks(checks, kept, identity=checks.identity)
     return OpenWeb(
         MergedSearch([CachingSearch(each, kept, identity=each.identity) for each in asked_live]),

@@ -106,8 +106,8 @@ class Sightengine(Service):
     address = "https://api.sightengine.com"
     setting, site = "SIGHTENGINE_API_KEY", "sightengine.com"
 
-    def __init__(self, http: HttpClient, *, api_key: str, base_url: str = "") -> None:
-        super().__init__(http, base_url=base_url, api_key=api_key)
+    def __init__(self, http: HttpClient, **given: Any) -> None:
+        super().__init__(http, **given)
         self._user, _, self._secret = (self._key or "").partition(":")
         if not self._user or not self._secret:
             raise SetupError(f"sightengine is not usable: write {self.setting} as USER:SECRET.")

@@ -29,7 +29,6 @@ _FULL_LINE = 0.7
 _SENTENCE_END = re.compile(r"[.!?:…][\"'”’)\]]*$")
 _BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])[-\u00ad\u2010]$")
 _PROGRAM_TITLE = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel)) - |\.(?:docx?|pptx?|indd)$")
-_EMPTY_TITLES = frozenset({"untitled", "title", "document", "untitled document"})
 # Errors of pypdf on a damaged page among sound ones.
 _PAGE_ERRORS = (
     ArithmeticError,
@@ -94,8 +93,7 @@ def _facts(reader: pypdf.PdfReader) -> dict[str, str | None]:
     with contextlib.suppress(*_PAGE_ERRORS):
         found = reader.metadata
         if found is not None:
-            title = _PROGRAM_TITLE.sub("", _line(found.title))
-            facts["title"] = None if title.casefold() in _EMPTY_TITLES else title or None
+            facts["title"] = _PROGRAM_TITLE.sub("", _line(found.title)) or None
             facts["author"] = _line(found.author) or None
             day = found.creation_date.date() if found.creation_date else date.min
             # PDF exists since 1993.

@@ -188,30 +188,23 @@ def _outlets(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
     and `Media Type`. The rating is the credibility (Factible, section 1.3.4), limited by factual
     reporting and bias, which decide alone if it is missing: see mbfc.yaml.
 
-    Rows about sections of a site rate the site only if at least two of them agree and no row is
-    about the site itself, because one video channel does not represent its platform.
+    Rows about a section of a site are left out, because one video channel does not represent its
+    platform.
     """
     rows = lines.read_json(lines.read_text(file, _MAX_BYTES))
     if not isinstance(rows, list):
         raise PlacedError(None, "the file should hold a list of outlets")
-    sites: set[str] = set()
-    sections: dict[str, list[ListedRating]] = defaultdict(list)
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or "Source URL" not in row:
             problem = f"entry {number} should be an outlet with a Source URL"
             raise PlacedError(None, problem)
         url = str(row.get("Source URL") or "").strip().lower()
         address, _, path = re.sub(r"^https?:/*", "", url).partition("/")
-        host, is_section = host_name(address), path.strip("/` )") not in _FRONT_PAGES
-        rating = _mbfc_rating(layout, host, row) if host is not None else None
-        if rating is not None and is_section:
-            sections[rating.domain].append(rating)
-        elif rating is not None:
-            sites.add(rating.domain)
-            yield rating
-    for host, found in sections.items():
-        if host not in sites and len(found) > 1 and len({each.rating for each in found}) == 1:
-            yield found[0]
+        host = host_name(address)
+        if host is not None and path.strip("/` )") in _FRONT_PAGES:
+            rating = _mbfc_rating(layout, host, row)
+            if rating is not None:
+                yield rating
 
 
 def _mbfc_rating(layout: TableLayout, host: str, row: Mapping[str, object]) -> ListedRating | None:

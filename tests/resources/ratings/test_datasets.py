@@ -160,17 +160,15 @@ def test_rows_that_rate_no_host_are_left_out(tmp_path: Path) -> None:
     assert found.ratings == {}
 
 
-def test_only_agreeing_sections_rate_their_site(tmp_path: Path) -> None:
+def test_sections_do_not_rate_their_site(tmp_path: Path) -> None:
     found = mbfc(
         tmp_path,
-        outlet("journals.example/animals"),
-        outlet("journals.example/atoms"),
         outlet("social.example/one"),
-        outlet("social.example/two", credibility="Low"),
+        outlet("social.example/two"),
         outlet("paper.example/sports", credibility="Low"),
         outlet("paper.example"),
     )
-    assert set(found.ratings) == {"journals.example", "paper.example"}
+    assert set(found.ratings) == {"paper.example"}
     assert found.ratings["paper.example"].rating == "high"
 
 
