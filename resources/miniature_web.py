@@ -20,12 +20,12 @@ import asyncio
 import json
 import re
 import socket
-import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
-from datetime import date
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -35,8 +35,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from resources.errors import SetupError
 from resources.lines import naming, read_document
 from resources.network_guard import NameTable
-from resources.statements import statements
-from resources.storage.archive import match_expression
+from resources.pages.base import UNDATED, FetchedPage
+from resources.search.base import SearchRequest
+from resources.storage.archive import Archive
+from resources.storage.imports import ImportedEntry
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
 SEARCH_HOST = "search.example"
 SEARCH_BASE_URL = f"http://{SEARCH_HOST}"
 
-_SQL = statements("resources", "miniature_web.sql")
 _SETTINGS_FILE = "web.yaml"
+_COLLECTION = "miniature"
 _MEDIA_TYPE = "text/html; charset=utf-8"
 _START_SECONDS = 10.0
 _DATE_RANGE = re.compile(r"cd_(min|max):(\d{1,2})/(\d{1,2})/(\d{4})")
@@ -87,13 +89,13 @@ def miniature_web(root: Path) -> Iterator[NameTable]:
 
     with ExitStack() as stack:
         resources = _list_resources(root)
-        # Only the server's thread uses it; this thread closes it.
-        index = stack.enter_context(closing(sqlite3.connect(":memory:", check_same_thread=False)))
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="factible-"))
+        archive = Archive(Path(folder) / "pages.sqlite")
         listening = stack.enter_context(socket.socket())
         listening.bind(("127.0.0.1", 0))
         server = uvicorn.Server(
             uvicorn.Config(
-                _build_app(resources, index),
+                _build_app(resources, archive),
                 loop="asyncio",
                 http="h11",
                 ws="none",
@@ -120,61 +122,62 @@ def miniature_web(root: Path) -> Iterator[NameTable]:
         yield NameTable({"*.example": listening.getsockname()})
 
 
-def _search(resources: _Resources, index: sqlite3.Connection, body: bytes) -> dict[str, object]:
-    """Answer a search request in Serper's format, ranked by BM25.
-
-    The first request indexes all pages. A date restriction excludes pages without a date.
-    """
+def _search(resources: _Resources, archive: Archive, body: bytes) -> dict[str, object]:
+    """Answer a search request in Serper's format. The first request indexes all pages."""
+    if not archive.collections():
+        files = ((each.url, each.file) for each in resources.values() if each.file is not None)
+        archive.store((ImportedEntry(_page(*each), 1, 1) for each in files), _COLLECTION)
     asked = json.loads(body)
     days = {
-        name: date(int(year), int(month), int(day)).isoformat()
+        name: date(int(year), int(month), int(day))
         for name, month, day, year in _DATE_RANGE.findall(asked.get("tbs", ""))
     }
-    if not index.total_changes:
-        index.execute(_SQL["create"])
-        pages = ((each.url, each.file) for each in resources.values() if each.file is not None)
-        index.executemany(_SQL["add"], (_indexed(*each) for each in pages))
-    expression = match_expression(asked["q"])
-    values = {
-        "expression": expression,
-        "first_day": days.get("min"),
-        "last_day": days.get("max"),
-        "limit": asked["num"],
-        "skipped": (asked["page"] - 1) * asked["num"],
-    }
-    rows = index.execute(_SQL["search"], values).fetchall() if expression else []
+    request = SearchRequest(
+        asked["q"],
+        asked["num"],
+        asked["page"],
+        before=days["max"] + timedelta(days=1) if "max" in days else None,
+        after=days.get("min"),
+    )
     organic = [
-        {"title": title, "link": url, "snippet": " ".join(snippet.split()), "date": published_on}
-        for url, title, published_on, snippet in rows
+        {
+            "title": hit.title,
+            "link": hit.url,
+            "snippet": hit.snippet,
+            "date": str(hit.published_on or ""),
+        }
+        for hit in archive.search(request, [_COLLECTION])
+        if hit.published_on is not None or not days
     ]
     return {"organic": organic}
 
 
-def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
-    """Return a page's row in the index: address, title, text with description, date."""
+def _page(url: str, file: Path) -> FetchedPage:
+    """Read a page for the search: its text with its description, and the day that it states."""
     from resources.pages.extract import decode, page_title, parse_html, plain_text  # noqa: PLC0415 - only the demo and the tests
     from resources.pages.hidden import drop_hidden  # noqa: PLC0415 - only the demo and the tests
 
     tree = parse_html(decode(file.read_bytes()))
     if tree is None:
-        return url, url, "", None
+        return FetchedPage(url, "ok", UNDATED, title=url)
     described = " ".join(tree.xpath("//meta[@name='description']/@content"))
     published_on = None
     for stated in (text for path in reversed(_DATE_PATHS) for text in reversed(tree.xpath(path))):
         with suppress(ValueError):
-            published_on = date.fromisoformat(stated.strip()[:10]).isoformat()
+            published_on = date.fromisoformat(stated.strip()[:10])
     drop_hidden(tree)
-    return url, page_title(tree) or url, f"{plain_text(tree)}\n{described}", published_on
+    text, title = f"{plain_text(tree)}\n{described}", page_title(tree) or url
+    return FetchedPage(url, "ok", UNDATED, title=title, text=text, published_on=published_on)
 
 
-def _build_app(resources: _Resources, index: sqlite3.Connection) -> ASGIApp:
+def _build_app(resources: _Resources, archive: Archive) -> ASGIApp:
     from starlette.requests import ClientDisconnect, Request  # noqa: PLC0415 - only the demo and the tests
     from starlette.responses import JSONResponse, Response  # noqa: PLC0415
 
     async def answer(request: Request) -> Response:
         host = request.headers.get("host", "").partition(":")[0].lower()
         if (host, request.scope["path"]) == (SEARCH_HOST, "/search") and request.method == "POST":
-            return JSONResponse(_search(resources, index, await request.body()))
+            return JSONResponse(_search(resources, archive, await request.body()))
         if request.method not in {"GET", "HEAD"}:
             return Response("method not allowed", 405, {"Allow": "GET, HEAD"})
         resource = _find(resources, host, request.scope["path"])

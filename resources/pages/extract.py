@@ -163,34 +163,66 @@ def extract_html(html: str, url: str) -> Extract:
     tree = parse_html(html)
     if tree is None:
         return Extract(text="", obstacle="textless")
-    title = page_title(tree)
-    scripts = tree.find(".//script") is not None
-    mounted = scripts and bool(tree.xpath(_MOUNT))
-    least_text = _least_text(tree, url)
-    headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
-    is_locked = _NOT_FREE.search("".join(tree.xpath(_JSON_LD))) is not None
+    # Read first whatever the next steps remove.
+    title, signs = page_title(tree), _signs_of(tree, url)
     review = storable(review_text(tree, url))
     drop_hidden(tree)
     plain = plain_text(tree)
     is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
     page = _with_trafilatura(tree, url, plain) if is_small else Extract(plain, title)
-    page = replace(page, text=storable(page.text))
-    characters = len(page.text)
-    obstacle: Obstacle | None = "garbled" if is_garbled(page.text) else None
-    if is_locked and characters < _BEGINNING:
-        obstacle = "locked"
-    is_headed = {clean(heading) for heading in headings}.issuperset(page.text.split("\n"))
-    # Too little text, for any page or for one of this size.
-    least = min(_LITTLE_FOR_ITS_SIZE, len(html) // _MARKUP_PER_CHARACTER)
-    is_shell = mounted and characters < _LITTLE_FOR_ITS_SIZE
-    is_bare = is_shell or (scripts and characters < max(_SHELL_TEXT, least))
-    if characters < least_text or (obstacle is None and is_bare):
-        obstacle = "needs a browser"
-    elif obstacle is None and (is_headed or characters < max(1, least)):
-        obstacle = "empty" if tree.find(".//img") is not None else "textless"
+    text = storable(page.text)
+    obstacle = _obstacle(text, signs, len(html))
+    if obstacle == "textless" and tree.find(".//img") is not None:
+        obstacle = "empty"
     if obstacle is not None:
-        return replace(page, text="", obstacle=obstacle)
-    return replace(page, text=f"{page.text}\n\n{review}") if review else page
+        text = ""
+    elif review:
+        text = f"{text}\n\n{review}"
+    return replace(page, text=text, obstacle=obstacle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """The signs in a page's markup that its text may be elsewhere."""
+
+    headings: frozenset[str | None]
+    """Its title and its first-level headings, on one line each."""
+    has_scripts: bool
+    is_mounted: bool
+    """Scripts fill an empty element with the page."""
+    is_locked: bool
+    """The article is not free."""
+    least_text: float
+    """See `_least_text`."""
+
+
+def _signs_of(tree: lxml.html.HtmlElement, url: str) -> _Signs:
+    headings = [page_title(tree) or "", *("".join(each.itertext()) for each in tree.iter("h1"))]
+    has_scripts = tree.find(".//script") is not None
+    return _Signs(
+        headings=frozenset(map(clean, headings)),
+        has_scripts=has_scripts,
+        is_mounted=has_scripts and bool(tree.xpath(_MOUNT)),
+        is_locked=_NOT_FREE.search("".join(tree.xpath(_JSON_LD))) is not None,
+        least_text=_least_text(tree, url),
+    )
+
+
+def _obstacle(text: str, signs: _Signs, markup_characters: int) -> Obstacle | None:
+    """Return why a text is not that of its page, None if it is."""
+    characters = len(text)
+    least = min(_LITTLE_FOR_ITS_SIZE, markup_characters // _MARKUP_PER_CHARACTER)
+    is_shell = signs.is_mounted and characters < _LITTLE_FOR_ITS_SIZE
+    if characters < signs.least_text:
+        return "needs a browser"
+    if signs.is_locked and characters < _BEGINNING:
+        return "locked"
+    if is_garbled(text):
+        return "garbled"
+    if is_shell or (signs.has_scripts and characters < max(_SHELL_TEXT, least)):
+        return "needs a browser"
+    is_headed = signs.headings.issuperset(text.split("\n"))
+    return "textless" if is_headed or characters < max(1, least) else None
 
 
 def _least_text(tree: lxml.html.HtmlElement, url: str) -> float:

@@ -88,9 +88,7 @@ async def test_an_encrypted_pdf_without_a_password_is_readable() -> None:
 
 async def test_a_date_that_cannot_be_true_is_no_date() -> None:
     for moment in ("D:29990101000000Z", "D:19000101000000Z", "D:garbage"):
-        extract = await read_pdf(
-            pdf(LINES, facts={"CreationDate": moment}), seconds=A_DAY
-        )
+        extract = await read_pdf(pdf(LINES, facts={"CreationDate": moment}), seconds=A_DAY)
         assert (extract.published_on, extract.title) == (None, None)
 
 
