@@ -17,7 +17,7 @@ from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_vide
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import write_averitec
-from factible_assets.exchange.claim_review import reviews_of_corpus
+from factible_assets.exchange.claim_review_export import reviews_of_corpus
 from factible_assets.exchange.fever import write_fever
 from factible_assets.exchange.importing import import_corpus
 from factible_assets.runs.targets import resolve

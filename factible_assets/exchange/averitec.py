@@ -21,9 +21,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.exchange.claim_review import DISCLAIMER, SOFTWARE, Export, exported
 from factible_assets.exchange.claims import AnnotatedClaim, Stated
 from factible_assets.exchange.json_items import Loose, items_of_list, validated
+from factible_assets.exchange.results import DISCLAIMER, SOFTWARE, Export, exported
 from factible_assets.records.scales import AVERITEC, label_of, stance_of
 from factible_assets.records.tables import Claim, ReviewAction, Verdict
 from factible_assets.report.data import ReportData, source_links

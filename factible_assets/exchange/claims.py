@@ -29,10 +29,11 @@ from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
 from factible_assets.records.scales import stance_of_rating
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
-from resources.lines import FileProblem, PlacedError
+from resources.lines import FileProblem, PlacedError, problem_words, shown
 
 COLUMNS: Final = ("claim", "date", "label", "speaker", "language", "id")
 _KEY_DIGITS: Final = 12
+_MAX_KEY: Final = 40
 _TITLE_CHARACTERS: Final = 120
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -66,53 +67,55 @@ def corpus_of_claims(
     name. `file` appears in the problems.
     """
     entries: dict[str, VideoEntry] = {}
-    first_lines: dict[str, int | None] = {}
+    first: dict[str, AnnotatedClaim] = {}
     transcripts: dict[str, bytes] = {}
     problems: list[FileProblem] = []
-    for one in stated:
+    for given in stated:
         if limit is not None and len(entries) >= limit:
             break
-        claim, video_id = one.claim, f"{name}.{_key(one)}"
-        if video_id in entries:
-            line = first_lines[video_id]
-            where = f" on line {line}" if line else " before"
-            sentence = f"The claim {claim.text[:60]!r} stands{where} too. Remove one of the two."
-            if (entries[video_id].claims or (claim,))[0].text != claim.text:
-                sentence = (
-                    f"The claim {claim.text[:60]!r} has the id {one.key} of another,{where}. Give "
-                    "each an id of its own."
-                )
-            problems.append(FileProblem(file, one.line, sentence))
+        claim, video_id = given.claim, f"{name}.{_key(given)}"
+        if first.setdefault(video_id, given) is not given:
+            problems.append(FileProblem(file, given.line, _repeated(given, first[video_id])))
             continue
-        first_lines[video_id] = one.line
         transcript = f"{name}/{video_id}.json"
+        try:
+            entries[video_id] = VideoEntry(
+                id=video_id,
+                title=plain(claim.text, _TITLE_CHARACTERS),
+                channel=given.channel,
+                language=given.language,
+                tags=given.tags,
+                published_on=claim.said_on,
+                published_before=claim.said_on,
+                transcript=transcript,
+                claims=(claim,),
+                claims_are_given=True,
+            )
+        except ValidationError as error:
+            words = problem_words(error.errors(include_url=False)[0], VideoEntry)
+            problems.append(FileProblem(file, given.line, f"{shown(claim.text)}: {words}"))
+            continue
         transcripts[transcript] = json.dumps({"text": claim.text}, ensure_ascii=False).encode()
-        entries[video_id] = VideoEntry(
-            id=video_id,
-            title=plain(claim.text, _TITLE_CHARACTERS),
-            channel=one.channel,
-            language=one.language,
-            tags=one.tags,
-            published_on=claim.said_on,
-            published_before=claim.said_on,
-            transcript=transcript,
-            claims=(claim,),
-            claims_are_given=True,
-        )
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries.values()))
     return corpus, transcripts, problems
 
 
-def _key(one: AnnotatedClaim) -> str:
-    """Return a name that cannot be a YouTube id, because it contains a dot."""
-    if one.key is not None:
-        safe = _UNSAFE.sub("-", one.key)[:40].strip("-")
-        if safe == one.key:
-            return safe
-    parts = (one.key or "", normalise_text(one.claim.text), one.claim.speaker or "")
-    said = one.claim.said_on.isoformat() if one.claim.said_on else ""
-    data = "\x1f".join((*parts, said)).encode()
-    return hashlib.sha256(data).hexdigest()[:_KEY_DIGITS]
+def _key(given: AnnotatedClaim) -> str:
+    """Return the data set's id of a claim if a file name can hold it, otherwise a hash."""
+    claim, own = given.claim, given.key or ""
+    if own and own == _UNSAFE.sub("-", own)[:_MAX_KEY].strip("-"):
+        return own
+    said_on = claim.said_on.isoformat() if claim.said_on else ""
+    data = "\x1f".join((own, normalise_text(claim.text), claim.speaker or "", said_on))
+    return hashlib.sha256(data.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def _repeated(given: AnnotatedClaim, first: AnnotatedClaim) -> str:
+    where = f" on line {first.line}" if first.line else " before"
+    claim = f"The claim {given.claim.text[:60]!r}"
+    if given.claim.text == first.claim.text:
+        return f"{claim} stands{where} too. Remove one of the two."
+    return f"{claim} has the id {given.key} of another,{where}. Give each an id of its own."
 
 
 # --- A list of claims as a table ------------------------------------------------------------------

@@ -13,7 +13,7 @@ from factible_assets.corpora.reading import SUFFIXES, CorporaReading, load_corpu
 from factible_assets.corpora.writing import WrittenCorpus, write_corpus
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import read_averitec
-from factible_assets.exchange.claim_review import read_claim_reviews
+from factible_assets.exchange.claim_review_import import read_claim_reviews
 from factible_assets.exchange.claims import (
     AnnotatedClaim,
     Stated,

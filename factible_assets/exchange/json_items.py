@@ -19,7 +19,8 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 _MAX_PROBLEMS: Final = 20
-_DECODER: Final = json.JSONDecoder()
+_DECODER: Final = json.JSONDecoder(strict=False)
+"""It accepts line breaks inside texts, which publishers leave there."""
 _OPENING: Final = re.compile(r"\s*\[\s*(?:(\])\s*)?")
 _BETWEEN: Final = re.compile(r"\s*([,\]])\s*")
 
@@ -34,11 +35,11 @@ class Loose(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class JsonItem:
-    """One value of a file with its number and its line, both from 1."""
+    """One value of a file with its number and its line, both from 1; no line: the whole file."""
 
     value: Any
     number: int
-    line: int
+    line: int | None
 
 
 def read_lines(file: Path) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.exchange import ExportFormat
 from factible_assets.exchange.averitec import averitec_of_results
-from factible_assets.exchange.claim_review import reviews_of_results
+from factible_assets.exchange.claim_review_export import reviews_of_results
 from factible_assets.exchange.tables import TableFormat, write_tables
 from factible_assets.report.data import read_report_data
 from factible_assets.report.render import claims_as_markdown

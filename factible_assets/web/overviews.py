@@ -15,7 +15,7 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
-from factible_assets.exchange.claim_review import SOFTWARE
+from factible_assets.exchange.results import SOFTWARE
 from factible_assets.report.render import environment
 from factible_assets.web.desk.answers import Looking, base_url
 from factible_assets.web.desk.lists import claim_path

@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.corpora.format import ClaimEntry
-from factible_assets.exchange.claim_review import (
-    DISCLAIMER,
-    read_claim_reviews,
-    reviews_of_corpus,
-    reviews_of_results,
-)
+from factible_assets.exchange.claim_review_export import reviews_of_corpus, reviews_of_results
+from factible_assets.exchange.claim_review_import import read_claim_reviews
+from factible_assets.exchange.results import DISCLAIMER
 from factible_assets.records.scales import AVERITEC, FEVER, THREE_WAY, UNPROVEN, stance_of_rating
 from factible_assets.records.tables import Stance
 from factible_assets.report.data import FailedRecheck, ReportData
@@ -149,6 +146,19 @@ def test_a_file_without_reviews_is_told(text: str, sentence: str) -> None:
     read = Read(read_claim_reviews(text, FILE))
     assert read.claims == ()
     assert sentence in read.problems[0].sentence
+
+
+def test_the_good_reviews_of_a_damaged_file_are_read() -> None:
+    good, bad = json.dumps(REVIEW), json.dumps(REVIEW | {"claimReviewed": ""})
+    lines = Read(read_claim_reviews("\n".join([good, "{broken}", bad, good]), FILE))
+    assert [each.line for each in lines.claims] == [1, 4]
+    assert [each.line for each in lines.problems] == [2, 3]
+    breaks_off = Read(read_claim_reviews(f"[{good},\n{bad},\n{{", FILE))
+    assert [each.line for each in breaks_off.claims] == [1]
+    assert [each.line for each in breaks_off.problems] == [3, 2]
+    # Publishers leave line breaks in their texts, which JSON does not allow.
+    torn = json.dumps({"@graph": [REVIEW]}).replace("Honey never", "Honey\nnever")
+    assert Read(read_claim_reviews(torn, FILE)).claims[0].claim.text == "Honey\nnever spoils."
 
 
 def test_entities_of_html_are_decoded() -> None:

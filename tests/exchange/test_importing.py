@@ -228,3 +228,13 @@ def test_the_transcripts_of_a_corpus_come_along(tmp_path: Path) -> None:
     assert listed.transcript.read_text().startswith("WEBVTT")
     assert listed.claims is not None
     assert all(isinstance(claim, ClaimEntry) for claim in listed.claims)
+
+
+def test_a_claim_of_an_impossible_day_is_left_out_and_the_others_stay(tmp_path: Path) -> None:
+    ancient = {"claimReviewed": "Rome burns.", "itemReviewed": {"datePublished": "0064-07-18"}}
+    file = tmp_path / "reviews.jsonld"
+    file.write_text(json.dumps([REVIEW, REVIEW | ancient]), encoding="utf-8")
+    written = import_corpus(file, tmp_path / "corpora")
+    assert written.claims == 1
+    (left_out,) = written.left_out
+    assert "'Rome burns.': published_on is" in left_out

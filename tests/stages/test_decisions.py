@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from factible_assets.config import VerdictsConfig
-from factible_assets.exchange.claim_review import reviews_of_results
+from factible_assets.exchange.claim_review_export import reviews_of_results
 from factible_assets.records.tables import Evidence, ReviewAction, Verdict
 from factible_assets.report.data import ReportData
 from factible_assets.report.render import claims_as_markdown

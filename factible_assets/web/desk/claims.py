@@ -18,7 +18,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from factible_assets.errors import FactibleError
-from factible_assets.exchange.claim_review import reviews_of_results
+from factible_assets.exchange.claim_review_export import reviews_of_results
 from factible_assets.exchange.community_note import community_note
 from factible_assets.exchange.tables import csv_of
 from factible_assets.records.tables import QueryType, ReviewKind
