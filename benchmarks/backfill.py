@@ -26,7 +26,7 @@ from typing import Any
 import dagster as dg
 import httpx
 
-from factible_assets.runs.launch import open_instance, prepare_instance
+from factible_assets.runs.instance import open_instance, prepare_instance
 from factible_assets.settings import Settings
 
 _TALK = "WEBVTT\n\n00:00.000 --> 00:05.000\nLightning never strikes the same place twice.\n\n"

@@ -7,15 +7,15 @@ from typing import Any
 
 import dagster as dg
 
-from factible_assets.pipeline import sensors
+from factible_assets.pipeline import add_video, due_videos, import_corpus, sensors
 from factible_assets.pipeline.assets.claim_checks import claim_checks
 from factible_assets.pipeline.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.pipeline.assets.evaluation import NAME as EVALUATION
 from factible_assets.pipeline.assets.external import external_assets
 from factible_assets.pipeline.assets.media import media
 from factible_assets.pipeline.assets.transcripts import transcripts
+from factible_assets.pipeline.executor import locking_executor
 from factible_assets.pipeline.launchpad import console
-from factible_assets.pipeline.liveness import locking_executor
 from factible_assets.pipeline.notifications import notifications
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.pipeline.retention import retention, weekly_retention
@@ -90,8 +90,8 @@ def build_defs(
         assets=[*external_assets, *linked],
         asset_checks=[sensors.corpora_are_readable],
         jobs=[
-            sensors.add_video,
-            sensors.import_corpus,
+            add_video.add_video,
+            import_corpus.import_corpus,
             recheck,
             retention,
             fact_check,
@@ -109,13 +109,13 @@ def build_defs(
         schedules=[
             nightly_recheck,
             weekly_retention(settings),
-            sensors.due_schedule(fact_check, settings),
+            due_videos.due_schedule(fact_check, settings),
         ],
         sensors=[
             sensors.corpus_sensor,
             sensors.dead_runs_sensor,
             sensors.publish_sensor,
-            sensors.added_videos_sensor(fact_check),
+            add_video.added_videos_sensor(fact_check),
             dg.AutomationConditionSensorDefinition(
                 "evaluation_sensor",
                 target=dg.AssetSelection.assets(EVALUATION),

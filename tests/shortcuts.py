@@ -90,8 +90,8 @@ def _begin_warehouses_as_copies(connection: Any) -> None:
     connection.FileConnector.ensure_exists = ensure_exists
 
 
-def _begin_instances_as_copies(launch: Any) -> None:
-    original = launch.prepare_instance
+def _begin_instances_as_copies(instance: Any) -> None:
+    original = instance.prepare_instance
 
     def prepare_instance(settings: Settings) -> Path:
         if not settings.dagster_home.exists() and settings.home.name != _UNUSED:
@@ -104,7 +104,7 @@ def _begin_instances_as_copies(launch: Any) -> None:
         found: Path = original(settings)
         return found
 
-    launch.prepare_instance = prepare_instance
+    instance.prepare_instance = prepare_instance
 
 
 def _share_vectors_of_this_process(embedder: Any) -> None:
@@ -161,7 +161,7 @@ _REPLACEMENTS = {
     "alembic.script": _keep_migrations,
     **{f"dagster._core.storage.{each}": _keep_engines for each in _SQLITE},
     "warehouse.connection": _begin_warehouses_as_copies,
-    "factible_assets.runs.launch": _begin_instances_as_copies,
+    "factible_assets.runs.instance": _begin_instances_as_copies,
     "factible_assets.reasoners.embedded.embedder": _share_vectors_of_this_process,
 }
 
@@ -191,7 +191,7 @@ def _empty_warehouse(path: Path) -> None:
 
 
 def _unused_instance(folder: Path) -> None:
-    from factible_assets.runs.launch import open_instance  # noqa: PLC0415 - as the module says
+    from factible_assets.runs.instance import open_instance  # noqa: PLC0415 - as the module says
     from factible_assets.settings import Settings  # noqa: PLC0415
 
     home = folder.with_name(_UNUSED)

@@ -22,7 +22,8 @@ from factible_assets.pipeline.resources import FactCheckServices, RunContext
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Video
 from factible_assets.runs.experiments.plan import Variant
-from factible_assets.runs.experiments.surroundings import StageKeys, choose
+from factible_assets.runs.experiments.stage_keys import StageKeys
+from factible_assets.runs.experiments.variant_services import choose
 from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 from pydantic import SecretStr
 
-from factible_assets.runs.launch import prepare_instance, serve_ui
+from factible_assets.runs.instance import prepare_instance, serve_ui
 from factible_assets.settings import RESTRICTED, Settings, SettingsError, load_settings, variable
 
 EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"

@@ -87,7 +87,7 @@ def run(
     variants, videos = len(experiment.variants), len(experiment.videos)
     note(f"{experiment.name}: {counted(variants, 'variant')} on {counted(videos, 'video')}")
     # After the note, because this import takes a second.
-    from factible_assets.runs.experiments.runner import run_and_score
+    from factible_assets.runs.experiments.results import run_and_score
 
     done, kinds = count(1), ("computed", "shared", "kept")
 
@@ -203,7 +203,7 @@ def compare(
 
     Example: factible experiment compare max-claims --metric recall --metric precision
     """
-    from factible_assets.runs.experiments.runner import scored_again
+    from factible_assets.runs.experiments.results import scored_again
 
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)

@@ -136,7 +136,7 @@ def dev(
 
     Example: factible dev --port 3001
     """
-    from factible_assets.runs.launch import serve_ui
+    from factible_assets.runs.instance import serve_ui
     from factible_assets.web.app import bind_socket
     from factible_assets.web.dagster_ui import ui_policy
 
@@ -419,7 +419,7 @@ def retention(*, dry_run: Annotated[bool, Option("--dry-run", help="Only count."
     Example: factible retention --dry-run
     """
     from factible_assets.pipeline.retention import apply_retention
-    from factible_assets.runs.launch import open_instance
+    from factible_assets.runs.instance import open_instance
 
     settings = load_settings()
     with open_instance(settings) as instance:

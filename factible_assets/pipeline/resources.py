@@ -19,7 +19,7 @@ from pydantic import Field
 
 from factible_assets.config import Reasoners
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo, load_corpora
-from factible_assets.pipeline.liveness import CANCELLATIONS
+from factible_assets.pipeline.cancellation import CANCELLATIONS
 from factible_assets.records.tables import Rating
 from factible_assets.services import reasoning
 from factible_assets.services.models import BUDGETS

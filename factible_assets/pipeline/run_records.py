@@ -18,7 +18,7 @@ import dagster as dg
 from sqlalchemy import Connection, bindparam, text
 
 from factible_assets.config import FactCheckConfig, StageConfig
-from factible_assets.pipeline.liveness import RUN_LOCKS
+from factible_assets.pipeline.locks import RUN_LOCKS
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from resources.statements import statements
 

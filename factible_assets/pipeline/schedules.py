@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from factible_assets.config import FactCheckConfig, in_sections
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.pipeline.launchpad import run_config_for
-from factible_assets.pipeline.liveness import end_dead_runs
+from factible_assets.pipeline.locks import end_dead_runs
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.run_records import options_of_run
 from factible_assets.settings import Settings, SettingsError

@@ -15,7 +15,8 @@ from factible_assets.errors import ExitCode, FactibleError, code_of
 from factible_assets.pipeline import schedules
 from factible_assets.records.scales import veracity_of
 from factible_assets.runs.check import Say
-from factible_assets.runs.launch import Watch, open_instance, run_video
+from factible_assets.runs.instance import open_instance
+from factible_assets.runs.launch import Watch, run_video
 from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import Reuse
 from factible_assets.settings import Settings

@@ -18,10 +18,10 @@ from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora
 from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
 from factible_assets.errors import FactibleError
 from factible_assets.pipeline import run_records
-from factible_assets.pipeline.liveness import video_lock
+from factible_assets.pipeline.locks import video_lock
 from factible_assets.pipeline.schedules import refuse_busy
 from factible_assets.report.writing import read_index_data, write_index
-from factible_assets.runs.launch import open_instance
+from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import plain

@@ -1,15 +1,10 @@
-"""Opens the Dagster instance of a data folder, and runs a job on a video in this process.
+"""Runs a job on a video in this process, as a normal Dagster run that the UI shows like any other.
 
-Such a run is a normal Dagster run, which the UI shows like any other.
+Everything that starts a check calls `run_video`, except Dagster itself.
 """
 
-import errno
-import hashlib
 import itertools
-import json
-import os
 import signal
-import sys
 import threading
 import time
 import uuid
@@ -18,39 +13,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import NoReturn, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import dagster as dg
-import yaml
-from filelock import FileLock
-from sqlalchemy.exc import DatabaseError, OperationalError
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.errors import RUN_THREAD, ExitCode, FactibleError, code_of
+from factible_assets.pipeline.cancellation import CANCELLATIONS
+from factible_assets.pipeline.executor import refuse_lost_warehouse
 from factible_assets.pipeline.launchpad import run_config_for
-from factible_assets.pipeline.liveness import (
-    CANCELLATIONS,
-    end_dead_runs,
-    hold_run_lock,
-    refuse_lost_warehouse,
-    video_lock,
-)
+from factible_assets.pipeline.locks import hold_run_lock, video_lock
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.resources import ReportsResource
 from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.records.tables import METHOD
+from factible_assets.runs.instance import open_instance
 from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
 from factible_assets.services.models import BUDGETS
 from factible_assets.services.reasoning import fitting_strategy
-from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError
+from factible_assets.settings import Settings
 from factible_assets.stages.ports import Observer
-from factible_assets.wording import counted, dollars, web_address
+from factible_assets.wording import counted, dollars
 from resources.errors import SetupError
-from resources.files import write_whole
 from resources.llm.limits import Budget
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
@@ -59,33 +46,6 @@ Result = TypeVar("Result")
 
 Watch: TypeAlias = Callable[[Callable[[], Budget]], AbstractContextManager[Observer]]
 """Opens the observer of one run; its argument returns the cost of the model calls so far."""
-
-_OPENING_SECONDS = 1_800
-"""The longest wait for a process that creates the databases: seconds, or minutes on a busy machine.
-The end of that process frees the lock."""
-
-_CALL_SECONDS = "1800"
-"""How long Dagster's processes wait for answers of each other, such as a sensor's."""
-
-_GRACE_SECONDS = "30"
-
-_WORKSPACE = """\
-# `factible dev` writes this file at every start.
-load_from:
-  - python_module:
-      module_name: factible_assets.definitions
-      location_name: factible-assets
-      working_directory: {folder}
-"""
-
-_INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
-
-_OWN_TEMPLATES = {
-    hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
-    # Its predecessor names a run launcher that no longer exists, so it is replaced.
-    "f14a85d1ad7b50749304f1cde59f65ac9c7d91bdd633d3c01f10f1580c5da1ed",
-}
-"""Hashes of the instance files that this project writes, which need no permission of the user."""
 
 _TICK_SECONDS = 0.2
 """The delay between a signal and its effect."""
@@ -98,116 +58,6 @@ _TICKS_PER_QUERY = 5
 
 _STOPPING = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
 _NOT_STARTED = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
-
-
-# --- The instance -------------------------------------------------------------------------------
-
-
-def prepare_instance(settings: Settings) -> Path:
-    """Create the folder of the Dagster instance if it is missing, and return it.
-
-    Raises SettingsError: Its dagster.yaml is no file, or may be a stranger's (Settings.own_file).
-    """
-    folder = settings.dagster_home
-    target = folder / "dagster.yaml"
-    if target.is_fifo():  # opening it would wait for a writer forever
-        raise SettingsError(
-            f"{target} is a named pipe. Move it away; the next start writes a file."
-        )
-    found = _template_of(target) if target.exists() else None
-    if found is not None and found not in _OWN_TEMPLATES:
-        settings.own_file("dagster/dagster.yaml")
-    elif found != _template_of(_INSTANCE_TEMPLATE):
-        write_whole(target, _INSTANCE_TEMPLATE.read_bytes())
-    return folder
-
-
-def _template_of(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def open_instance(settings: Settings) -> dg.DagsterInstance:
-    """Open the Dagster instance of a data folder; use it as a context manager.
-
-    A lock lets one process at a time create the databases: two that create them at once leave
-    schema versions that no Dagster opens again. Opening also ends the runs whose process is gone,
-    so that no caller takes them for running.
-
-    Raises SettingsError: The files of the instance cannot be read or written.
-    """
-    try:
-        folder = prepare_instance(settings)
-        opening = FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS).acquire()
-    except OSError as error:
-        if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
-            raise
-        raise SettingsError(
-            f"Dagster's records in {settings.dagster_home} cannot be opened: Dagster writes there "
-            f"even to read them ({error.strerror}). Make that folder writable, or set "
-            "FACTIBLE_HOME to a copy of the data folder that is."
-        ) from error
-    with opening:
-        try:
-            instance = dg.DagsterInstance.from_config(str(folder))
-            instance.get_dynamic_partitions(str(videos.name))
-            instance.get_run_records(limit=1)
-            instance.all_instigator_state()
-        except yaml.YAMLError as error:
-            raise SettingsError(
-                f"{folder / 'dagster.yaml'} is no YAML ({' '.join(str(error).split())}). Correct "
-                "it, or move it away: the next start writes a new one."
-            ) from error
-        except DatabaseError as error:
-            if isinstance(error, OperationalError):  # The database is busy or missing.
-                raise
-            raise SettingsError(
-                f"Dagster's records in {folder} are damaged ({error.orig}). Move that folder away: "
-                "Dagster starts a new record of runs, and the verdicts are in the warehouse."
-            ) from error
-    if not instance.get_python_log_dagster_handler_config():
-        # Even without such handlers Dagster configures Python's logging at the start of each run.
-        # It then holds the lock of all logging and waits for the handlers of the other runs in
-        # this process, while a run that logs waits for that lock: a deadlock.
-        instance.get_yaml_python_handlers = list  # type: ignore[method-assign]
-    end_dead_runs(instance)
-    return instance
-
-
-def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
-    """Replace this process by the Dagster UI and daemon over this data folder.
-
-    Raises SettingsError: The data folder has files that may be a stranger's (Settings.own_file).
-    """
-    for name in ("models.yaml", ".env"):
-        settings.own_file(name)  # The processes below see a data folder that the environment names.
-    environment = {
-        **os.environ,
-        "DAGSTER_HOME": str(prepare_instance(settings)),
-        "FACTIBLE_HOME": str(settings.home),
-        # Runs link to the reports and the desk.
-        "FACTIBLE_PUBLIC_URL": settings.public_url or web_address(host, port),
-        # Python must not import modules from the working folder.
-        "PYTHONSAFEPATH": "1",
-    }
-    for name in ("GRPC", "REPOSITORY_GRPC", "SCHEDULE_GRPC", "SENSOR_GRPC"):
-        environment.setdefault(f"DAGSTER_{name}_TIMEOUT_SECONDS", _CALL_SECONDS)
-    # By default the shutdown waits for open calls as long as for answers.
-    environment.setdefault("DAGSTER_GRPC_SHUTDOWN_GRACE_PERIOD", _GRACE_SECONDS)
-    with open_instance(settings):
-        pass
-    workspace = settings.dagster_home / "workspace.yaml"
-    # This replaces a link that a stranger may have put there, and does not follow it.
-    write_whole(workspace, _WORKSPACE.format(folder=json.dumps(str(PACKAGE_PARENT))).encode())
-    module = "factible_assets.web.dagster_ui"
-    where = ["-w", str(workspace), "-h", host, "-p", str(port)]
-    # Sensors log several times a minute and would hide the problems.
-    command = [sys.executable, "-m", module, "dev", *where, "--log-level", "warning"]
-    # In a script's background job SIGINT is ignored, and Dagster would then ignore SIGTERM too.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is the point
-
-
-# --- A run --------------------------------------------------------------------------------------
 
 
 def run_video(
@@ -224,9 +74,9 @@ def run_video(
 ) -> Checked:
     """Run a job on one video in this process, publish the result, and write the report.
 
-    Everything that starts a check, except Dagster itself, calls this function. The run has a thread
-    of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop it cleanly, and Dagster
-    records it as canceled. If another check of the video is going on, this one waits for it.
+    The run has a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop it
+    cleanly, and Dagster records it as canceled. If another check of the video is going on, this one
+    waits for it.
 
     `assets` of None are all seven. `job_name` is fact_check, recheck or pictures. `run_id` is a
     UUID, if the caller needs it before the run ends. `remedy` tells how to resume a stopped run.

@@ -192,7 +192,7 @@ def carry_out(
     if runs:
         # These load Dagster.
         from factible_assets.pipeline.schedules import refuse_busy  # noqa: PLC0415
-        from factible_assets.runs.launch import open_instance  # noqa: PLC0415
+        from factible_assets.runs.instance import open_instance  # noqa: PLC0415
 
         remedy = "Wait until that run has ended, or record without a check: --no-rerun."
         with open_instance(settings) as instance:
@@ -258,7 +258,8 @@ def check_again(
     Raises FactibleError: See `run_video`.
     """
     from factible_assets.pipeline.schedules import last_options, recheck_config  # noqa: PLC0415 - Dagster
-    from factible_assets.runs.launch import open_instance, run_video  # noqa: PLC0415 - Dagster
+    from factible_assets.runs.instance import open_instance  # noqa: PLC0415 - Dagster
+    from factible_assets.runs.launch import run_video  # noqa: PLC0415 - Dagster
     from factible_assets.runs.reusable import INPUT_TAGS, has_pending_corrections  # noqa: PLC0415 - Dagster
 
     settings = file.settings

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import sqlite3
-from contextlib import closing, suppress
-from datetime import UTC, datetime
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
-
-import yaml
 
 from factible_assets.config import FactCheckConfig, Reasoners, StrategyName
 from factible_assets.corpora.reading import load_corpora
@@ -22,9 +17,7 @@ from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.runs", "state.sql")
 _NOTHING: dict[str, Any] = dict.fromkeys(("videos", "claims", "cost", "due"))
-_LOCK_SECONDS, _RECORDS_SECONDS = 3.0, 30.0
-_ELSEWHERE = {"storage", "run_storage", "instance_class"}
-"""Keys of dagster.yaml that move Dagster's records to another database."""
+_LOCK_SECONDS = 3.0
 _UNDER_WAY = ("queued", "starting", "started", "canceling")
 
 
@@ -39,9 +32,7 @@ def state_of(settings: Settings) -> dict[str, Any]:
     is_readable = damage is None or settings.published.exists()
     running, unknown = None, ""
     try:
-        running = runs_under_way(settings)
-        if running is None:
-            running = list_runs(settings, limit=50, statuses=_UNDER_WAY)
+        running = list_runs(settings, limit=50, statuses=_UNDER_WAY)
     except SettingsError as error:
         unknown = str(error)
     places = {
@@ -130,49 +121,6 @@ def _size(path: Path) -> int | None:
     return total
 
 
-def runs_under_way(settings: Settings) -> list[dict[str, Any]] | None:
-    """Return the queued, starting, running and stopping runs, newest first; None in doubt.
-
-    It asks Dagster's database, because loading Dagster takes more than a second of CPU. Dagster
-    does not promise the shape of that database, so in any doubt the caller asks Dagster.
-    """
-    folder = settings.dagster_home
-    records = folder / "history" / "runs.db"
-    try:
-        if not records.is_file() or _keeps_records_elsewhere(folder / "dagster.yaml"):
-            return None
-        place = f"{records.absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(place, uri=True, timeout=_RECORDS_SECONDS)) as database:
-            database.row_factory = sqlite3.Row
-            found = [dict(row) for row in database.execute(_SQL["under_way"])]
-    except (OSError, sqlite3.Error, yaml.YAMLError):
-        return None
-    if any(_is_dead(folder / "run_locks" / run["run_id"]) for run in found):
-        return None
-    for run in found:
-        run["id"] = run["run_id"][:8]
-        run["created_at"] = datetime.fromisoformat(run["created_at"]).replace(tzinfo=UTC)
-        if run["started_at"] is not None:
-            run["started_at"] = datetime.fromtimestamp(run["started_at"], UTC)
-    return found
-
-
-def _keeps_records_elsewhere(file: Path) -> bool:
-    written = yaml.safe_load(file.read_bytes())
-    return not isinstance(written, dict) or not _ELSEWHERE.isdisjoint(written)
-
-
-def _is_dead(mark: Path) -> bool:
-    """Tell whether the process of a run is gone: nobody holds the run's lock."""
-    with suppress(FileNotFoundError), mark.open("rb") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-    return False
-
-
 def list_runs(
     settings: Settings, *, limit: int = 20, details: bool = True, **filters: Any
 ) -> list[dict[str, Any]]:
@@ -184,7 +132,7 @@ def list_runs(
     if not (settings.dagster_home / "dagster.yaml").exists():
         return []
     from factible_assets.pipeline.run_records import failures_of_run, newest_runs  # noqa: PLC0415 - loads Dagster
-    from factible_assets.runs.launch import open_instance  # noqa: PLC0415
+    from factible_assets.runs.instance import open_instance  # noqa: PLC0415
 
     with open_instance(settings) as instance:
         found = newest_runs(instance, limit=limit, **filters)

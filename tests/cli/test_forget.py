@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from factible_assets.cli.main import app
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.records.tables import Verdict
-from factible_assets.runs.launch import open_instance
+from factible_assets.runs.instance import open_instance
 from factible_assets.settings import load_settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample

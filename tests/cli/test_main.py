@@ -15,7 +15,7 @@ import pytest
 import factible_assets
 from factible_assets.cli.output import as_json, message_and_code, sentence
 from factible_assets.errors import KNOWN, ExitCode, FactibleError, explained
-from factible_assets.runs.launch import open_instance
+from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample

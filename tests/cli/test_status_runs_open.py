@@ -11,10 +11,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from factible_assets.pipeline.liveness import hold_run_lock
+from factible_assets.pipeline.locks import hold_run_lock
 from factible_assets.pipeline.partitions import PARTITION_TAG
-from factible_assets.runs import launch
-from factible_assets.runs.launch import open_instance
+from factible_assets.runs import instance as instances
+from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_published, store_sample
@@ -75,11 +75,12 @@ def test_status_works_in_a_read_only_folder(
     def refused(path: Path, **_: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
 
-    monkeypatch.setattr(launch, "FileLock", refused)
+    monkeypatch.setattr(instances, "FileLock", refused)
     result = factible("status", "--json")
     assert result.exit_code == 0
     found = json.loads(result.stdout)
-    assert (found["claims"]["claims"], found["running"]) == (1, [])
+    assert (found["claims"]["claims"], found["running"]) == (1, None)
+    assert "Make that folder writable" in found["running_unknown"]
     listed = factible("runs")
     assert (listed.exit_code, str(home / "dagster") in listed.stderr) == (5, True)
     assert "(Read-only file system). Make that folder writable" in listed.stderr

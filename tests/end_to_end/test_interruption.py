@@ -21,7 +21,8 @@ from typer.testing import CliRunner
 from factible_assets.cli.main import app
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.runs import launch
-from factible_assets.runs.launch import open_instance, run_video
+from factible_assets.runs.instance import open_instance
+from factible_assets.runs.launch import run_video
 from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.reusable import find_reusable, input_tags
 from factible_assets.settings import Settings, load_settings

@@ -15,7 +15,8 @@ from factible_assets.cli.main import app
 from factible_assets.config import FactCheckConfig
 from factible_assets.pipeline.assets.claim_input import kept_claims
 from factible_assets.records.tables import Claim
-from factible_assets.runs.launch import open_instance, run_video
+from factible_assets.runs.instance import open_instance
+from factible_assets.runs.launch import run_video
 from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES

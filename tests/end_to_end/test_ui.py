@@ -23,7 +23,7 @@ import pytest
 
 from benchmarks.pictures import CHECKS, GRAPH, recorded, said
 from factible_assets.pipeline.schedules import LAUNCHED_BY, RENEWED, SCHEDULE
-from factible_assets.runs.launch import open_instance
+from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 from resources.pages.browser import find_browser
 from tests.chromium import needs_browser

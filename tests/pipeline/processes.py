@@ -13,7 +13,7 @@ import dagster as dg
 from dagster._core.definitions.reconstruct import ReconstructableRepository
 
 from factible_assets import definitions
-from factible_assets.pipeline.liveness import hold_run_lock, video_lock
+from factible_assets.pipeline.locks import hold_run_lock, video_lock
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([__name__])

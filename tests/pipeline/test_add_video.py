@@ -10,8 +10,8 @@ import pytest
 
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.errors import FactibleError
+from factible_assets.pipeline.add_video import ADD_JOB, add_video, check_request
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
-from factible_assets.pipeline.sensors import ADD_JOB, add_video, check_request
 
 ELSEWHERE = "is no absolute path in the data folder"
 VTT = "WEBVTT\n\n00:00.000 --> 00:04.000\nHoney keeps for years in a closed jar.\n"

@@ -12,7 +12,7 @@ import pytest
 from factible_assets.definitions import build_defs
 from factible_assets.pipeline import sensors
 from factible_assets.pipeline.assets.transcripts import DUE_TAG
-from factible_assets.pipeline.sensors import DUE_SCHEDULE, due_requests
+from factible_assets.pipeline.due_videos import DUE_SCHEDULE, due_requests
 from factible_assets.settings import Settings
 from tests.warehouse.samples import fact_check, stamp
 from warehouse.store import Warehouse

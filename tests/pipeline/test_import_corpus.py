@@ -11,8 +11,8 @@ import pytest
 
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.errors import FactibleError
+from factible_assets.pipeline.import_corpus import IMPORT_JOB, import_corpus
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
-from factible_assets.pipeline.sensors import IMPORT_JOB, import_corpus
 
 CLAIMS = "".join(
     json.dumps({"id": number, "claim": f"Claim {number}.", "label": label}) + "\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from factible_assets.runs.launch import open_instance
+from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 
 RUN_ID = "00000000-0000-4000-8000-000000000007"

@@ -27,7 +27,8 @@ from factible_assets.pipeline.schedules import (
     run_requests,
 )
 from factible_assets.records.rows import VerdictChange
-from factible_assets.runs.launch import open_instance, run_video
+from factible_assets.runs.instance import open_instance
+from factible_assets.runs.launch import run_video
 from factible_assets.runs.result import StoredVideo
 from factible_assets.settings import Settings, SettingsError
 from tests.pipeline.assets.conftest import DEMO_VIDEO

@@ -21,7 +21,7 @@ from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.records.tables import METHOD
 from factible_assets.runs import launch
-from factible_assets.runs.launch import open_instance, prepare_instance
+from factible_assets.runs.instance import open_instance, prepare_instance
 from factible_assets.settings import Settings, SettingsError
 from factible_assets.stages.ports import Observer
 from tests.patience import eventually

@@ -26,10 +26,10 @@ from factible_assets.pipeline.assets.claims import (
     failed_extraction,
     record_said_before,
 )
+from factible_assets.pipeline.cancellation import CANCELLATIONS
 from factible_assets.pipeline.checks.integrity import CONTRADICTIONS, integrity_specs
 from factible_assets.pipeline.checks.verdict_changes import FLIPS
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
-from factible_assets.pipeline.liveness import CANCELLATIONS
 from factible_assets.pipeline.partitions import videos
 from factible_assets.pipeline.reuse import with_earlier_checks
 from factible_assets.pipeline.warehouse import WarehouseResource
@@ -142,54 +142,55 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         strategy = fitting_strategy(options.strategy, options, settings)
         model_registry(settings)
     reads = {name: each.reads for name, each in _ASSETS.items()}
-    given = read_input(
+    run = read_input(
         context, store, corpora, options, reads, reads_pictures=strategy.reads_pictures
     )
-    common.tag_run(context, given.known.video)
-    extracted: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
-    opening = _opening(given, context, services, observer)
-    working = asyncio.create_task(_find_and_check(given, store, opening, strategy, extracted))
-    if not given.looks_for_claims:
-        observer.claims_found(given.checked)
+    common.tag_run(context, run.upstream.video)
+    if not run.extracts_claims:
+        observer.claims_found(run.claims_to_check)
+    opening = _opening(run, context, services, observer)
+    found: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
+    checking = asyncio.create_task(_find_and_check(run, store, opening, strategy, found))
     try:
-        if given.earlier is not None:
-            waiting: set[asyncio.Future[Any]] = {working, extracted}
+        if run.makes_claims:
+            # If the claims cannot be found, `checking` ends with the error.
+            waiting: set[asyncio.Future[Any]] = {checking, found}
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if extracted.done():
-                found = extracted.result()
-                given = replace(given, claims=found.claims)
+            if found.done():
+                run = replace(run, claims=found.result().claims)
                 said_before = await asyncio.to_thread(
-                    record_said_before, store, context.partition_key, found.claims
+                    record_said_before, store, context.partition_key, run.claims
                 )
                 # Dagster writes the claims while the checks wait.
-                for each in claims_results(context, store, given.known, found, said_before):
+                upstream = run.upstream
+                for each in claims_results(context, store, upstream, found.result(), said_before):
                     yield each
                 CANCELLATIONS.catch_signals(context.run.run_id)
-        result = await working
+        result = await checking
     except ReasonerError as failure:
         raise failed_extraction(context, store, failure) from failure
     finally:
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
-    if given.selected:
-        async for one in stored_results(context, store, given, result, settings, reports):
+        checking.cancel()
+        await asyncio.gather(checking, return_exceptions=True)
+    if run.stages:
+        async for one in stored_results(context, store, run, result, settings, reports):
             yield one
 
 
 def _opening(
-    given: RunInput,
+    run: RunInput,
     context: dg.AssetExecutionContext,
     services: resources.FactCheckServices,
     observer: Observer,
 ) -> AbstractAsyncContextManager[Services]:
     """Return the context manager that opens the services of a run."""
-    options = given.options
+    options = run.options
     reasoners: Reasoners = options
     web = options.search.web
-    if not given.selected:
+    if not run.stages:
         # Given claims need no model, so they must not need a key.
         maker = options.reasoner if options.claims_by == "auto" else options.claims_by
-        reasoners = Reasoners(reasoner=maker if given.given_claims is None else "embedded")
+        reasoners = Reasoners(reasoner=maker if run.given_claims is None else "embedded")
         # Finding claims needs no web, and the archive opens no connection.
         web = "archive"
     return services.open(
@@ -197,37 +198,38 @@ def _opening(
         run=resources.RunContext(context.run.run_id, context.partition_key, context.log),
         reasoners=reasoners,
         web=web,
-        listed=given.listed,
+        listed=run.listed,
         pages_rating=options.search.pages_rating,
         renew=options.renew,
     )
 
 
 async def _find_and_check(
-    given: RunInput,
+    run: RunInput,
     store: Warehouse,
-    services: AbstractAsyncContextManager[Services],
+    opening: AbstractAsyncContextManager[Services],
     strategy: Strategy,
-    extracted: asyncio.Future[ClaimsResult],
+    found: asyncio.Future[ClaimsResult],
 ) -> FlowResult:
-    """Find the claims and check them; `extracted` has the claims before the checks end."""
-    async with services as opened:
+    """Find the claims, set them as the result of `found`, and check them."""
+    async with opening as services:
 
-        async def find(begin: BeginChecks | None = None) -> Sequence[Claim]:
-            found = await given.find_claims(opened, begin)
-            extracted.set_result(found)
-            return replace(given, claims=found.claims).checked
+        async def find_claims(begin: BeginChecks | None = None) -> Sequence[Claim]:
+            claims = await run.find_claims(services, begin)
+            found.set_result(claims)
+            return replace(run, claims=claims.claims).claims_to_check
 
-        if not given.selected:
-            await find()
+        if not run.stages:
+            await find_claims()
             return FlowResult()
+        video = run.upstream.video
         return await check_claims(
-            given.known.video,
-            find,
-            with_earlier_checks(opened, given.options, store, given.known.video),
-            given.options,
-            stages=given.selected,
-            known=given.known,
-            corrections=reviews.corrections_by_claim(given.actions),
+            video,
+            find_claims,
+            with_earlier_checks(services, run.options, store, video),
+            run.options,
+            stages=run.stages,
+            known=run.upstream,
+            corrections=reviews.corrections_by_claim(run.actions),
             strategy=strategy,
         )

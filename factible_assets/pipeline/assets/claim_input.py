@@ -22,28 +22,33 @@ from warehouse.store import Warehouse
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """The input of a run, and the claims as far as they are known.
+    """The input of a run of `claim_checks`.
+
+    A run that makes the asset `claims` extracts them from the transcript, unless it checks
+    `only_claims`. Any other run takes the stored claims.
 
     Attributes:
-        selected: The stages that the run computes.
+        stages: The selected stages after the claims.
+        makes_claims: Whether the asset `claims` is selected too.
         options: The options of the run, with the video's own date limit.
         listed: The video's entry in a corpus.
-        known: The rows of the upstream assets.
+        upstream: The rows of the assets that the run reads.
         actions: The actions of reviewers.
-        earlier: All claims ever found in the video, by id; None if the run makes no claims.
-        claims: The claims of the video, with the reviewers' corrections.
-        held: If the run checks only some claims, the last rows of the selected assets.
-        carried: The other claims, with the time of their last check.
+        earlier_claims: All claims ever found in the video, by id, if the run makes claims.
+        claims: The claims of the video with the reviewers' corrections, as far as they are known.
+        last_rows: If the run checks only some claims, the last rows of the selected stages.
+        carried: The claims that the run does not check, with the time of their last check.
     """
 
-    selected: tuple[Stage, ...]
+    stages: tuple[Stage, ...]
+    makes_claims: bool
     options: FactCheckConfig
     listed: CorpusVideo | None
-    known: VideoRows
+    upstream: VideoRows
     actions: Sequence[ReviewAction]
-    earlier: Mapping[str, Claim] | None = None
+    earlier_claims: Mapping[str, Claim]
     claims: Sequence[Claim] = ()
-    held: VideoRows = field(default_factory=VideoRows)
+    last_rows: VideoRows = field(default_factory=VideoRows)
     carried: tuple[bookkeeping.CarriedClaim, ...] = ()
 
     @property
@@ -52,28 +57,35 @@ class RunInput:
         return self.listed.given_claims if self.listed is not None else None
 
     @property
-    def looks_for_claims(self) -> bool:
-        return self.earlier is not None and not self.options.only_claims
+    def extracts_claims(self) -> bool:
+        return self.makes_claims and not self.options.only_claims
 
     @property
-    def checked(self) -> list[Claim]:
-        """The claims that the run checks."""
-        others = {claim.claim_id for claim in self.carried}
-        return [claim for claim in self.claims if claim.claim_id not in others]
+    def claims_to_check(self) -> list[Claim]:
+        carried = {claim.claim_id for claim in self.carried}
+        return [claim for claim in self.claims if claim.claim_id not in carried]
 
     def corrected(self, found: Sequence[Claim]) -> tuple[Claim, ...]:
         """Apply the reviewers' corrections to found claims."""
-        known = self.known
-        earlier = self.earlier or {}
-        return corrected_claims(found, self.actions, earlier, known.transcript, known.segments)
+        said = self.upstream
+        return corrected_claims(
+            found, self.actions, self.earlier_claims, said.transcript, said.segments
+        )
 
     async def find_claims(self, services: Services, begin: BeginChecks | None) -> ClaimsResult:
-        """Return the claims; for `begin` and the errors see `extract_claims`."""
-        if not self.looks_for_claims:
+        """Extract the claims, or return the stored ones; for `begin` see `extract_claims`.
+
+        Raises ReasonerError: See `extract_claims`.
+        """
+        if not self.extracts_claims:
             return ClaimsResult(tuple(self.claims), (), 0.0)
-        said = self.known
+        said = self.upstream
         return await extract_claims(
-            *(said.video, said.transcripts[0], said.segments, services, self.options.claims),
+            said.video,
+            said.transcripts[0],
+            said.segments,
+            services,
+            self.options.claims,
             given=self.given_claims,
             corrected=self.corrected,
             begin=begin,
@@ -91,27 +103,35 @@ def read_input(
 ) -> RunInput:
     """Read the input of a run; `reads` names the upstream assets of each asset.
 
-    Raises dagster.Failure: It is not there. Never retried.
+    Raises dagster.Failure: An upstream asset was never materialized, or the claims of
+    `only_claims` cannot be checked alone. Never retried.
     """
-    names = {key.to_user_string() for key in context.selected_asset_keys}
-    selected = tuple(stage for stage in ALL_STAGES if stage in names)
-    read = {"transcripts", "claims", *(name for each in names for name in reads[each])}
+    selected = {key.to_user_string() for key in context.selected_asset_keys}
+    stages = tuple(stage for stage in ALL_STAGES if stage in selected)
+    read = {"transcripts", "claims", *(name for each in selected for name in reads[each])}
     video_id = context.partition_key
     listed = corpora.read().find(video_id)
-    # Reuse the previous run's queries if the options say so (keeps_queries).
     optional = ["queries"] * options.keeps_queries + ["media"] * reads_pictures
-    limited = options.limited_to(listed.entry.published_before if listed else None)
     with store.snapshot() as now:
-        known = common.read_upstream(now, video_id, *(read - names), optional=optional)
+        makes_claims = "claims" in selected
+        upstream = common.read_upstream(now, video_id, *(read - selected), optional=optional)
         actions = bookkeeping.read_actions(now, video_id)
-        given = RunInput(selected, limited, listed, known, actions, claims=known.claims)
-        if "claims" in names:
-            given = replace(given, earlier=bookkeeping.known_claims(now, video_id))
+        run = RunInput(
+            stages,
+            makes_claims,
+            options.limited_to(listed.entry.published_before if listed else None),
+            listed,
+            upstream,
+            actions,
+            bookkeeping.known_claims(now, video_id) if makes_claims else {},
+            upstream.claims,
+        )
+        if makes_claims:
             stored = now.read_current(Claim, video_id) if options.only_claims else ()
-            given = replace(given, claims=given.corrected(stored))
+            run = replace(run, claims=run.corrected(stored))
         only, reviewed = options.only_claims, reviews.claims_in_force(actions)
-        held, carried = kept_claims(now, video_id, given.claims, selected, only, reviewed)
-    return replace(given, held=held, carried=carried)
+        last_rows, carried = kept_claims(now, video_id, run.claims, stages, only, reviewed)
+    return replace(run, last_rows=last_rows, carried=carried)
 
 
 def kept_claims(
@@ -122,9 +142,10 @@ def kept_claims(
     only: Sequence[str],
     reviewed: reviews.ClaimsInForce,
 ) -> tuple[VideoRows, tuple[bookkeeping.CarriedClaim, ...]]:
-    """Return the last rows and the claims that a run keeps, if it checks `only` some claims.
+    """Return the last rows of the stages, and the claims that a run carries over unchecked.
 
-    It also checks new wordings of reviewers, and no claim that a reviewer dropped or split.
+    Both are empty unless the run checks `only` some claims. Such a run also checks new wordings of
+    reviewers, and no claim that a reviewer dropped or split.
 
     Raises dagster.Failure: The video has no such claim, or other claims were never checked and have
     no rows to keep. Never retried.
@@ -151,16 +172,16 @@ def kept_claims(
     if absent:
         raise unchecked(f"it has no {', '.join(absent)} yet")
     last = found[stages[-1]]
-    held = store.read_sets(video_id, {stage: found[stage].run_id for stage in stages})
-    # The claims with rows in every held set.
+    last_rows = store.read_sets(video_id, {stage: found[stage].run_id for stage in stages})
+    # The claims with rows in every stage.
     complete = set(known)
-    for asset, rows in (("queries", held.queries), ("verdicts", held.verdicts)):
-        if asset in held.sets:
+    for asset, rows in (("queries", last_rows.queries), ("verdicts", last_rows.verdicts)):
+        if asset in last_rows.sets:
             complete &= {row.claim_id for row in rows}
     if never_checked := sorted({*others} - reviewed.worded.keys() - complete):
         raise unchecked(f"the claim {never_checked[0]} was never checked")
     earlier = bookkeeping.read_carried(store, video_id, last.run_id)
-    return held, tuple(
+    return last_rows, tuple(
         earlier.get(each, bookkeeping.CarriedClaim(each, last.run_id, last.checked_at))
         for each in others
         if each in complete

@@ -55,11 +55,11 @@ async def stored_results(
 
     Raises dagster.Failure: A row breaks a rule, so nothing is stored. Never retried.
     """
-    video, claims = run.known.video, run.claims
-    others = frozenset(claim.claim_id for claim in run.carried)
-    result = with_others(result, run.held, claims, others) if others else result
-    whole = replace(run.known, claims=tuple(claims), **result.parts(run.selected))
-    checks, refusal = check_integrity(run.selected, whole, run.options.search)
+    video, claims = run.upstream.video, run.claims
+    carried = frozenset(claim.claim_id for claim in run.carried)
+    result = with_others(result, run.last_rows, claims, carried) if carried else result
+    whole = replace(run.upstream, claims=tuple(claims), **result.parts(run.stages))
+    checks, refusal = check_integrity(run.stages, whole, run.options.search)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if refusal is not None:
         bookkeeping.record_calls(store, result.llm_calls, stamp)
@@ -76,14 +76,14 @@ async def stored_results(
         )
     shown = metadata_of(video, claims, result)
     shown["verdicts"] = {**published, **shown["verdicts"]}
-    for stage, check, one in zip(run.selected, checks, written, strict=True):
+    for stage, check, one in zip(run.stages, checks, written, strict=True):
         yield dg.MaterializeResult(
             asset_key=stage,
             check_results=[check],
             data_version=dg.DataVersion(one.data_version),
             metadata=shown[stage],
         )
-    if "evidence" in run.selected:
+    if "evidence" in run.stages:
         yield check_contradictions(result)
     if changes is not None:
         # The last event of the run: its links lead to the report and the desk.
@@ -97,8 +97,8 @@ def _write(
 
     Returns the materializations, and the changes to the verdicts if the run computed any.
     """
-    video_id, changes = run.known.video.video_id, None
-    checked = frozenset(claim.claim_id for claim in run.checked)
+    video_id, changes = run.upstream.video.video_id, None
+    checked = frozenset(claim.claim_id for claim in run.claims_to_check)
     uses = bookkeeping.service_uses(
         result.searches,
         result.pages,
@@ -109,15 +109,15 @@ def _write(
 
     def note(connection: duckdb.DuckDBPyConnection) -> None:
         nonlocal changes
-        applied = reviews.applied_by(run.actions, checked, frozenset(run.selected))
+        applied = reviews.applied_by(run.actions, checked, frozenset(run.stages))
         bookkeeping.record_run(
             connection, video_id, stamp, applied=applied, carried=run.carried, uses=uses
         )
-        if "verdicts" in run.selected:
+        if "verdicts" in run.stages:
             # Within the transaction, so that the view sees the new rows.
             changes = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
 
-    sets: dict[str, AssetRows] = {each: asset_rows(each, result) for each in run.selected}
+    sets: dict[str, AssetRows] = {each: asset_rows(each, result) for each in run.stages}
     return store.write_assets(video_id, sets, stamp=stamp, also=note), changes
 
 

@@ -8,7 +8,7 @@ import dagster as dg
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.pipeline.assets import common
-from factible_assets.pipeline.liveness import CANCELLATIONS
+from factible_assets.pipeline.cancellation import CANCELLATIONS
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Video

@@ -2,16 +2,14 @@
 
 Counts are upper bounds: a video may have fewer claims, searches may find the same page twice, and
 an irrelevant page costs no call. The counts leave out second pages of results and repeated
-questions, because nobody can foresee them. The call for the claims also returns the usual queries;
-other queries take calls of their own. Tokens per call are this machine's average for the stage and
-model, else for the stage under any model, else `assumed_tokens`.
+questions, because nobody can foresee them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from factible_assets.config import FactCheckConfig
@@ -20,17 +18,18 @@ from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.reasoners.llm.queries import USUAL
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Transcript
-from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError, Variant
-from factible_assets.runs.experiments.runner import ExperimentStore, experiment_file
-from factible_assets.runs.experiments.surroundings import (
-    StageKeys,
+from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError
+from factible_assets.runs.experiments.stage_keys import StageKeys
+from factible_assets.runs.experiments.store import ExperimentStore, experiment_file
+from factible_assets.runs.experiments.variant_services import (
     VariantServices,
     choose,
-    transcript_of,
+    local_transcript,
 )
 from factible_assets.services.models import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
+from factible_assets.stages.flow import Strategy
 from factible_assets.strategies import strategy_named
 from resources.llm.registry import CHARACTERS_PER_TOKEN
 from resources.statements import statements
@@ -51,7 +50,11 @@ _QUERY_TOKENS = 40
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Mean tokens of a call. `source` is `recorded`, `stage` or `assumed`."""
+    """Mean tokens of a call.
+
+    `source` is `recorded` (this machine's calls of the stage and model), `stage` (of the stage with
+    any model) or `assumed`.
+    """
 
     input: float
     output: float
@@ -86,21 +89,35 @@ class VariantEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The most that a run would do. `missing` are sentences about services that are not set up.
-
-    `usd` is the cost of the calls whose model has a listed price; `unpriced` are the other models.
-    """
+    """The most that a run would do. `missing` are sentences about services that are not set up."""
 
     variants: tuple[VariantEstimate, ...]
     calls: tuple[CallEstimate, ...]
     videos: int
     transcripts_to_fetch: int
     missing: tuple[str, ...]
-    searches: int
-    pages: int
-    model_calls: int
-    usd: float
-    unpriced: tuple[str, ...]
+
+    @property
+    def searches(self) -> int:
+        return sum(each.searches for each in self.variants)
+
+    @property
+    def pages(self) -> int:
+        return sum(each.pages for each in self.variants)
+
+    @property
+    def model_calls(self) -> int:
+        return sum(each.model_calls for each in self.variants)
+
+    @property
+    def usd(self) -> float:
+        """The cost of the calls whose model has a listed price."""
+        return math.fsum(each.usd or 0.0 for each in self.calls)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The other models."""
+        return tuple(dict.fromkeys(each.model for each in self.calls if each.usd is None))
 
 
 def estimate(
@@ -111,27 +128,47 @@ def estimate(
     It writes nothing and asks no service.
     """
     store = ExperimentStore(experiment_file(settings, experiment.name), fresh=fresh)
-    keys, usage = StageKeys(settings), _recorded(settings)
-    said: dict[str, VideoRows | None] = {}
-    for listed in experiment.videos:
-        video_id = listed.video.video_id
-        try:
-            found = asyncio.run(transcript_of(video_id, corpora, settings, store.path, fetch=False))
-        except ExperimentError:  # the run reports it
-            found = None
-        said[video_id] = found
+    keys, recorded = StageKeys(settings), _recorded(settings)
+    said = asyncio.run(_local_transcripts(experiment, corpora, settings, store))
+    variants = [VariantEstimate(each.name) for each in experiment.variants]
     calls: dict[tuple[str, str], CallEstimate] = {}
     missing: dict[str, None] = {}
-    variants = [VariantEstimate(each.name) for each in experiment.variants]
     for variant, counted in zip(experiment.variants, variants, strict=True):
         for listed in experiment.videos:
+            video_id, given = listed.video.video_id, listed.given_claims
             choice = choose(variant, settings, listed.web)
             missing |= dict.fromkeys(choice.missing)
-            rows = said[listed.video.video_id]
-            counting = _count(counted, variant, choice, listed, rows, keys, store)
-            for stage, number, assumed in counting:
+            rows = said[video_id] or _unknown(listed)
+            strategy = strategy_named(variant.config.strategy)
+            own_keys = keys.of(variant.config, rows, choice, given)
+            holders = store.holders(variant.name, video_id, own_keys, strategy)
+            store.note(variant.name, video_id, own_keys, STAGES)
+            to_compute = STAGES[len(holders) :]
+            done = sum(name == variant.name for name in holders.values())
+            counted.done += done
+            counted.shared += len(holders) - done
+            counted.compute += len(to_compute)
+
+            config = strategy.adapt(variant.config, listed.video)
+            characters = len(rows.transcripts[0].text)
+            claims = config.claims.max_claims if given is None else len(given.claims)
+            searches = claims * strategy.most_searches(config)
+            pages = searches * config.search.max_results
+            if "search_hits" in to_compute:
+                providers = len(search_names(choice.settings)) if choice.web == "live" else 1
+                counted.searches += searches * max(1, providers)
+            if "evidence" in to_compute:
+                counted.pages += pages
+            windows = 0 if given is not None else _windows(characters)
+            calls_of = _calls_by_stage(config, strategy, choice, windows, claims, pages)
+            for stage in to_compute:
+                number = calls_of.get(stage, 0)
+                if stage not in choice.models or not number:
+                    continue
+                counted.model_calls += number
                 model, info = choice.models[stage], plan_models(choice.settings).stages[stage]
-                mean = usage.get((stage, model)) or usage.get((stage, "")) or assumed
+                mean = recorded.get((stage, model)) or recorded.get((stage, ""))
+                mean = mean or _assumed_tokens(stage, characters, config, pages / number)
                 of_model = CallEstimate(stage, model, mean.source)
                 of_model = calls.setdefault((stage, model), of_model)
                 of_model.calls += number
@@ -140,81 +177,61 @@ def estimate(
                 if info.price is not None:
                     of_model.usd = info.price.cost(of_model.input_tokens, of_model.output_tokens)
     by_stage = sorted(calls.values(), key=lambda each: (STAGES.index(each.stage), each.model))
-    return Estimate(
-        tuple(variants),
-        tuple(by_stage),
-        videos=len(said),
-        transcripts_to_fetch=list(said.values()).count(None),
-        missing=tuple(missing),
-        searches=sum(each.searches for each in variants),
-        pages=sum(each.pages for each in variants),
-        model_calls=sum(each.model_calls for each in variants),
-        usd=math.fsum(each.usd or 0.0 for each in by_stage),
-        unpriced=tuple(dict.fromkeys(each.model for each in by_stage if each.usd is None)),
+    unknown = list(said.values()).count(None)
+    return Estimate(tuple(variants), tuple(by_stage), len(said), unknown, tuple(missing))
+
+
+async def _local_transcripts(
+    experiment: Experiment, corpora: CorporaReading, settings: Settings, store: ExperimentStore
+) -> dict[str, VideoRows | None]:
+    found: dict[str, VideoRows | None] = {}
+    for listed in experiment.videos:
+        video_id = listed.video.video_id
+        try:
+            found[video_id] = await local_transcript(video_id, corpora, settings, store.path)
+        except ExperimentError:  # the run reports it
+            found[video_id] = None
+    return found
+
+
+def _unknown(listed: CorpusVideo) -> VideoRows:
+    """Return a transcript of the usual length for a video whose transcript is not here."""
+    words = "?" * UNKNOWN_TRANSCRIPT
+    transcript = Transcript(
+        video_id=listed.video.video_id, text=words, provider="unknown", content_hash="unknown"
     )
+    return VideoRows(videos=(listed.video,), transcripts=(transcript,))
 
 
-def _count(
-    counted: VariantEstimate,
-    variant: Variant,
+def _calls_by_stage(
+    config: FactCheckConfig,
+    strategy: Strategy,
     choice: VariantServices,
-    listed: CorpusVideo,
-    said: VideoRows | None,
-    keys: StageKeys,
-    store: ExperimentStore,
-) -> Iterator[tuple[str, int, Tokens]]:
-    """Count the work that a variant adds on one video.
+    windows: int,
+    claims: int,
+    pages: int,
+) -> Mapping[str, int]:
+    """Return the model calls of each stage, if a model answers in it.
 
-    Yields each stage with model calls, their number, and the tokens of one.
+    `windows` are the calls that find the claims, 0 if the corpus gives them. `pages` are those of
+    all claims.
     """
-    video_id, given = listed.video.video_id, listed.given_claims
-    strategy = strategy_named(variant.config.strategy)
-    config = strategy.adapt(variant.config, listed.video)
-    characters = len(said.transcripts[0].text) if said else UNKNOWN_TRANSCRIPT
-    unknown = Transcript(video_id=video_id, text="?", provider="unknown", content_hash="unknown")
-    rows = said or VideoRows(videos=(listed.video,), transcripts=(unknown,))
-    own = keys.of(variant.config, rows, choice, given)
-    holders = store.holders(variant.name, video_id, own, strategy)
-    store.note(variant.name, video_id, own, STAGES)
-    missing = STAGES[len(holders) :]
-    done = sum(name == variant.name for name in holders.values())
-    counted.done += done
-    counted.shared += len(holders) - done
-    counted.compute += len(missing)
-
-    claims = config.claims.max_claims if given is None else len(given.claims)
-    searches = strategy.most_searches(config)
-    pages_of_claim = searches * config.search.max_results
-    if "search_hits" in missing:
-        providers = len(search_names(choice.settings)) if choice.web == "live" else 1
-        counted.searches += claims * searches * max(1, providers)
-    if "evidence" in missing:
-        counted.pages += claims * pages_of_claim
-    calls = {
-        "claims": _windows(characters) if given is None else 0,
-        "queries": 0 if _queries_come_with_claims(config, choice, given is None) else claims,
-        "evidence": claims * pages_of_claim,
-        "verdicts": int(choice.made_by["verdicts"] == "llm"),
-    }
-    # A check that stops at enough sources does not wait for a group of pages.
-    if config.evidence.together and config.evidence.enough_origins is None:
-        calls["evidence"] = claims * math.ceil(pages_of_claim / ReadingLimits().together)
     if strategy.needs_model:
         # The model chooses its questions, within its budget; most of them are about pages.
-        calls = {"claims": calls["claims"], "evidence": claims * config.budget.max_calls}
-    for stage in missing:
-        if stage in choice.models and (number := calls.get(stage, 0)):
-            counted.model_calls += number
-            pages_per_call = claims * pages_of_claim / number if stage == "evidence" else 1.0
-            yield stage, number, assumed_tokens(stage, characters, config, pages_per_call)
-
-
-def _queries_come_with_claims(
-    config: FactCheckConfig, choice: VariantServices, are_extracted: bool
-) -> bool:
-    """Tell whether the call for the claims returns their queries too."""
-    models = {choice.models[each] for each in ("claims", "queries") if each in choice.models}
-    return are_extracted and config.queries.max_queries <= USUAL and len(models) < 2  # noqa: PLR2004
+        return {"claims": windows, "evidence": claims * config.budget.max_calls}
+    asked = {choice.models[each] for each in ("claims", "queries") if each in choice.models}
+    # The call that finds the claims returns a few queries for each too.
+    has_queries = windows and config.queries.max_queries <= USUAL and len(asked) <= 1
+    readings = pages
+    # A check that stops at enough sources does not wait for a group of pages.
+    if config.evidence.together and config.evidence.enough_origins is None:
+        readings = claims * math.ceil(pages / claims / ReadingLimits().together) if claims else 0
+    return {
+        "claims": windows,
+        "queries": 0 if has_queries else claims,
+        "evidence": readings,
+        "verdicts": int(choice.made_by["verdicts"] == "llm"),
+    }
 
 
 def _windows(characters: int) -> int:
@@ -223,8 +240,8 @@ def _windows(characters: int) -> int:
     return windows if windows == 1 else windows + 1
 
 
-def assumed_tokens(
-    stage: str, characters: int, config: FactCheckConfig, pages_per_call: float = 1.0
+def _assumed_tokens(
+    stage: str, characters: int, config: FactCheckConfig, pages_per_call: float
 ) -> Tokens:
     """Return the tokens of a call of a stage without recorded calls.
 
@@ -252,8 +269,8 @@ def _recorded(settings: Settings) -> dict[tuple[str, str], Tokens]:
     """Return the average tokens of this machine's calls, by stage and model and by stage alone."""
     if not settings.warehouse.exists():
         return {}
-    rows = Warehouse(settings.warehouse).query(_SQL["tokens_per_call"])
+    rows = Warehouse(settings.warehouse).rows(_SQL["tokens_per_call"])
     return {
         (stage, model): Tokens(read, written, "recorded" if model else "stage")
-        for stage, model, read, written in rows.rows()
+        for stage, model, read, written in map(dict.values, rows)
     }

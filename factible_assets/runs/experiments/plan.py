@@ -1,4 +1,4 @@
-"""Expands the settings of an experiment into variants, and computes the keys of their stages.
+"""The options of an experiment, and the variants into which its settings expand.
 
 Options have the names of a run's options (config.py). Besides, `model` names the language model of
 all stages, and `model_claims`, `model_queries` and so on that of one stage. `prompt_files` is a
@@ -7,7 +7,6 @@ folder of prompt files that replace the project's.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,17 +29,6 @@ STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)
 
 BASE = "base"
 """The name of the variant that has only the fixed settings."""
-
-_STAGE_OF_SECTION: Mapping[str, str] = {
-    "claims": "claims",
-    "queries": "queries",
-    "search": "search_hits",
-    "evidence": "evidence",
-    "verdicts": "verdicts",
-    "strategy": "queries",
-    "budget": "queries",
-}
-"""The first stage that a section of config.py, or the strategy, affects."""
 
 STRATEGIES: Final[Mapping[str, Mapping[str, int]]] = {
     "minimal": {"max_claims": 1, "max_queries": 1, "max_results": 1},
@@ -188,31 +176,3 @@ def _variant(values: Values, *differences: str) -> Variant:
 def shown(value: Value) -> str:
     """Write a value as in YAML."""
     return str(value) if isinstance(value, str) else json.dumps(value)
-
-
-def stage_keys(
-    config: FactCheckConfig, *, subject: str, makers: Mapping[str, str], code: str
-) -> dict[str, str]:
-    """Return the key of every stage; stages with equal keys share one computation.
-
-    A key covers the options of its stage and, through the key before it, those of earlier stages.
-    `subject` is the content of the video and its transcript; `makers` name what answers in a stage:
-    reasoner, model, web, rating sets; `code` is the version of the code. The option `auto` counts
-    as the reasoner that it chooses.
-    """
-    keys: dict[str, str] = {}
-    before = f"{code}\n{subject}"
-    given = config.model_dump(
-        mode="json", exclude={**dict.fromkeys(Reasoners.model_fields, True), "search": {"web"}}
-    )
-    for stage in STAGES:
-        # An unknown section may affect every stage.
-        turned = {
-            section: values
-            for section, values in given.items()
-            if _STAGE_OF_SECTION.get(section, STAGES[0]) == stage
-        }
-        content = [stage, before, makers.get(stage, ""), turned]
-        before = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
-        keys[stage] = before
-    return keys

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.records.tables import Claim, Verdict
-from factible_assets.runs.experiments import runner, surroundings
+from factible_assets.runs.experiments import runner, stage_keys
 from factible_assets.stages.ports import Observer, Services
 from tests.runs.experiments import material
 
@@ -49,7 +49,7 @@ def main(folder: Path) -> None:
     settings = material.settings_in(folder)
     patch = pytest.MonkeyPatch()
     patch.setattr(runner, "open_services", DeadlyMachine().open)
-    patch.setattr(surroundings, "code_version", lambda: "code")
+    patch.setattr(stage_keys, "code_version", lambda: "code")
     experiment = material.experiment_of(VARIANTS, settings)
     runner.run_experiment(experiment, material.corpora_of(settings), settings)
 

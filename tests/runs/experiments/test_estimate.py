@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from factible_assets.records.tables import LlmCall
-from factible_assets.runs.experiments import runner, surroundings
+from factible_assets.runs.experiments import runner, stage_keys
 from factible_assets.runs.experiments.estimate import Estimate, estimate
 from factible_assets.runs.experiments.runner import run_experiment
 from factible_assets.settings import Settings
@@ -35,7 +35,7 @@ variants:
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setattr(surroundings, "code_version", lambda: "code")
+    monkeypatch.setattr(stage_keys, "code_version", lambda: "code")
     return settings_in(tmp_path)
 
 

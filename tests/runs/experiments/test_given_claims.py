@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.runs.experiments import runner, surroundings
+from factible_assets.runs.experiments import runner, stage_keys
 from factible_assets.runs.experiments.estimate import estimate
 from factible_assets.runs.experiments.runner import run_experiment
 from factible_assets.settings import Settings
@@ -29,7 +29,7 @@ def test_all_variants_share_given_claims_until_these_change(
 ) -> None:
     machine = Machine()
     monkeypatch.setattr(runner, "open_services", machine.open)
-    monkeypatch.setattr(surroundings, "code_version", lambda: "code")
+    monkeypatch.setattr(stage_keys, "code_version", lambda: "code")
     settings = settings_in(tmp_path)
     written(settings, GIVEN)
     experiment = experiment_of(EXPERIMENT, settings)

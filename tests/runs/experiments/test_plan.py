@@ -18,8 +18,8 @@ from factible_assets.runs.experiments.plan import (
     expand,
     options,
     settings_of,
-    stage_keys,
 )
+from factible_assets.runs.experiments.stage_keys import stage_keys
 from factible_assets.settings import Settings
 
 AROUND: dict[str, Any] = {"subject": "a video", "makers": {}, "code": "code"}

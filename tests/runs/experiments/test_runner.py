@@ -15,16 +15,11 @@ import pytest
 from filelock import FileLock
 
 from factible_assets.records.tables import Claim, Evidence, Query, Transcript, Verdict, Video
-from factible_assets.runs.experiments import runner, surroundings
+from factible_assets.runs.experiments import runner, stage_keys
 from factible_assets.runs.experiments.plan import Experiment, ExperimentError
-from factible_assets.runs.experiments.runner import (
-    ExperimentStore,
-    VariantOutcome,
-    experiment_file,
-    run_and_score,
-    run_experiment,
-    scored_again,
-)
+from factible_assets.runs.experiments.results import run_and_score, scored_again
+from factible_assets.runs.experiments.runner import VariantOutcome, run_experiment
+from factible_assets.runs.experiments.store import ExperimentStore, experiment_file
 from factible_assets.settings import Settings
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import Observer
@@ -74,7 +69,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
     machine = Machine()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runner, "open_services", machine.open)
-        patch.setattr(surroundings, "code_version", lambda: "code")
+        patch.setattr(stage_keys, "code_version", lambda: "code")
         experiment = experiment_of(SHARING, made)
         ran, store = run(experiment, made)
     return Once(made, experiment, ran, store, machine)
@@ -94,7 +89,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
     monkeypatch.setattr(runner, "open_services", made.open)
     # An edit of the code during the tests must not change the keys.
-    monkeypatch.setattr(surroundings, "code_version", lambda: "code")
+    monkeypatch.setattr(stage_keys, "code_version", lambda: "code")
     return made
 
 

@@ -21,17 +21,13 @@ from dagster._core.test_utils import create_run_for_test
 from dagster._utils.interrupts import raise_interrupts_as
 
 from factible_assets.errors import FactibleError
-from factible_assets.pipeline import liveness
-from factible_assets.pipeline.liveness import (
-    Cancellations,
-    end_dead_runs,
-    hold_run_lock,
-    video_lock,
-)
+from factible_assets.pipeline import executor, locks
+from factible_assets.pipeline.cancellation import Cancellations
+from factible_assets.pipeline.locks import end_dead_runs, hold_run_lock, video_lock
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.pipeline.schedules import in_flight
-from factible_assets.runs.launch import open_instance
+from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 from tests.pipeline.processes import PROCESSES, hold
 
@@ -91,7 +87,7 @@ def test_a_run_that_does_not_start_within_an_hour_ends(
     tags = {"video": "a-video"}
     create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus[before], tags=tags)
     assert (end_dead_runs(instance), in_flight(instance)) == ([], {"a-video"})
-    monkeypatch.setattr(liveness, "_LONGEST_START", timedelta(0))
+    monkeypatch.setattr(locks, "_LONGEST_START", timedelta(0))
     with hold_run_lock(instance, RUN):
         assert end_dead_runs(instance) == []
     hold_run_lock(instance, RUN).close()
@@ -145,7 +141,7 @@ def test_a_run_without_a_video_fails_with_a_sentence(
 ) -> None:
     monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path / "home"))
     held: list[IO[bytes]] = []
-    monkeypatch.setattr(liveness, "_HELD_LOCKS", held)
+    monkeypatch.setattr(executor, "_HELD_LOCKS", held)
     definitions = ReconstructableRepository.for_module("factible_assets.definitions", "defs", None)
     with dg.instance_for_test() as instance:
         instance.add_dynamic_partitions(str(videos.name), ["a", "b"])
@@ -164,9 +160,9 @@ def test_a_run_of_checks_alone_says_how_to_run_them(instance: dg.DagsterInstance
     checks = frozenset({dg.AssetCheckKey(dg.AssetKey("verdicts"), "verdict_flips")})
     alone = create_run_for_test(instance, tags={PARTITION_TAG: "a"}, asset_check_selection=checks)
     with pytest.raises(FactibleError, match="Checks run whenever a video is materialized"):
-        liveness.video_of(instance, alone)
+        executor.video_of(instance, alone)
     assert (
-        liveness.video_of(instance, create_run_for_test(instance, tags={PARTITION_TAG: "a"})) == "a"
+        executor.video_of(instance, create_run_for_test(instance, tags={PARTITION_TAG: "a"})) == "a"
     )
 
 
