@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from factible_assets.definitions import build_defs
-from factible_assets.pipeline import sensors
+from factible_assets.pipeline import due_videos
 from factible_assets.pipeline.assets.transcripts import DUE_TAG
 from factible_assets.pipeline.due_videos import DUE_SCHEDULE, due_requests
 from factible_assets.settings import Settings
@@ -65,8 +65,8 @@ def test_the_tries_of_a_video_and_the_videos_of_an_hour_are_limited(
     ran: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sensors, "_MOST_TRIES", 3)
-    monkeypatch.setattr(sensors, "_DUE_PER_TICK", 2)
+    monkeypatch.setattr(due_videos, "_MOST_TRIES", 3)
+    monkeypatch.setattr(due_videos, "_DUE_PER_TICK", 2)
     for video_id in "aaabcd":
         ran(video_id)
     assert [each.partition_key for each in due_requests(instance, settings, TICK)] == ["d", "c"]
