@@ -54,35 +54,14 @@ def publish_copy(
             "in its place with: factible restore. Or move it away, and publish again."
         )
     unfinished = destination.with_name(f".{destination.name}.publishing")
-    previous = destination.with_name(f".{destination.name}.previous")
-    spare = destination.with_name(f".{destination.name}.spare")
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        # A killed publication may have left these behind.
-        remove_database(unfinished)
-        previous.unlink(missing_ok=True)
-        is_spare_to_be = destination.exists() and destination.stat().st_size >= LARGE_FILE_BYTES
-        if only_added_to and destination.exists() and not is_spare_to_be:
-            # Not for a copy that becomes a spare: a second handle would lose DuckDB's lock on it.
-            shutil.copyfile(destination, unfinished)
-            is_done = _bring_up_to_date(connection, unfinished, only_added_to)
-        else:
-            is_free = _is_free(spare)
-            is_done = is_free and _bring_up_to_date(connection, spare.replace(unfinished))
-        if not is_done:
+        remove_database(unfinished)  # a killed publication may have left it behind
+        if not _update_older_copy(connection, destination, unfinished, only_added_to):
             remove_database(unfinished)
             copy_database(connection, unfinished)
         unfinished.chmod(0o444)
-        spare.unlink(missing_ok=True)
-        # Fails before the first copy, and on file systems without hard links.
-        with suppress(OSError):
-            if destination.stat().st_size >= LARGE_FILE_BYTES:
-                previous.hardlink_to(destination)
-        # DuckDB would replay the write-ahead log of the old copy into the new one.
-        wal_of(destination).unlink(missing_ok=True)
-        unfinished.replace(destination)
-        with suppress(OSError):
-            previous.replace(spare)
+        _swap_in(unfinished, destination)
     except (OSError, duckdb.Error) as failure:
         with suppress(OSError):
             remove_database(unfinished)
@@ -90,6 +69,45 @@ def publish_copy(
         if isinstance(trouble, errors.NoRoomError):
             trouble = errors.NoRoomError(destination)
         raise trouble or errors.WarehouseNotWritableError(destination, str(failure)) from failure
+
+
+def _update_older_copy(
+    connection: duckdb.DuckDBPyConnection,
+    destination: Path,
+    unfinished: Path,
+    only_added_to: str | None,
+) -> bool:
+    """Make an up-to-date copy from an older one; return false if only a whole copy will do."""
+    # A second handle on a copy that becomes a spare would lose DuckDB's lock on it.
+    if only_added_to and destination.exists() and not _becomes_spare(destination):
+        shutil.copyfile(destination, unfinished)
+        return _bring_up_to_date(connection, unfinished, only_added_to)
+    spare = _spare_of(destination)
+    return _is_free(spare) and _bring_up_to_date(connection, spare.replace(unfinished))
+
+
+def _swap_in(unfinished: Path, destination: Path) -> None:
+    """Move a finished copy into place, and keep the displaced one as a spare."""
+    previous = destination.with_name(f".{destination.name}.previous")
+    previous.unlink(missing_ok=True)
+    _spare_of(destination).unlink(missing_ok=True)
+    # Fails before the first copy, and on file systems without hard links.
+    with suppress(OSError):
+        if _becomes_spare(destination):
+            previous.hardlink_to(destination)
+    # DuckDB would replay the write-ahead log of the old copy into the new one.
+    wal_of(destination).unlink(missing_ok=True)
+    unfinished.replace(destination)
+    with suppress(OSError):
+        previous.replace(_spare_of(destination))
+
+
+def _spare_of(destination: Path) -> Path:
+    return destination.with_name(f".{destination.name}.spare")
+
+
+def _becomes_spare(copy: Path) -> bool:
+    return copy.stat().st_size >= LARGE_FILE_BYTES
 
 
 def entries_beyond(connection: duckdb.DuckDBPyConnection, copy: Path) -> int:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 
 from factible_assets.pipeline.resources import FactCheckServices
-from factible_assets.pipeline.run_records import delete_runs
+from factible_assets.pipeline.run_erasure import delete_runs
 from factible_assets.pipeline.schedules import schedule_status
 from factible_assets.settings import Settings
 from resources.statements import statements

@@ -5,24 +5,22 @@ The effect of recorded actions on a check is in stages/reviews.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 
-from factible_assets.corpora.reading import load_corpora
 from factible_assets.errors import FactibleError
 from factible_assets.records import tables as records
-from factible_assets.records.scales import AVERITEC, FEVER, VERACITY, stance_of
 from factible_assets.records.stances import STANCES
 from factible_assets.runs.claims import ClaimFile, bare_claim, open_video
+from factible_assets.runs.scales import scale_named
 from factible_assets.settings import Settings
 from factible_assets.stages import reviews
 from factible_assets.stages.ids import claim_id, query_id, review_action_id
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
-from factible_assets.wording import STANCE_WORDS, plain
+from factible_assets.wording import plain
 
 _LONGEST: Final[Mapping[str, int]] = {
     "A query": 400,
@@ -51,13 +49,6 @@ _NOTHING_TO_TAKE_BACK: Final[Mapping[records.ReviewKind, str]] = {
 
 _JUDGING: frozenset[records.ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
 
-_SCALES: Final[Mapping[str, Mapping[str, records.Stance]]] = {
-    "factible": {STANCE_WORDS[each].capitalize(): each for each in STANCES},
-    "averitec": AVERITEC,
-    "fever": FEVER,
-    "veracity": VERACITY,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -84,42 +75,31 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """The labels of rulings, in their order, with the stance of each."""
+class _State:
+    """A claim as the earlier changes of the same reviewer leave it.
 
-    name: str
-    labels: Mapping[str, records.Stance]
-
-    def label(self, given: str) -> tuple[str, records.Stance]:
-        """Return the scale's spelling of a label, and its stance. Raises FactibleError."""
-        for label, stance in self.labels.items():
-            try:
-                return label, stance_of(given, {label: stance})
-            except ValueError:
-                continue
-        raise FactibleError(
-            f"{plain(given, 80)!r} is no ruling on the scale {self.name}.",
-            f"Its rulings: {', '.join(self.labels)}.",
-        )
-
-
-def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
-    """Return the scale `factible`, `averitec`, `fever` or `veracity`, or the labels of a corpus.
-
-    Raises FactibleError: There is no such scale in the folders `corpora` either.
+    Attributes:
+        done: The actions of the earlier changes.
+        queries: The queries of the next check: by id, the id that its text would have now. They
+            differ because a reworded query keeps its id.
     """
-    if name in _SCALES:
-        return Scale(name, _SCALES[name])
-    corpus = load_corpora(corpora).corpus(name)
-    annotated = [claim for video in corpus.videos for claim in video.claims or ()] if corpus else []
-    labels = {each.label: each.stance for each in annotated if each.label and each.stance}
-    if not labels:
-        raise FactibleError(
-            f"There is no scale {plain(name, 80)!r} for rulings.",
-            f"Set FACTIBLE_RULING_SCALE to {', '.join(_SCALES)}, or to a corpus whose claims are "
-            "annotated with labels.",
-        )
-    return Scale(name, labels)
+
+    file: ClaimFile
+    done: list[records.ReviewAction]
+    queries: dict[str, str]
+
+    @property
+    def actions(self) -> list[records.ReviewAction]:
+        return [*self.file.actions, *self.done]
+
+    @property
+    def corrections(self) -> reviews.Corrections:
+        found = reviews.corrections_by_claim(self.actions)
+        return found.get(self.file.claim.claim_id, reviews.NO_CORRECTIONS)
+
+
+Fields: TypeAlias = dict[str, Any]
+"""The columns of an action that its kind decides."""
 
 
 def actions_of(
@@ -130,35 +110,25 @@ def actions_of(
     Raises FactibleError: A change is invalid.
     """
     why = valid_text(reason, "--reason") if reason is not None else None
-    now = datetime.now(UTC)
-    done: list[records.ReviewAction] = []
-    # The queries of the next check. A reworded query keeps its id, so compare derived ids.
-    asked = {query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries}
+    now, own = datetime.now(UTC), file.claim.claim_id
+    queries = {query.query_id: query_id(own, query.text) for query in file.queries}
+    state = _State(file, [], queries)
     for position, change in enumerate(changes, start=1):
-        if change.kind in reviews.QUERY_KINDS:
-            fields = _query_fields(file, change, asked)
+        if change.kind not in reviews.QUERY_KINDS:
+            _refuse_in_state(state, change.kind)
+        if change.kind in _NOTHING_TO_TAKE_BACK and plain(change.text or "").lower() == "none":
+            fields = _take_back(state, change.kind)
         else:
-            kinds = {change.kind, *(act.action for act in done)}
-            refuse(
-                kinds & reviews.CLAIM_KINDS and kinds & _JUDGING,
-                "You cannot change and judge a claim at once: a judgement refers to its wording.",
-                "Make the change first.",
-            )
-            is_kept = change.kind not in {*reviews.OPINIONS, "restore_claim"}
-            refuse(file.gone and is_kept, "The claim was dropped or split.", "Restore it first.")
-            group = _opinion_fields if change.kind in reviews.OPINIONS else _source_fields
-            fields = (_claim_fields if change.kind in reviews.CLAIM_KINDS else group)(
-                file, change, done
-            )
+            fields = _RULES[change.kind](state, change)
         is_set = change.kind == "drop_claim" or fields.get("value") is not None
         if change.kind in _REASONED and is_set and not plain(change.reason or why or ""):
             sentence, remedy = _REASONED[change.kind]
             raise FactibleError(sentence, f"Give it: {remedy}.")
-        done.append(
+        state.done.append(
             records.ReviewAction(
-                action_id=review_action_id(file.claim.claim_id, reviewer, now, position),
+                action_id=review_action_id(own, reviewer, now, position),
                 video_id=file.claim.video_id,
-                claim_id=file.claim.claim_id,
+                claim_id=own,
                 reviewer=reviewer,
                 acted_at=now,
                 position=position,
@@ -168,11 +138,11 @@ def actions_of(
             )
         )
     refuse(
-        not asked and any(change.kind in reviews.QUERY_KINDS for change in changes),
+        not queries and any(change.kind in reviews.QUERY_KINDS for change in changes),
         "The claim would have no query left, and it needs at least one.",
         "Reword the last one with --edit-query, or add another.",
     )
-    return tuple(done)
+    return tuple(state.done)
 
 
 def refuse(is_wrong: object, sentence: str, remedy: str = "") -> None:
@@ -181,55 +151,83 @@ def refuse(is_wrong: object, sentence: str, remedy: str = "") -> None:
         raise FactibleError(sentence, remedy)
 
 
-def _query_fields(file: ClaimFile, change: Change, asked: dict[str, str]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    kind, opposite = change.query_type or "direct", change.opposite
-    if change.kind != "add_query":
-        number, known = change.number, file.queries
-        by_number: dict[int | str | None, records.Query] = {each.query_id: each for each in known}
-        query = (by_number | dict(enumerate(known, start=1))).get(number)
-        if query is None:
-            raise FactibleError(
-                f"The claim has no query {number}; it has {len(known)}, numbered from 1.",
-                "factible review VIDEO CLAIM lists them.",
-            )
-        is_changed = query.query_id not in asked
-        refuse(is_changed, f"Query {number} is changed twice.", "Change each query once.")
-        fields["target"] = query.query_id
-        kind, opposite = query.query_type, query.seeks_opposite
-    if change.kind != "remove_query":
-        text = valid_text(change.text, "A query")
-        made = query_id(file.claim.claim_id, text)
-        is_asked = made in asked.values()
-        shown = plain(text, 80)
-        refuse(is_asked, f"The claim has the query {shown!r} already.", "Word it in another way.")
-        asked[made] = made
-        fields |= {"value": text, "query_id": made, "query_type": kind, "seeks_opposite": opposite}
-    asked.pop(fields.get("target", ""), None)
-    return fields
+def _refuse_in_state(state: _State, kind: records.ReviewKind) -> None:
+    """Refuse a change of another thing than a query, if the earlier changes exclude it."""
+    earlier = {act.action for act in state.done}
+    kinds = {kind, *earlier}
+    refuse(
+        kinds & reviews.CLAIM_KINDS and kinds & _JUDGING,
+        "You cannot change and judge a claim at once: a judgement refers to its wording.",
+        "Make the change first.",
+    )
+    needs_claim = kind not in {*reviews.OPINIONS, "restore_claim"}
+    refuse(state.file.gone and needs_claim, "The claim was dropped or split.", "Restore it first.")
+    refuse(
+        kind in reviews.CLAIM_KINDS and earlier & reviews.CLAIM_KINDS,
+        "A claim is changed twice.",
+        "Change it once, then go on.",
+    )
 
 
-def _opinion_fields(
-    file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
-) -> dict[str, Any]:
-    if change.kind == "note":
-        return {"value": valid_text(change.text, "A note"), "target": change.value}
-    given = plain(change.text or "")
-    if given.lower() == "none":
-        words = None if change.kind == "assign" else file.claim.claim_id
-        refuse(
-            reviews.latest(change.kind, [*file.actions, *done], words) is None,
-            _NOTHING_TO_TAKE_BACK[change.kind],
-            "factible review VIDEO CLAIM lists what is in force.",
+# --- Queries ------------------------------------------------------------------------------------
+
+
+def _add_query(state: _State, change: Change) -> Fields:
+    made = _new_query(state, change)
+    kind = change.query_type or "direct"
+    return {**made, "query_type": kind, "seeks_opposite": change.opposite}
+
+
+def _edit_query(state: _State, change: Change) -> Fields:
+    old = _numbered_query(state, change.number)
+    made = _new_query(state, change, old.query_id)
+    kinds = {"query_type": old.query_type, "seeks_opposite": old.seeks_opposite}
+    return {"target": old.query_id, **made, **kinds}
+
+
+def _remove_query(state: _State, change: Change) -> Fields:
+    old = _numbered_query(state, change.number)
+    del state.queries[old.query_id]
+    return {"target": old.query_id}
+
+
+def _numbered_query(state: _State, number: int | str | None) -> records.Query:
+    known = state.file.queries
+    by_number: dict[int | str | None, records.Query] = {each.query_id: each for each in known}
+    query = (by_number | dict(enumerate(known, start=1))).get(number)
+    if query is None:
+        raise FactibleError(
+            f"The claim has no query {number}; it has {len(known)}, numbered from 1.",
+            "factible review VIDEO CLAIM lists them.",
         )
-        return {"value": None}
-    if change.kind == "assign":
-        return {"value": valid_text(given, "The name of a person")}
-    if change.kind == "sign":
-        scale = scale_named(file.settings.ruling_scale, file.settings.corpus_folders)
-        label, stance = scale.label(given)
-        whose = file.settings.organisation
-        return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
+    is_changed = query.query_id not in state.queries
+    refuse(is_changed, f"Query {number} is changed twice.", "Change each query once.")
+    return query
+
+
+def _new_query(state: _State, change: Change, replaced: str = "") -> Fields:
+    words = valid_text(change.text, "A query")
+    made, shown = query_id(state.file.claim.claim_id, words), plain(words, 80)
+    is_asked = made in state.queries.values()
+    refuse(is_asked, f"The claim has the query {shown!r} already.", "Word it in another way.")
+    state.queries.pop(replaced, None)
+    state.queries[made] = made
+    return {"value": words, "query_id": made}
+
+
+# --- Opinions -----------------------------------------------------------------------------------
+
+
+def _note(_: _State, change: Change) -> Fields:
+    return {"value": valid_text(change.text, "A note"), "target": change.value}
+
+
+def _assign(_: _State, change: Change) -> Fields:
+    return {"value": valid_text(change.text, "The name of a person")}
+
+
+def _assess(_: _State, change: Change) -> Fields:
+    given = plain(change.text or "")
     refuse(
         given.lower() not in STANCES,
         f"{plain(given, 40)!r} is no assessment.",
@@ -238,97 +236,136 @@ def _opinion_fields(
     return {"value": given.lower()}
 
 
-def _claim_fields(
-    file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
-) -> dict[str, Any]:
-    is_changed = any(act.action in reviews.CLAIM_KINDS for act in done)
-    refuse(is_changed, "A claim is changed twice.", "Change it once, then go on.")
-    if change.kind == "drop_claim":
-        return {}
-    if change.kind == "restore_claim":
-        refuse(file.gone is None, "The claim was neither dropped nor split.")
-        return {"value": file.claim.text}
-    is_split = change.kind == "split_claim"
-    parts = (change.text or "").splitlines() if is_split else [change.text]
-    wordings = [
-        valid_text(each, "A part of the claim" if is_split else "A claim") for each in parts
-    ]
-    made = {claim_id(file.video_id, each) for each in wordings}
-    is_one = is_split and len(made) <= 1
+def _sign(state: _State, change: Change) -> Fields:
+    settings = state.file.settings
+    scale = scale_named(settings.ruling_scale, settings.corpus_folders)
+    label, stance = scale.label(plain(change.text or ""))
+    whose = settings.organisation
+    return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
+
+
+def _take_back(state: _State, kind: records.ReviewKind) -> Fields:
+    own = None if kind == "assign" else state.file.claim.claim_id
+    refuse(
+        reviews.latest(kind, state.actions, own) is None,
+        _NOTHING_TO_TAKE_BACK[kind],
+        "factible review VIDEO CLAIM lists what is in force.",
+    )
+    return {"value": None}
+
+
+# --- The claim ----------------------------------------------------------------------------------
+
+
+def _restore_claim(state: _State, _: Change) -> Fields:
+    refuse(state.file.gone is None, "The claim was neither dropped nor split.")
+    return {"value": state.file.claim.text}
+
+
+def _reword_claim(state: _State, change: Change) -> Fields:
+    words = valid_text(change.text, "A claim")
+    _refuse_known(state, words, is_known=words == state.file.claim.text)
+    return {"value": words}
+
+
+def _split_claim(state: _State, change: Change) -> Fields:
+    parts = [valid_text(each, "A part of the claim") for each in (change.text or "").splitlines()]
+    is_one = len({claim_id(state.file.video_id, each) for each in parts}) <= 1
     refuse(is_one, "A claim is split into two parts or more.", "Word each of them.")
-    said = change.said.strip() if change.kind == "add_claim" and change.said else None
-    spoken = file.rows.transcript.text if file.rows.transcript else ""
-    times = spoken.count(said) if said is not None else 1
+    _refuse_known(state, *parts)
+    return {"value": "\n".join(parts)}
+
+
+def _add_claim(state: _State, change: Change) -> Fields:
+    words = valid_text(change.text, "A claim")
+    said, transcript = (change.said or "").strip() or None, state.file.rows.transcript
+    times = (transcript.text if transcript else "").count(said) if said else 1
     refuse(
         times != 1,
         f"The transcript contains {plain(said or '', 80)!r} {times} times.",
         "Give words that it contains exactly once.",
     )
-    is_same = change.kind == "reword_claim" and wordings[0] == file.claim.text
+    _refuse_known(state, words)
+    return {"value": words, "target": said}
+
+
+def _refuse_known(state: _State, *wordings: str, is_known: bool = False) -> None:
+    made = {claim_id(state.file.video_id, each) for each in wordings}
     refuse(
-        is_same or made & (file.claims - {file.claim.claim_id}),
+        is_known or made & (state.file.claims - {state.file.claim.claim_id}),
         "The video makes that claim already.",
         "Word it in another way, or drop one.",
     )
-    return {"value": "\n".join(wordings), "target": said}
 
 
-def _source_fields(
-    file: ClaimFile, change: Change, done: Sequence[records.ReviewAction]
-) -> dict[str, Any]:
+# --- Sources ------------------------------------------------------------------------------------
+
+
+def _overrule_source(state: _State, change: Change) -> Fields:
+    subject, shown = _named_source(change)
+    refuse(
+        subject not in {row.canonical_url for row in state.file.sources if row.status == "ok"},
+        f"{shown} is no source that was read for the claim.",
+        "Give the URL of one as it is listed.",
+    )
+    value = plain(change.value or "").lower().replace(" ", "_")
+    ratings = get_args(records.Rating)
+    refuse(
+        value not in {*STANCES, *ratings, "none"},
+        f"{plain(value, 40)!r} is neither a stance nor a rating.",
+        f"Give a stance ({', '.join(STANCES)}), a rating ({', '.join(ratings)}), or none.",
+    )
+    corrected = state.corrections
+    refuse(
+        value == "none" and subject not in {*corrected.stances, *corrected.ratings},
+        f"No reviewer overruled {shown} on this claim.",
+        "factible review VIDEO CLAIM lists what is in force.",
+    )
+    return {"target": subject, "value": None if value == "none" else value}
+
+
+def _block_source(state: _State, change: Change) -> Fields:
+    subject, shown = _named_source(change)
+    last = state.corrections.sources.get(subject)
+    if last is not None and last.action == "block_source":
+        by = plain(last.reviewer)
+        raise FactibleError(f"{shown} is blocked already, by {by}.", "--unblock takes that back.")
+    known = {row.canonical_url for row in state.file.sources}
+    refuse(
+        "://" in subject and subject not in known and last is None,
+        f"{shown} is no source of the claim.",
+        "Give the URL of one as it is listed, or block a whole domain.",
+    )
+    return {"target": subject}
+
+
+def _unblock_source(state: _State, change: Change) -> Fields:
+    subject, shown = _named_source(change)
+    refuse(
+        subject not in state.corrections.sources,
+        f"No reviewer blocked or added {shown} on this claim.",
+        "factible review VIDEO CLAIM lists what is in force.",
+    )
+    return {"target": subject}
+
+
+def _add_source(state: _State, change: Change) -> Fields:
     given = valid_text(change.text, "A source")
-    is_added = change.kind == "add_source"
-    subject = _fetchable(given) if is_added else source_subject(given)
-    shown = plain(subject, 120)
-    # The state after the earlier changes.
-    folded = reviews.corrections_by_claim([*file.actions, *done])
-    corrected = folded.get(file.claim.claim_id, reviews.NO_CORRECTIONS)
-    if change.kind == "overrule_source":
-        refuse(
-            subject not in {row.canonical_url for row in file.sources if row.status == "ok"},
-            f"{shown} is no source that was read for the claim.",
-            "Give the URL of one as it is listed.",
-        )
-        value = plain(change.value or "").lower().replace(" ", "_")
-        stances, ratings = STANCES, get_args(records.Rating)
-        refuse(
-            value not in {*stances, *ratings, "none"},
-            f"{plain(value, 40)!r} is neither a stance nor a rating.",
-            f"Give a stance ({', '.join(stances)}), a rating ({', '.join(ratings)}), or none.",
-        )
-        refuse(
-            value == "none" and subject not in {*corrected.stances, *corrected.ratings},
-            f"No reviewer overruled {shown} on this claim.",
-            "factible review VIDEO CLAIM lists what is in force.",
-        )
-        return {"target": subject, "value": None if value == "none" else value}
-    word = corrected.sources.get(subject)
-    who, last = (plain(word.reviewer), word.action) if word else ("", None)
-    if change.kind == "unblock_source":
-        words = f"No reviewer blocked or added {shown} on this claim."
-        refuse(word is None, words, "factible review VIDEO CLAIM lists what is in force.")
-    elif change.kind == "block_source":
-        words = f"{shown} is blocked already, by {who}."
-        refuse(last == "block_source", words, "--unblock takes that back.")
-        known = {row.canonical_url for row in file.sources}
-        refuse(
-            "://" in subject and subject not in known and word is None,
-            f"{shown} is no source of the claim.",
-            "Give the URL of one as it is listed, or block a whole domain.",
-        )
-    else:
-        refuse(
-            is_the_video(file.rows.video, given),
-            f"{plain(given, 120)} is the video itself, or a copy of it.",
-            "A video is no evidence for itself; give another source.",
-        )
-        words = f"{shown} was added already, by {who}."
-        refuse(last == "add_source", words, "It is read in every check of the claim.")
-    if not is_added:
-        return {"target": subject}
+    subject, rows = _fetchable(given), state.file.rows
+    refuse(
+        is_the_video(rows.video, given),
+        f"{plain(given, 120)} is the video itself, or a copy of it.",
+        "A video is no evidence for itself; give another source.",
+    )
     # Not every site answers at its canonical URL.
-    found = {hit.canonical_url: hit.url for hit in file.rows.hits}
+    found = {hit.canonical_url: hit.url for hit in rows.hits}
     return {"target": subject, "value": found.get(subject, given) if given == subject else given}
+
+
+def _named_source(change: Change) -> tuple[str, str]:
+    """Return the canonical URL or the domain that a change names, and the same for messages."""
+    subject = source_subject(valid_text(change.text, "A source"))
+    return subject, plain(subject, 120)
 
 
 def source_subject(given: str) -> str:
@@ -368,6 +405,30 @@ def _fetchable(url: str) -> str:
             "Give the public address of a web page.",
         ) from error
     return canonical
+
+
+_RULES: Final[Mapping[records.ReviewKind, Callable[[_State, Change], Fields]]] = {
+    "add_query": _add_query,
+    "edit_query": _edit_query,
+    "remove_query": _remove_query,
+    "note": _note,
+    "assign": _assign,
+    "assess": _assess,
+    "sign": _sign,
+    "drop_claim": lambda _, __: {},
+    "restore_claim": _restore_claim,
+    "reword_claim": _reword_claim,
+    "split_claim": _split_claim,
+    "add_claim": _add_claim,
+    "overrule_source": _overrule_source,
+    "block_source": _block_source,
+    "unblock_source": _unblock_source,
+    "add_source": _add_source,
+}
+"""Validates the change of a kind."""
+
+
+# --- Texts and claims -----------------------------------------------------------------------------
 
 
 def valid_text(text: str | None, what: str) -> str:

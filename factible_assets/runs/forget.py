@@ -17,7 +17,7 @@ import duckdb
 from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora
 from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
 from factible_assets.errors import FactibleError
-from factible_assets.pipeline import run_records
+from factible_assets.pipeline import run_erasure
 from factible_assets.pipeline.locks import video_lock
 from factible_assets.pipeline.schedules import refuse_busy
 from factible_assets.report.writing import read_index_data, write_index
@@ -109,9 +109,9 @@ def _forget_one(
     with video_lock(instance, video_id):
         traces = [erase_video(store, video_id, dry_run=True) for store in stores]
         _forget_entries(done, settings)
-        done.add("runs at Dagster", len(run_records.runs_of(instance, video_id)))
+        done.add("runs at Dagster", len(run_erasure.runs_of(instance, video_id)))
         if not dry_run:
-            run_records.forget_video(instance, video_id, _mention(video_id))
+            run_erasure.forget_video(instance, video_id, _mention(video_id))
         _forget_answers(done, settings, traces)
         _forget_files(done, settings)
         for erasure in traces:
@@ -137,7 +137,7 @@ def _give_room_back(
         write_index(read_index_data(Warehouse(live)), settings.reports)
     for each in done:
         try:
-            run_records.give_room_back(settings.dagster_home, each.video_id.encode())
+            run_erasure.vacuum(settings.dagster_home, each.video_id.encode())
         except sqlite3.Error as error:
             each.remarks.append(
                 f"Removed records of Dagster still take room in {settings.dagster_home} ({error}). "

@@ -11,7 +11,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from types import FrameType, MappingProxyType
 from typing import TypeAlias, TypeVar
@@ -34,13 +34,10 @@ from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import Reuse, find_reusable, input_tags
 from factible_assets.services.models import BUDGETS
 from factible_assets.services.reasoning import fitting_strategy
-from factible_assets.settings import Settings
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import counted, dollars
 from resources.errors import SetupError
 from resources.llm.limits import Budget
-from warehouse.errors import WarehouseError
-from warehouse.store import Warehouse
 
 Result = TypeVar("Result")
 
@@ -86,10 +83,13 @@ def run_video(
     Raises KeyboardInterrupt: The run did not stop in time and was abandoned.
     """
     video_id, settings = video.video_id, video.settings
-    _prepare(settings, config)
+    refuse_lost_warehouse(settings)
+    try:
+        fitting_strategy(config.strategy, config, settings)
+    except SetupError as error:
+        raise FactibleError(str(error), code=ExitCode.ENVIRONMENT) from error
     run_id = run_id or str(uuid.uuid4())
-    failed: tuple[str, ...] = ()
-    run = None
+    failures, is_canceled = (), False
     with (
         warnings.catch_warnings(),
         watch(lambda: BUDGETS.of_run(run_id)) as observer,
@@ -106,36 +106,55 @@ def run_video(
             # Dagster warns authors of pipelines about previews; users need not see that.
             for kind in (dg.BetaWarning, dg.PreviewWarning):
                 warnings.simplefilter("ignore", kind)
-            # The report is written once, below, however the run ends.
-            reports = ReportsResource.of(settings, launcher_writes=True)
-            shown = {"observer": observer, "reports": reports}
-            job = build_defs(settings, resource_overrides=shown).resolve_job_def(job_name)
-            instance.add_dynamic_partitions(str(videos.name), [video_id])
-            with hold_run_lock(instance, run_id):
-                result = supervised(
-                    lambda: job.execute_in_process(
-                        partition_key=video_id,
-                        instance=instance,
-                        raise_on_error=False,
-                        asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
-                        run_config=run_config_for(config, assets or METHOD),
-                        run_id=run_id,
-                        tags={"video": video_id, "launched_by": "factible"} | inputs | {**tags},
-                    ),
-                    run_id,
-                    instance,
-                    observer,
-                )
-            if not result.success:
-                failed = failures_of_run(instance, run_id)
-                run = instance.get_run_by_id(run_id)
-    checked = video.result(publish=has_work and not failed)
-    if run is not None and run.status is dg.DagsterRunStatus.CANCELED:
+            all_tags = {"video": video_id, "launched_by": "factible"} | inputs | {**tags}
+            run = _execute(video, config, assets, job_name, run_id, all_tags, instance, observer)
+            if not run.is_success:
+                failures = failures_of_run(instance, run_id)
+            is_canceled = run.status is dg.DagsterRunStatus.CANCELED
+    checked = video.result(publish=has_work and not failures)
+    if is_canceled:
         raise _stopped(run_id, remedy)
     if checked is None:
-        why = " ".join(failed) or "it stored nothing"
-        raise FactibleError(f"The check of {video_id} failed: {why}", code=code_of(failed))
-    return replace(checked, run_id=run_id, failures=failed, is_new=True) if has_work else checked
+        why = " ".join(failures) or "it stored nothing"
+        raise FactibleError(f"The check of {video_id} failed: {why}", code=code_of(failures))
+    if not has_work:
+        return checked
+    return replace(checked, run_id=run_id, failures=failures, is_new=True)
+
+
+def _execute(
+    video: StoredVideo,
+    config: FactCheckConfig,
+    assets: Sequence[str] | None,
+    job_name: str,
+    run_id: str,
+    tags: Mapping[str, str],
+    instance: dg.DagsterInstance,
+    observer: Observer,
+) -> dg.DagsterRun:
+    """Execute a job on one video, and return its run."""
+    # `run_video` writes the report once, however the run ends.
+    reports = ReportsResource.of(video.settings, launcher_writes=True)
+    overrides = {"observer": observer, "reports": reports}
+    job = build_defs(video.settings, resource_overrides=overrides).resolve_job_def(job_name)
+    instance.add_dynamic_partitions(str(videos.name), [video.video_id])
+    with hold_run_lock(instance, run_id):
+        result = supervised(
+            lambda: job.execute_in_process(
+                partition_key=video.video_id,
+                instance=instance,
+                raise_on_error=False,
+                asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+                run_config=run_config_for(config, assets or METHOD),
+                run_id=run_id,
+                tags=tags,
+            ),
+            run_id,
+            instance,
+            observer,
+        )
+    # `result` has the run as it was before a cancellation was recorded.
+    return instance.get_run_by_id(run_id) or result.dagster_run
 
 
 def _stopped(run_id: str, remedy: str) -> FactibleError:
@@ -148,23 +167,6 @@ def _stopped(run_id: str, remedy: str) -> FactibleError:
         remedy,
         ExitCode.INTERRUPTED,
     )
-
-
-def _prepare(settings: Settings, config: FactCheckConfig) -> None:
-    refuse_lost_warehouse(settings)
-    try:
-        fitting_strategy(config.strategy, config, settings)
-    except SetupError as error:
-        raise FactibleError(str(error), code=ExitCode.ENVIRONMENT) from error
-
-    def create_warehouse() -> None:
-        with suppress(WarehouseError):  # the run will meet it and report it
-            Warehouse(settings.warehouse).ensure_exists()
-
-    if not settings.warehouse.exists():
-        # Creating it takes a second, as does opening Dagster's databases. The thread is no daemon:
-        # if the check fails at once, the end of the process would leave an unfinished file.
-        threading.Thread(target=create_warehouse).start()
 
 
 def supervised(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.errors import FactibleError
-from factible_assets.runs.changes import scale_named
+from factible_assets.runs.scales import scale_named
 
 CORPUS = """\
 corpus: house

@@ -25,9 +25,10 @@ from factible_assets.records.tables import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown, report_values
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.runs import review
-from factible_assets.runs.changes import Change, scale_named
+from factible_assets.runs.changes import Change
 from factible_assets.runs.claims import ClaimFile, open_claim, open_video
 from factible_assets.runs.result import StoredVideo
+from factible_assets.runs.scales import scale_named
 from factible_assets.runs.state import possible_strategies
 from factible_assets.stages.reviews import OPINIONS
 from factible_assets.web.access import CARDS, DESK
