@@ -20,7 +20,7 @@ from factible_assets.pipeline.notifications import notifications
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.pipeline.retention import retention, weekly_retention
 from factible_assets.pipeline.schedules import nightly
-from factible_assets.pipeline.warehouse import WarehouseIOManager, WarehouseResource
+from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records.tables import METHOD
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import Observer
@@ -38,15 +38,13 @@ def build_defs(
 
     Args:
         settings: The data folder and the services; from the environment by default.
-        resource_overrides: Resources that replace the standard ones, by key: warehouse, io_manager,
-            services, corpora, reports, observer.
+        resource_overrides: Resources that replace the standard ones, by key: warehouse, services,
+            corpora, reports, observer.
     """
     settings = settings or load_settings()
     recheck, nightly_recheck = nightly(settings)
-    warehouse = WarehouseResource(database=str(settings.warehouse))
     resources: dict[str, Any] = {
-        "warehouse": warehouse,
-        "io_manager": WarehouseIOManager(warehouse=warehouse),
+        "warehouse": WarehouseResource(database=str(settings.warehouse)),
         "services": FactCheckServices(home=str(settings.home)),
         "corpora": CorporaResource(folders=[str(each) for each in settings.corpus_folders]),
         "reports": ReportsResource.of(settings),
@@ -59,8 +57,6 @@ def build_defs(
         # Hide the fields of resources, such as paths, from the launchpad.
         if isinstance(each, dg.ConfigurableResource):
             resources[key] = dg.ResourceDefinition.hardcoded_resource(each, each.__doc__)
-        elif isinstance(each, dg.IOManager):
-            resources[key] = dg.IOManagerDefinition.hardcoded_io_manager(each, each.__doc__)
     checks = claim_checks
     if settings.recheck_schedule != "off":
         # The nightly schedule checks videos again once they have this age.

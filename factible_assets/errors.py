@@ -115,7 +115,6 @@ class UsageError(FactibleError):
 KNOWN: dict[str, ExitCode] = {
     "resources.errors.SetupError": ExitCode.ENVIRONMENT,
     "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
-    "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
     "resources.storage.imports.ArchiveError": ExitCode.ENVIRONMENT,
     "resources.storage.imports.ArchiveImportError": ExitCode.BAD_INPUT,
     "resources.llm.base.ModelError": ExitCode.FAILED,

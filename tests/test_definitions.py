@@ -56,7 +56,6 @@ def test_the_public_names(defs: dg.Definitions) -> None:
     ]
     assert sorted(defs.resources or {}) == [
         "corpora",
-        "io_manager",
         "observer",
         "reports",
         "services",

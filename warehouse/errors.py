@@ -9,8 +9,7 @@ WarehouseError
 ├── NoRoomError                 the disk is full
 ├── LakeError                   the server or the files of a lake cannot be used
 │   └── LakeBusyError           another attempt may succeed
-├── WarehouseIntegrityError     a row breaks a rule
-└── NotMaterializedError        the asset was never materialized for the video
+└── WarehouseIntegrityError     a row breaks a rule
 """
 
 from __future__ import annotations
@@ -91,10 +90,3 @@ class NoRoomError(WarehouseError):
 
 class WarehouseIntegrityError(WarehouseError):
     """A row breaks a rule of the warehouse. Nothing of its transaction was written."""
-
-
-class NotMaterializedError(WarehouseError):
-    def __init__(self, asset: str, video_id: str) -> None:
-        super().__init__(
-            f"Video {video_id} has no materialized {asset}: materialize `{asset}` for it first."
-        )

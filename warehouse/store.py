@@ -194,16 +194,6 @@ class Warehouse:
         with self.connection(read_only=True) as connection:
             return _rows(connection, "current", record, video_id=video_id)
 
-    def read_asset(self, asset: str, video_id: str) -> VideoRows:
-        """Return an asset's newest set.
-
-        Raises NotMaterializedError: The asset was never materialized for this video.
-        """
-        found = self.read_video(video_id, [asset])
-        if not found.sets:
-            raise errors.NotMaterializedError(asset, video_id)
-        return found
-
     def read_video(self, video_id: str, assets: Iterable[str] = records.ASSET_RECORDS) -> VideoRows:
         """Return a video's newest sets, of all assets or some, from one moment."""
         with self.connection(read_only=True) as connection:

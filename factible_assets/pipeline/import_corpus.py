@@ -53,7 +53,6 @@ class ImportConfig(StageConfig):
     )
 
 
-# One op, because values between ops would go through the warehouse, which stores only rows.
 @dg.op(config_schema=validated_schema(ImportConfig))
 def import_into_corpora(
     context: dg.OpExecutionContext, services: FactCheckServices, corpora: CorporaResource

@@ -89,7 +89,8 @@ def run_video(
     except SetupError as error:
         raise FactibleError(str(error), code=ExitCode.ENVIRONMENT) from error
     run_id = run_id or str(uuid.uuid4())
-    failures, is_canceled = (), False
+    failures: tuple[str, ...] = ()
+    is_canceled = False
     with (
         warnings.catch_warnings(),
         watch(lambda: BUDGETS.of_run(run_id)) as observer,

@@ -40,7 +40,7 @@ from tests.warehouse.samples import (
     write_asset,
 )
 from warehouse.connection import FileConnector
-from warehouse.errors import NotMaterializedError, WarehouseError, WarehouseIntegrityError
+from warehouse.errors import WarehouseError, WarehouseIntegrityError
 from warehouse.rows import Stamp, data_version
 from warehouse.store import Warehouse
 
@@ -114,7 +114,7 @@ def test_a_set_without_rows_is_current_and_shows_no_old_rows(in_memory: Warehous
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
     write_asset(in_memory, "claims", "v", [], stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Claim, "v") == []
-    assert in_memory.read_asset("claims", "v").sets["claims"].row_count == 0
+    assert in_memory.read_video("v", ["claims"]).sets["claims"].row_count == 0
     assert in_memory.read_current(Verdict, "v") == []
 
 
@@ -218,18 +218,13 @@ def test_later_verdicts_rest_on_the_evidence_of_their_time(in_memory: Warehouse)
 
 def test_an_asset_is_read_as_a_whole(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
-    current = in_memory.read_asset("evidence", "v")
+    current = in_memory.read_video("v", ["evidence"])
     assert list(current.sets) == ["evidence"]
     assert current.pages == (page("v"),)
     assert current.page_texts == (page_text(),)
     assert current.evidence == (evidence("v", 1), evidence("v", 2))
     assert current.llm_calls == (llm_call("v", "evidence"),)
     assert current.claims == ()
-
-
-def test_reading_an_unmaterialized_asset_names_the_remedy(in_memory: Warehouse) -> None:
-    with pytest.raises(NotMaterializedError, match="materialize `claims` for it first"):
-        in_memory.read_asset("claims", "v")
 
 
 # --- Refusals -----------------------------------------------------------------------------------

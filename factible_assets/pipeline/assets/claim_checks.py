@@ -161,7 +161,6 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                 said_before = await asyncio.to_thread(
                     record_said_before, store, context.partition_key, run.claims
                 )
-                # Dagster writes the claims while the checks wait.
                 upstream = run.upstream
                 for each in claims_results(context, store, upstream, found.result(), said_before):
                     yield each

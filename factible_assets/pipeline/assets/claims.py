@@ -30,7 +30,7 @@ def claims_results(
     found: ClaimsResult,
     said_before: int,
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-    """Yield the claims of a video with their metadata.
+    """Store the claims of a video, and yield the results with their metadata.
 
     `said_before` counts those that were said before in other videos.
 
@@ -52,7 +52,9 @@ def claims_results(
         **common.usage_metadata(found.llm_calls),
     }
     try:
-        yield from common.checked_results("claims", CODE_VERSION, whole, found.seconds, metadata)
+        yield from common.stored_rows(
+            context, store, "claims", CODE_VERSION, whole, found.seconds, metadata
+        )
     except dg.Failure:
         _record_cost(context, store, found.llm_calls)
         raise

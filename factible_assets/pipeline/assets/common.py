@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
@@ -11,8 +12,7 @@ from factible_assets.pipeline.partitions import videos
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
 from factible_assets.wording import cell, plain, table
-from warehouse.errors import NotMaterializedError
-from warehouse.rows import columns_of
+from warehouse.rows import Stamp, columns_of
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 from warehouse.versions import packaged_comments
@@ -62,7 +62,8 @@ def read_upstream(
     found = now.read_video(video_id, {*assets, *optional})
     if missing := {*assets} - found.sets.keys():
         first = min(missing, key=list(ASSET_RECORDS).index)
-        raise final_failure(str(NotMaterializedError(first, video_id)))
+        words = f"Video {video_id} has no materialized {first}: materialize `{first}` for it first."
+        raise final_failure(words)
     return found
 
 
@@ -148,26 +149,33 @@ def static_metadata(asset: str, code_version: str, kind: str) -> dict[str, Any]:
     }
 
 
-def checked_results(
-    asset: str, code_version: str, whole: VideoRows, seconds: float, metadata: Mapping[str, Any]
+def stored_rows(
+    context: dg.AssetExecutionContext,
+    store: Warehouse,
+    asset: str,
+    code_version: str,
+    whole: VideoRows,
+    seconds: float,
+    metadata: Mapping[str, Any],
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-    """Validate the asset's rows against the whole video, then yield them.
+    """Validate the asset's rows against the whole video, store them, and yield the results.
 
     `seconds` is the compute time.
 
     Raises dagster.Failure: A row breaks a rule, so nothing is stored. The check result was yielded.
     """
-    results, refusal = check_integrity([asset], whole)
+    checks, refusal = check_integrity([asset], whole)
     if refusal is not None:
-        yield from results
+        yield from checks
         raise refusal
     rows = AssetRows(whole.of_asset(asset), code_version, duration_seconds=seconds)
+    stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
+    (stored,) = store.write_assets(context.partition_key, {asset: rows}, stamp=stamp)
     yield dg.MaterializeResult(
         asset_key=asset,
-        value=rows,
-        check_results=results,
-        data_version=dg.DataVersion(rows.data_version),
-        metadata=metadata,
+        check_results=checks,
+        data_version=dg.DataVersion(stored.data_version),
+        metadata={**metadata, "dagster/row_count": stored.row_count},
     )
 
 

@@ -39,7 +39,8 @@ async def media(  # type: ignore[no-untyped-def]
 
     started = time.perf_counter()
     video_id, settings = context.partition_key, services.settings()
-    with warehouse.store().snapshot() as now:
+    store = warehouse.store()
+    with store.snapshot() as now:
         transcripts = common.read_upstream(now, video_id, "transcripts")
         claims = now.read_current(Claim, video_id)
     video = transcripts.video
@@ -72,5 +73,7 @@ async def media(  # type: ignore[no-untyped-def]
         "outcomes": common.counts_by([row.status for row in found]),
     }
     whole = replace(transcripts, media=found)
-    for result in common.checked_results("media", CODE_VERSION, whole, seconds, metadata):
+    for result in common.stored_rows(
+        context, store, "media", CODE_VERSION, whole, seconds, metadata
+    ):
         yield result

@@ -10,6 +10,7 @@ from factible_assets.corpora.reading import CorporaReading
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.cancellation import CANCELLATIONS
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
+from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Video
 from factible_assets.settings import Settings
@@ -136,6 +137,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
     corpora: CorporaResource,
     services: FactCheckServices,
+    warehouse: WarehouseResource,
     observer: dg.ResourceParam[Observer],
 ):
     """Obtain the transcript of one video from the first source that has it."""
@@ -178,6 +180,8 @@ async def transcripts(  # type: ignore[no-untyped-def]
         "seconds": round(seconds, 3),
         **({"details missing": " ".join(problems)} if problems else {}),
     }
-    for result in common.checked_results("transcripts", CODE_VERSION, found, seconds, metadata):
+    for result in common.stored_rows(
+        context, warehouse.store(), "transcripts", CODE_VERSION, found, seconds, metadata
+    ):
         yield result
     observer.transcript_stored(len(transcript.text))
