@@ -19,9 +19,8 @@ from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.pipeline.assets.common import final_failure, launcher_of
 from factible_assets.pipeline.launchpad import run_config_for, validated_schema
-from factible_assets.pipeline.partitions import videos
+from factible_assets.pipeline.partitions import run_tags, videos
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices
-from factible_assets.pipeline.schedules import run_tags
 from factible_assets.records.tables import METHOD
 from factible_assets.settings import Settings
 from resources.transcripts.base import TranscriptError

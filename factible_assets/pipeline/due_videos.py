@@ -7,8 +7,8 @@ from typing import Any
 import dagster as dg
 
 from factible_assets.pipeline.assets.transcripts import DUE_TAG
-from factible_assets.pipeline.partitions import PARTITION_TAG, videos
-from factible_assets.pipeline.schedules import in_flight, run_tags
+from factible_assets.pipeline.partitions import PARTITION_TAG, run_tags, videos
+from factible_assets.pipeline.run_records import in_flight
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
 

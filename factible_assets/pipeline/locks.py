@@ -2,9 +2,8 @@
 
 The process that works on a run holds a lock on a file named after the run. The kernel frees the
 lock when that process ends, however it ends, so a free lock means a dead run. A run without a file
-may belong to another machine and stays as it is. If it has been neither queued nor started for an
-hour, it is dead, because Dagster takes only seconds for either. Dagster itself notices a lost run
-only while the code server that started it is alive.
+has not started yet, or belongs to another machine, and stays as it is. Dagster itself notices a
+lost run only while the code server that started it is alive.
 """
 
 import fcntl
@@ -12,7 +11,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO
 
@@ -26,8 +24,6 @@ _DEAD = (
     "The process of this run is gone: it was killed, or the machine went down. Completed assets "
     "are stored. Start the run again to go on."
 )
-_BEFORE_START = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
-_LONGEST_START = timedelta(hours=1)
 _POLL_SECONDS = 0.2
 
 
@@ -60,11 +56,6 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
             if _end_run(instance, instance.get_run_by_id(file.name)):
                 dead.append(file.name)
             file.unlink(missing_ok=True)
-    before = datetime.now(UTC) - _LONGEST_START
-    for run in instance.get_runs(dg.RunsFilter(statuses=_BEFORE_START, updated_before=before)):
-        has_file = (folder / run.run_id).exists()
-        if not has_file and _end_run(instance, instance.get_run_by_id(run.run_id)):
-            dead.append(run.run_id)
     return dead
 
 

@@ -1,13 +1,24 @@
-"""Reads Dagster's records of runs: the newest ones, their options, and why they failed."""
+"""Reads Dagster's records of runs: the newest and the unfinished ones, options, and failures."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 
 from factible_assets.config import FactCheckConfig, StageConfig
+from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.pipeline.partitions import PARTITION_TAG
+from factible_assets.wording import plain
+
+IN_FLIGHT = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+"""Runs in these states may still write, so no other run of their video is launched."""
 
 _OWN_ERRORS = ("factible_assets.", "resources.", "warehouse.")
 
@@ -49,6 +60,26 @@ def newest_runs(
             }
         )
     return rows
+
+
+def in_flight(instance: dg.DagsterInstance) -> set[str]:
+    """Return the videos with a running or queued run."""
+    busy: set[str] = set()
+    for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
+        tags = record.dagster_run.tags
+        busy |= {tags[name] for name in (PARTITION_TAG, "video") if name in tags}
+    return busy
+
+
+def refuse_busy(
+    instance: dg.DagsterInstance,
+    video_ids: Collection[str],
+    remedy: str = "Wait until that run has ended, or cancel it in the Dagster UI.",
+) -> None:
+    """Raise FactibleError if a run is checking one of the videos."""
+    if busy := sorted(in_flight(instance) & set(video_ids)):
+        words = f"A run is checking {plain(', '.join(busy))} at the moment."
+        raise FactibleError(words, remedy, ExitCode.FAILED)
 
 
 def options_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ incomplete.
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,13 +17,11 @@ import dagster as dg
 from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig, in_sections
-from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.locks import end_dead_runs
-from factible_assets.pipeline.partitions import PARTITION_TAG, videos
-from factible_assets.pipeline.run_records import options_of_run
+from factible_assets.pipeline.partitions import run_tags, videos
+from factible_assets.pipeline.run_records import in_flight, options_of_run
 from factible_assets.settings import Settings, SettingsError
-from factible_assets.wording import plain
 from warehouse.rechecks import Launch, RecheckLimits, plan_night
 from warehouse.store import Warehouse
 
@@ -35,22 +33,10 @@ RENEWED = ("search_hits", "reliability_ratings", "evidence", "verdicts")
 RECHECK_ASSETS = ("queries", *RENEWED)
 """The assets of a re-check with missing queries. Other re-checks materialize RENEWED."""
 
-IN_FLIGHT = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
-"""Runs in these states may still write, so no other run of their video is launched."""
-
 OPTIONS_UNKNOWN = (
     "The options of the last check are unknown, or invalid in this version or with the options "
     "given now. The defaults apply, which alone may change verdicts."
 )
-
-
-# --- Re-checks ----------------------------------------------------------------------------------
 
 
 def recheck_config(
@@ -96,35 +82,10 @@ def next_tick(settings: Settings, after: datetime) -> datetime:
     return cast("dg.TimeWindow", window).start.astimezone(UTC)
 
 
-def in_flight(instance: dg.DagsterInstance) -> set[str]:
-    """Return the videos with a running or queued run."""
-    busy: set[str] = set()
-    for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
-        tags = record.dagster_run.tags
-        busy |= {tags[name] for name in (PARTITION_TAG, "video") if name in tags}
-    return busy
-
-
-def refuse_busy(
-    instance: dg.DagsterInstance,
-    video_ids: Collection[str],
-    remedy: str = "Wait until that run has ended, or cancel it in the Dagster UI.",
-) -> None:
-    """Raise FactibleError if a run is checking one of the videos."""
-    if busy := sorted(in_flight(instance) & set(video_ids)):
-        words = f"A run is checking {plain(', '.join(busy))} at the moment."
-        raise FactibleError(words, remedy, ExitCode.FAILED)
-
-
 def schedule_status(settings: Settings) -> dg.DefaultScheduleStatus:
     """Return whether nightly and weekly schedules run unless a user decides otherwise."""
     is_off = settings.recheck_schedule == "off"
     return dg.DefaultScheduleStatus.STOPPED if is_off else dg.DefaultScheduleStatus.RUNNING
-
-
-def run_tags(video_id: str, corpus: str | None, launched_by: str) -> dict[str, str]:
-    tags = {"video": video_id, "launched_by": launched_by}
-    return {**tags, "corpus": corpus} if corpus else tags
 
 
 def launches_for(

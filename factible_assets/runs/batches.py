@@ -13,6 +13,8 @@ import dagster as dg
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError, code_of
 from factible_assets.pipeline import schedules
+from factible_assets.pipeline.partitions import run_tags
+from factible_assets.pipeline.run_records import in_flight, refuse_busy
 from factible_assets.records.scales import veracity_of
 from factible_assets.runs.check import Say
 from factible_assets.runs.instance import open_instance
@@ -109,8 +111,8 @@ def chosen_videos(
     Raises FactibleError: A named video has no claims, or a run is checking it.
     """
     with open_instance(settings) as instance:
-        busy = schedules.in_flight(instance)
-        schedules.refuse_busy(instance, named)
+        busy = in_flight(instance)
+        refuse_busy(instance, named)
     by_id = _plan(settings, limit, datetime.now(UTC), named, busy)
     due = [video_id for video_id, row in by_id.items() if row.is_planned]
     chosen = list(dict.fromkeys(named))[:limit] if named else due
@@ -173,7 +175,7 @@ def recheck_videos(
                 watch=watch,
                 assets=schedules.RECHECK_ASSETS if row.with_queries else schedules.RENEWED,
                 job_name=schedules.RECHECK_JOB,
-                tags=schedules.run_tags(row.video_id, row.corpus, "factible recheck"),
+                tags=run_tags(row.video_id, row.corpus, "factible recheck"),
                 remedy="What was complete is stored; run the same command to go on.",
             )
         except (FactibleError, KeyboardInterrupt) as error:

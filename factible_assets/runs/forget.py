@@ -19,7 +19,7 @@ from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
 from factible_assets.errors import FactibleError
 from factible_assets.pipeline import run_erasure
 from factible_assets.pipeline.locks import video_lock
-from factible_assets.pipeline.schedules import refuse_busy
+from factible_assets.pipeline.run_records import refuse_busy
 from factible_assets.report.writing import read_index_data, write_index
 from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings

@@ -191,7 +191,7 @@ def carry_out(
     settings = file.settings
     if runs:
         # These load Dagster.
-        from factible_assets.pipeline.schedules import refuse_busy  # noqa: PLC0415
+        from factible_assets.pipeline.run_records import refuse_busy  # noqa: PLC0415
         from factible_assets.runs.instance import open_instance  # noqa: PLC0415
 
         remedy = "Wait until that run has ended, or record without a check: --no-rerun."

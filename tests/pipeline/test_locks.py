@@ -8,7 +8,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO
@@ -21,12 +20,11 @@ from dagster._core.test_utils import create_run_for_test
 from dagster._utils.interrupts import raise_interrupts_as
 
 from factible_assets.errors import FactibleError
-from factible_assets.pipeline import executor, locks
+from factible_assets.pipeline import executor
 from factible_assets.pipeline.cancellation import Cancellations
 from factible_assets.pipeline.locks import end_dead_runs, hold_run_lock, video_lock
 from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.run_records import failures_of_run
-from factible_assets.pipeline.schedules import in_flight
 from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 from tests.pipeline.processes import PROCESSES, hold
@@ -78,21 +76,6 @@ def test_a_run_of_another_machine_is_left_alone(instance: dg.DagsterInstance) ->
     create_run_for_test(instance, run_id=RUN, status=STARTED)
     assert end_dead_runs(instance) == []
     assert status(instance, RUN) == "STARTED"
-
-
-@pytest.mark.parametrize("before", ["NOT_STARTED", "STARTING"])
-def test_a_run_that_does_not_start_within_an_hour_ends(
-    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, before: str
-) -> None:
-    tags = {"video": "a-video"}
-    create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus[before], tags=tags)
-    assert (end_dead_runs(instance), in_flight(instance)) == ([], {"a-video"})
-    monkeypatch.setattr(locks, "_LONGEST_START", timedelta(0))
-    with hold_run_lock(instance, RUN):
-        assert end_dead_runs(instance) == []
-    hold_run_lock(instance, RUN).close()
-    Path(instance.root_directory, "run_locks", RUN).unlink()
-    assert (end_dead_runs(instance), in_flight(instance)) == ([RUN], set())
 
 
 def test_a_run_that_ended_leaves_no_file(instance: dg.DagsterInstance) -> None:

@@ -133,7 +133,7 @@ def test_an_edited_instance_file_stays_as_it_is(tmp_path: Path) -> None:
     file = prepare_instance(settings) / "dagster.yaml"
     with open_instance(settings) as instance:
         assert isinstance(instance.run_launcher, dg.DefaultRunLauncher)
-        assert instance.run_monitoring_start_timeout_seconds == 0
+        assert instance.run_monitoring_start_timeout_seconds == 3600
         assert instance.code_server_process_startup_timeout == 0
     edited = f"storage: {{sqlite: {{base_dir: {tmp_path / 'elsewhere'}}}}}\n"
     file.write_text(edited, "utf-8")

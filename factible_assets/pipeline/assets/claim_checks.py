@@ -29,9 +29,9 @@ from factible_assets.pipeline.assets.claims import (
 from factible_assets.pipeline.cancellation import CANCELLATIONS
 from factible_assets.pipeline.checks.integrity import CONTRADICTIONS, integrity_specs
 from factible_assets.pipeline.checks.verdict_changes import FLIPS
+from factible_assets.pipeline.earlier_checks import with_earlier_checks
 from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA
 from factible_assets.pipeline.partitions import videos
-from factible_assets.pipeline.reuse import with_earlier_checks
 from factible_assets.pipeline.warehouse import WarehouseResource
 from factible_assets.records.tables import Claim
 from factible_assets.services.models import model_registry

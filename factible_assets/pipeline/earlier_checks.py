@@ -13,7 +13,7 @@ from resources.statements import statements
 from warehouse import bookkeeping
 from warehouse.store import Warehouse
 
-_SQL = statements("factible_assets.pipeline", "reuse.sql")
+_SQL = statements("factible_assets.pipeline", "earlier_checks.sql")
 _PROVIDERS = {"miniature": "miniature", "annotated": "given", "archive": "archive"}
 """The provider in the rows of a search, by the web; the live web has several."""
 

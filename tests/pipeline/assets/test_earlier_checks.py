@@ -13,8 +13,8 @@ import dagster as dg
 import pytest
 
 from factible_assets.config import FactCheckConfig, SearchConfig, VerdictsConfig
+from factible_assets.pipeline.earlier_checks import with_earlier_checks
 from factible_assets.pipeline.resources import FactCheckServices
-from factible_assets.pipeline.reuse import with_earlier_checks
 from factible_assets.records.tables import Claim, Evidence, ReviewAction, Verdict, Video
 from factible_assets.settings import Settings
 from factible_assets.stages.ids import review_action_id
