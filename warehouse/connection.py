@@ -334,5 +334,10 @@ def _file_lock(path: Path, started: float, seconds: float) -> Iterator[None]:
         held.lock.release()
 
 
+def escaped(words: str | Path) -> str:
+    """Return words for a literal of SQL: ATTACH, for instance, takes no parameters."""
+    return str(words).replace("'", "''")
+
+
 def _first_line(message: str) -> str:
     return message.splitlines()[0].removeprefix("IO Error: ").rstrip(".")

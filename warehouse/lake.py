@@ -23,29 +23,27 @@ import re
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module, resources
 from pathlib import Path
 from typing import ClassVar, Self
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 import duckdb
 
-from resources.lines import install_command
 from resources.statements import statements
 from warehouse.connection import (
     CONNECTION_CONFIG,
     DEFAULT_LOCK_TIMEOUT_SECONDS,
+    escaped,
     patiently,
     trouble_with,
 )
 from warehouse.errors import LakeBusyError, LakeError, WarehouseBusyError, WarehouseError
+from warehouse.lake_address import connection_words, extension, quoted, secret_of_store, store_of
 
 SCHEME = "ducklake:postgres:"
 
 _SQL = statements("warehouse", "lake.sql")
-_WORD = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)")
 _COMMENT_ON_COLUMN = re.compile(r"^COMMENT ON (?:COLUMN|MACRO) [^;]*?'(?:[^']|'')*';", re.MULTILINE)
 _PASSING = (
     "Transaction conflict",
@@ -95,17 +93,17 @@ class Lake:
         the object store of the data is unknown.
         """
         given = location.removeprefix(SCHEME)
-        words = _words_of(given)
+        words = connection_words(given)
         if given == location or words is None:
             raise WarehouseError(
                 "The location of the lake cannot be read. Write it as "
                 "ducklake:postgres:dbname=NAME host=HOST user=USER, or as ducklake:postgres:postgresql://USER@HOST/NAME."
             )
         password = words.pop("password", None)
-        catalogue = " ".join(f"{name}={_quoted(value)}" for name, value in words.items())
+        catalogue = " ".join(f"{name}={quoted(value)}" for name, value in words.items())
         place = str(data)
         if "://" in place:
-            _store_of(place)
+            store_of(place)
         else:
             try:
                 place = f"{Path(place).expanduser().absolute()}/"
@@ -265,18 +263,18 @@ class Lake:
         is_folder = "://" not in self.data
         if is_folder and not read_only:
             Path(self.data).mkdir(parents=True, exist_ok=True)
-        store = () if is_folder else (_store_of(self.data)[0],)
+        store = () if is_folder else (store_of(self.data)[0],)
         for name in ("ducklake", "postgres_scanner", *store):
             connection.execute(_SQL["load"].format(file=extension(name)))
         named = {
-            "catalogue": _escaped(self.catalogue),
-            "data": _escaped(self.data),
+            "catalogue": escaped(self.catalogue),
+            "data": escaped(self.data),
             "mode": ", READ_ONLY" if read_only else "",
         }
-        password = "" if self.password is None else f", PASSWORD '{_escaped(self.password)}'"
+        password = "" if self.password is None else f", PASSWORD '{escaped(self.password)}'"
         connection.execute(_SQL["secret"].format(password=password))
         if not is_folder:
-            connection.execute(_secret_of_store(self.data))
+            connection.execute(secret_of_store(self.data))
         try:
             connection.execute(_SQL["attach"].format(**named))
         except duckdb.Error as failure:
@@ -359,92 +357,3 @@ def create_tables_of_lake(lake: duckdb.DuckDBPyConnection, tables: str) -> None:
 def without_comments_on_columns(views: str) -> str:
     """Remove the comments that a lake refuses from a script of views: on columns and macros."""
     return _COMMENT_ON_COLUMN.sub("", views)
-
-
-def _words_of(given: str) -> dict[str, str] | None:
-    """Parse libpq's keywords or an address; None if the text is neither."""
-    if "://" not in given:
-        if _WORD.sub("", given).strip():
-            return None
-        return {
-            name: re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith("'") else value
-            for name, value in _WORD.findall(given)
-        }
-    try:
-        parts = urlsplit(given)
-        port = parts.port
-    except ValueError:
-        return None
-    if parts.scheme not in {"postgresql", "postgres"}:
-        return None
-    words = {
-        "host": parts.hostname,
-        "port": port and str(port),
-        "user": parts.username and unquote(parts.username),
-        "password": parts.password and unquote(parts.password),
-        "dbname": unquote(parts.path.strip("/")),
-    }
-    return {name: word for name, word in words.items() if word} | dict(parse_qsl(parts.query))
-
-
-def _quoted(value: str) -> str:
-    escaped = re.sub(r"(['\\])", r"\\\1", value)
-    return value if re.fullmatch(r"[^\s'\\]+", value) else f"'{escaped}'"
-
-
-_AWS = {
-    "KEY_ID": "AWS_ACCESS_KEY_ID",
-    "SECRET": "AWS_SECRET_ACCESS_KEY",
-    "SESSION_TOKEN": "AWS_SESSION_TOKEN",
-    "REGION": "AWS_REGION",
-}
-_STORES: dict[str, tuple[str, str, dict[str, str]]] = {
-    "s3": ("httpfs", "s3", _AWS),
-    "gs": ("httpfs", "gcs", _AWS),
-    "az": ("azure", "azure", {"CONNECTION_STRING": "AZURE_STORAGE_CONNECTION_STRING"}),
-}
-"""By scheme: DuckDB's extension for an object store, its type of secret, and the usual environment
-variables. Google's HMAC keys use the names of AWS, as its S3-compatible tools do."""
-
-
-def _store_of(data: str) -> tuple[str, str, dict[str, str]]:
-    scheme = urlsplit(data).scheme
-    if scheme not in _STORES:
-        known = ", ".join(f"{each}://" for each in _STORES)
-        raise WarehouseError(f"FACTIBLE_LAKE_DATA is a folder, or begins with {known}.")
-    return _STORES[scheme]
-
-
-def _secret_of_store(data: str) -> str:
-    """Return SQL that creates a secret for one location from the usual variables, if there are any.
-
-    DuckDB also keeps AWS's variables as settings, which a query could show; the SQL erases them.
-    """
-    speaks, kind, variables = _store_of(data)
-    given = {name: os.environ[each] for name, each in variables.items() if os.environ.get(each)}
-    forget = _SQL["forget_keys"] if speaks == "httpfs" else ""
-    if not given.keys() & {"KEY_ID", "CONNECTION_STRING"}:
-        return forget
-    server = urlsplit(os.environ.get("AWS_ENDPOINT_URL", ""))
-    if server.netloc and speaks == "httpfs":
-        given |= {"ENDPOINT": server.netloc, "URL_STYLE": "path"}
-        given["USE_SSL"] = str(server.scheme == "https").lower()
-    options = "".join(f", {name} '{_escaped(value)}'" for name, value in given.items())
-    return forget + _SQL["secret_of_store"].format(kind=kind, data=_escaped(data), options=options)
-
-
-def _escaped(words: str) -> str:
-    return words.replace("'", "''")
-
-
-def extension(name: str) -> str:
-    """Return the path of the packaged extension for this version of DuckDB."""
-    with suppress(ImportError):
-        folder = resources.files(import_module(f"duckdb_extension_{name}"))
-        file = folder / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
-        if file.is_file():
-            return _escaped(str(file))
-    raise WarehouseError(
-        f"A lake needs the extension {name} for DuckDB {duckdb.__version__}. Install it: "
-        f"{install_command('lake')}"
-    )

@@ -24,7 +24,7 @@ import duckdb
 from factible_assets.records.tables import ALL_RECORDS, PageText
 from resources.statements import statements
 from warehouse import errors
-from warehouse.connection import LARGE_FILE_BYTES, trouble_with
+from warehouse.connection import LARGE_FILE_BYTES, escaped, trouble_with
 
 _SQL = statements("warehouse", "publication.sql")
 _OF_SETS = {"materializations", "service_uses", *(each.table for each in ALL_RECORDS)}
@@ -203,11 +203,6 @@ def copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> N
 def _source(connection: duckdb.DuckDBPyConnection) -> str:
     ((name,),) = connection.execute(_SQL["source"]).fetchall()
     return str(name).replace('"', '""')
-
-
-def escaped(words: str | Path) -> str:
-    """Return words for a literal of SQL: ATTACH, for instance, takes no parameters."""
-    return str(words).replace("'", "''")
 
 
 def wal_of(path: Path) -> Path:

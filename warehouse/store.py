@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
@@ -105,8 +105,13 @@ class Warehouse:
             if also is not None:
                 also(connection)
 
-        before = partial(self._write_texts, prepared) if self.connector.is_shared else None
-        self.write(replace_all, locks=[f"video {video_id}"], shared=[ALL_TEXTS], before=before)
+        def attempt() -> None:
+            with self.connector.locked([f"video {video_id}"], shared=[ALL_TEXTS]):
+                if self.connector.is_shared:
+                    self._write_texts(prepared)
+                self._in_transaction(replace_all)
+
+        patiently(attempt, errors.LakeBusyError)
         return [one.materialization for one in prepared]
 
     def _write_texts(self, prepared: Sequence[PreparedSet]) -> None:
@@ -150,28 +155,18 @@ class Warehouse:
         self.write(insert_all, locks=given)
 
     def write(
-        self,
-        change: Callable[[duckdb.DuckDBPyConnection], Changed],
-        *,
-        locks: Iterable[str] = (),
-        shared: Iterable[str] = (),
-        before: Callable[[], None] | None = None,
+        self, change: Callable[[duckdb.DuckDBPyConnection], Changed], *, locks: Collection[str] = ()
     ) -> Changed:
         """Make a change in one transaction, and return its result.
 
         In a lake, a conflict with another transaction or a restart of the server repeats the
-        change. `locks` (names of a video, a text or a table) exclude other writers of the same;
-        `shared` ones exclude only writers that lock them. `before` runs under these locks, ahead of
-        the transaction.
+        change. `locks` (names of a video, a text or a table) exclude other writers of the same.
 
         Raises LakeBusyError: No attempt succeeded.
         """
-        held, common = list(locks), list(shared)
 
         def attempt() -> Changed:
-            with self.connector.locked(held, shared=common):
-                if before is not None:
-                    before()
+            with self.connector.locked(locks):
                 return self._in_transaction(change)
 
         return patiently(attempt, errors.LakeBusyError)

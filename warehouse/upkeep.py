@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from resources.statements import statements
-from warehouse.connection import FileConnector, trouble_with
+from warehouse.connection import FileConnector, escaped, trouble_with
 from warehouse.errors import (
     NotAWarehouseError,
     WarehouseBusyError,
@@ -27,7 +27,7 @@ from warehouse.errors import (
     WarehouseTooOldError,
 )
 from warehouse.lake import Lake
-from warehouse.publication import copy_database, entries_beyond, escaped, remove_database, wal_of
+from warehouse.publication import copy_database, entries_beyond, remove_database, wal_of
 from warehouse.rows import to_utc
 from warehouse.store import ALL_TEXTS, Warehouse
 

@@ -17,7 +17,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from warehouse.lake import SCHEME, Lake, extension
+from warehouse.lake import SCHEME, Lake
+from warehouse.lake_address import extension
 
 PASSWORD = "not to be / shown'"
 

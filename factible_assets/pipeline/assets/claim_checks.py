@@ -22,9 +22,9 @@ from factible_assets.pipeline.assets.claim_input import RunInput, read_input
 from factible_assets.pipeline.assets.claim_results import CODE_VERSION, stored_results
 from factible_assets.pipeline.assets.claims import CODE_VERSION as CLAIMS_VERSION
 from factible_assets.pipeline.assets.claims import (
-    claims_results,
     failed_extraction,
     record_said_before,
+    stored_claims,
 )
 from factible_assets.pipeline.cancellation import CANCELLATIONS
 from factible_assets.pipeline.checks.integrity import CONTRADICTIONS, integrity_specs
@@ -162,7 +162,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                     record_said_before, store, context.partition_key, run.claims
                 )
                 upstream = run.upstream
-                for each in claims_results(context, store, upstream, found.result(), said_before):
+                for each in stored_claims(context, store, upstream, found.result(), said_before):
                     yield each
                 CANCELLATIONS.catch_signals(context.run.run_id)
         result = await checking

@@ -23,7 +23,7 @@ from warehouse.store import Warehouse
 CODE_VERSION = "8"
 
 
-def claims_results(
+def stored_claims(
     context: dg.AssetExecutionContext,
     store: Warehouse,
     said: VideoRows,

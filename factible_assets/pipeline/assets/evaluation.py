@@ -3,8 +3,7 @@
 It belongs to no video. The automation condition materializes it after changes to `verdicts`.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,18 +18,17 @@ from factible_assets.evaluation.figures import RESAMPLES, Figure
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
-from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets, assess, load_targets
+from factible_assets.evaluation.targets import assess, load_targets
 from factible_assets.pipeline.assets.common import GROUP, OWNERS, final_failure
+from factible_assets.pipeline.checks.targets import target_results, target_specs
 from factible_assets.pipeline.launchpad import validated_schema
 from factible_assets.pipeline.partitions import PARTITION_TAG
 from factible_assets.pipeline.resources import CorporaResource, FactCheckServices, ReportsResource
 from factible_assets.pipeline.warehouse import WarehouseResource
-from factible_assets.wording import number
 
 NAME = "evaluation"
 EVALUATION_JOB = "evaluate"
 CODE_VERSION = "1"
-READABLE = "targets_are_readable"
 
 _DRAWN_CORPORA = 5
 """Dagster's event log stores the pictures, so only some corpora have them."""
@@ -70,7 +68,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         config_schema=validated_schema(EvaluationConfig),
         owners=OWNERS,
         kinds={"python", "duckdb"},
-        check_specs=_quality_specs(defined),
+        check_specs=target_specs(defined),
         metadata={"dagster/table_name": "metrics"},
         description=(
             "The quality of the newest answers per corpus: each metric with its n, its interval "
@@ -114,7 +112,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         ]
         yield dg.MaterializeResult(
             metadata=_metadata(evaluations, len(rows)),
-            check_results=[*_quality_results(defined, targets, assessed)],
+            check_results=[*target_results(defined, targets, assessed)],
         )
         video_id = context.run.tags.get(PARTITION_TAG, "")
         if video_id and (links := reports.links(video_id)):
@@ -186,77 +184,3 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> dg.TableMetad
     """Return a table that the UI never folds."""
     records = [dg.TableRecord(dict(zip(heads, row, strict=True))) for row in rows]
     return dg.MetadataValue.table(records)
-
-
-# --- Targets ------------------------------------------------------------------------------------
-
-_JUDGED = {
-    "reached": "reaches its target {0.target:g}",
-    "undefined": "is undefined",
-    "too few": "has fewer than {0.min_n} items and is not judged",
-    "below target": "misses its target {0.target:g}",
-    "below floor": "misses even its floor {0.floor:g}",
-}
-"""The words for the outcome of a target, from the best outcome to the worst."""
-_ORDER = list(_JUDGED)
-
-
-def _quality_specs(targets: Targets) -> list[dg.AssetCheckSpec]:
-    """Return a check per metric with a target, and one on the file of targets."""
-    described = {READABLE: f"Every entry of {FILE_NAME} can be used; if not, its file and line."}
-    for metric in targets.metrics:
-        side = "above" if CATALOGUE[metric].better == "lower" else "below"
-        described[_check_name(metric)] = (
-            f"{metric}: warns {side} its target and fails {side} its floor, in any corpus."
-        )
-    return [
-        dg.AssetCheckSpec(name=name, asset=NAME, description=words)
-        for name, words in described.items()
-    ]
-
-
-def _check_name(metric: str) -> str:
-    """Return a metric's name in the characters that Dagster allows for checks."""
-    return re.sub(r"[^a-z0-9]+", "_", metric.lower()).strip("_")
-
-
-def _quality_results(
-    defined: Targets, targets: Targets, assessments: Sequence[Assessment]
-) -> Iterator[dg.AssetCheckResult]:
-    """Yield the result of every check over all corpora.
-
-    `defined` are the targets when Dagster loaded the definitions, `targets` the current ones.
-    """
-    problems = [str(problem) for problem in targets.problems]
-    unseen = [metric for metric in targets.metrics if metric not in defined.metrics]
-    if unseen:
-        problems.append(f"Reload the definitions to see the checks of {', '.join(unseen)}.")
-    yield dg.AssetCheckResult(
-        asset_key=NAME,
-        check_name=READABLE,
-        passed=not problems,
-        severity=dg.AssetCheckSeverity.ERROR if targets.problems else dg.AssetCheckSeverity.WARN,
-        description=" ".join(problems) or f"{len(targets.metrics)} metrics have a target.",
-    )
-    for metric in defined.metrics:
-        assessed = [each for each in assessments if each.metric == metric]
-        worst = max((each.outcome for each in assessed), key=_ORDER.index, default="undefined")
-        said, metadata = [], dict[str, Any](outcome=worst)
-        for each in assessed:
-            value = each.figure.value if each.figure else None
-            judged = _JUDGED[each.outcome].format(each.target)
-            if each.outcome == worst:
-                shown = number(value, tables.UNDEFINED)
-                said.append(f"{each.corpus}: {metric} is {shown} and {judged}")
-            if value is not None:
-                # Dagster plots numbers over time.
-                metadata[f"{metric} of {each.corpus}"] = dg.MetadataValue.float(value)
-        failed = worst == "below floor"
-        yield dg.AssetCheckResult(
-            asset_key=NAME,
-            check_name=_check_name(metric),
-            passed=worst not in {"below target", "below floor"},
-            severity=dg.AssetCheckSeverity.ERROR if failed else dg.AssetCheckSeverity.WARN,
-            description="; ".join(said) or "No corpus with a target was evaluated.",
-            metadata=metadata,
-        )
