@@ -22,9 +22,9 @@ from factible_assets.report.data import read_report_data
 from factible_assets.report.writing import read_index_data, write_index, write_report
 from factible_assets.runs.state import counts_of
 from factible_assets.settings import Settings
+from warehouse.reading import stored_texts
 from warehouse.rechecks import RecheckLimits, read_plan
 from warehouse.rows import Stamp
-from warehouse.sets import stored_texts
 from warehouse.store import Warehouse
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"

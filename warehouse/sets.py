@@ -18,6 +18,7 @@ from factible_assets.records.rows import Materialization
 from factible_assets.records.tables import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
 from resources.statements import statements
 from warehouse.errors import WarehouseIntegrityError
+from warehouse.reading import stored_texts
 from warehouse.rows import Stamp, data_version, to_frame, to_utc
 
 if TYPE_CHECKING:
@@ -207,16 +208,6 @@ def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> Non
         # Sets share texts, and a text never changes under its hash.
         elif record is not PageText:
             connection.execute(_SQL["delete"].format(table=record.table), key)
-
-
-def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> dict[str, str]:
-    """Return the stored texts by content hash, without the hashes that have none."""
-    wanted = list(dict.fromkeys(hashes))
-    if not wanted:
-        return {}
-    # One placeholder per hash: for an unnested list, DuckDB would read every hash.
-    sql = _SQL["texts"].format(places=", ".join("?" for _ in wanted))
-    return dict(connection.execute(sql, wanted).fetchall())
 
 
 def insert_records(

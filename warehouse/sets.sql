@@ -1,10 +1,4 @@
--- Writing sets. {table} is the table of a record class, {places} a placeholder for each value.
-
--- name: texts
--- By row id: a filter on the hashes alone would read all texts around them too.
-SELECT content_hash, text
-FROM page_texts
-WHERE rowid IN (SELECT rowid FROM page_texts WHERE content_hash IN ({places}))
+-- Writing sets. {table} is the table of a record class.
 
 -- name: written
 SELECT asset FROM materializations WHERE video_id = ? AND run_id = ?

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -25,7 +25,8 @@ from resources.statements import statements
 from warehouse import errors
 from warehouse.connection import Connector, FileConnector, file_path, patiently
 from warehouse.publication import publish_copy
-from warehouse.rows import AnyRecord, Stamp, aware, from_row, to_utc
+from warehouse.reading import find_sets, read_rows, read_sets, stored_texts
+from warehouse.rows import AnyRecord, Stamp, aware, from_row
 from warehouse.sets import (
     AssetRows,
     PreparedSet,
@@ -33,7 +34,6 @@ from warehouse.sets import (
     insert_rows,
     prepare,
     replace_sets,
-    stored_texts,
 )
 from warehouse.versions import Schema, packaged_schema
 
@@ -187,14 +187,14 @@ class Warehouse:
         Verdicts are those of `current_verdicts`: a failed re-check does not replace a good one.
         """
         with self.connection(read_only=True) as connection:
-            return _rows(connection, "current", record, video_id=video_id)
+            return read_rows(connection, "current", record, video_id=video_id)
 
     def read_video(self, video_id: str, assets: Iterable[str] = records.ASSET_RECORDS) -> VideoRows:
         """Return a video's newest sets, of all assets or some, from one moment."""
         with self.connection(read_only=True) as connection:
-            sets = _sets(connection, "current_sets", video_id=video_id)
+            sets = find_sets(connection, "current_sets", video_id=video_id)
             wanted = {asset: sets[asset] for asset in assets if asset in sets}
-            return _read(connection, wanted, current=True)
+            return read_sets(connection, wanted, current=True)
 
     def video_ids(self) -> list[str]:
         """Return the sorted ids of all videos that have a set."""
@@ -206,8 +206,8 @@ class Warehouse:
             sets: dict[str, Materialization] = {}
             for asset, run_id in runs.items():
                 own = {"asset": asset, "video_id": video_id, "run_id": run_id}
-                sets |= _sets(connection, "set_of_run", **own)
-            return _read(connection, sets, current=False)
+                sets |= find_sets(connection, "set_of_run", **own)
+            return read_sets(connection, sets, current=False)
 
     def read_judged(self, video_id: str) -> VideoRows:
         """Return a video's newest rows, with the evidence that its verdicts rest on.
@@ -219,14 +219,14 @@ class Warehouse:
         with self.snapshot() as now, now.connection(read_only=True) as connection:
             rows = now.read_video(video_id)
             judged = {verdict.claim_id for verdict in rows.verdicts}
-            evidence = _rows(
+            evidence = read_rows(
                 connection, "current", records.Evidence, view="verdict_evidence", video_id=video_id
             )
             evidence += (row for row in rows.evidence if row.claim_id not in judged)
             hashes = {row.content_hash for row in evidence if row.content_hash}
             texts = {each: text for each, text in rows.texts.items() if each in hashes}
             texts |= stored_texts(connection, hashes - texts.keys())
-            newest = partial(_rows, connection, "newest", video_id=video_id)
+            newest = partial(read_rows, connection, "newest", video_id=video_id)
             hit_ids = sorted({row.hit_id for row in evidence})
             page_ids = sorted({row.page_id for row in evidence if row.page_id})
             hits = newest(records.SearchHit, key="hit_id", ids=hit_ids)
@@ -244,7 +244,7 @@ class Warehouse:
     def current_sets(self, video_id: str) -> dict[str, Materialization]:
         """Return a video's newest sets, without their rows, by asset."""
         with self.connection(read_only=True) as connection:
-            return _sets(connection, "current_sets", video_id=video_id)
+            return find_sets(connection, "current_sets", video_id=video_id)
 
     def rows(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
@@ -384,59 +384,3 @@ class Snapshot(Warehouse):
         if not read_only:
             raise errors.WarehouseError(f"A snapshot of {self.path} cannot be written.")
         yield self._connection
-
-
-def _rows(
-    connection: duckdb.DuckDBPyConnection,
-    question: str,
-    record: type[AnyRecord],
-    *,
-    view: str = "",
-    key: str = "",
-    **values: Any,
-) -> list[AnyRecord]:
-    sql = _SQL[question].format(
-        columns=", ".join(record.model_fields),
-        table=record.table,
-        view=view or record.view,
-        order=", ".join(record.order),
-        key=key,
-    )
-    return [from_row(record, row) for row in connection.execute(sql, values).fetchall()]
-
-
-def _read(
-    connection: duckdb.DuckDBPyConnection, sets: dict[str, Materialization], *, current: bool
-) -> VideoRows:
-    """Read the rows of some sets. If they are current, a verdict may come from an older set."""
-    rows: list[records.Record] = []
-    calls: dict[str, list[records.LlmCall]] = {}
-    for asset, one in sets.items():
-        # DuckDB finds a set by its run at once.
-        own = {"video_id": one.video_id, "run_id": one.run_id}
-        for record in records.ASSET_RECORDS[asset]:
-            if record is records.LlmCall:
-                # All stages of a run share one table of model calls.
-                if one.run_id not in calls:
-                    calls[one.run_id] = _rows(connection, "calls_of_run", records.LlmCall, **own)
-                rows += (call for call in calls[one.run_id] if call.stage == asset)
-            elif record is records.Verdict and current:
-                rows += _rows(connection, "current", record, video_id=one.video_id)
-            elif record is not records.PageText:
-                moment = to_utc(one.checked_at)
-                rows += _rows(connection, "of_run", record, checked_at=moment, **own)
-    if "evidence" in sets:
-        read = (
-            row.content_hash for row in rows if isinstance(row, records.Page | records.Evidence)
-        )
-        texts = stored_texts(connection, [each for each in read if each is not None])
-        rows += (records.PageText(content_hash=each, text=texts[each]) for each in sorted(texts))
-    return VideoRows.of(rows, sets=sets)
-
-
-def _sets(
-    connection: duckdb.DuckDBPyConnection, question: str, **values: str
-) -> dict[str, Materialization]:
-    columns = ", ".join(each.name for each in fields(Materialization))
-    found = connection.execute(_SQL[question].format(columns=columns), values).fetchall()
-    return {one.asset: one for one in (Materialization(*map(aware, row)) for row in found)}
