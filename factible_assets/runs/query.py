@@ -173,18 +173,21 @@ def _problem(error: Exception) -> tuple[str, str]:
     if "parameter" in words.casefold():
         remedy = "Give one -p NAME=VALUE for each $NAME, and no others."
     place = _PLACE.search(words)
-    where = ""
-    if place:
-        offset, text = len(place["caret"]) - len(f"LINE {place['line']}: "), place["text"]
-        # DuckDB shortens long lines on both sides, so the column would be wrong.
-        near = f"near {text[max(0, offset) :].split(' ')[0]!r}"
-        column = near if text.startswith("...") else f"column {offset + 1}"
-        where = f" at line {place['line']}, {column}"
+    where = f" at {_position(place)}" if place else ""
     message = words[: place.start()] if place else words
     before, colon, rest = message.partition("Error: ")
     message = " ".join((rest if colon else before).split()).rstrip(".!")
     message = message if message.endswith("?") else f"{message}."
     return f"The query failed{where}: {message}", remedy
+
+
+def _position(place: re.Match[str]) -> str:
+    """Return the line and the column that DuckDB's caret marks."""
+    offset, text = len(place["caret"]) - len(f"LINE {place['line']}: "), place["text"]
+    if not text.startswith("..."):
+        return f"line {place['line']}, column {offset + 1}"
+    # DuckDB shortens long lines on both sides, so the column would be wrong.
+    return f"line {place['line']}, near {text[max(0, offset) :].split(' ')[0]!r}"
 
 
 # --- Verdicts and stances in a query -----------------------------------------------------------
