@@ -45,6 +45,8 @@ def build_defs(
     recheck, nightly_recheck = nightly(settings)
     resources: dict[str, Any] = {
         "warehouse": WarehouseResource(database=str(settings.warehouse)),
+        # No asset returns values. Dagster's default would show its folder in the launchpad.
+        "io_manager": dg.mem_io_manager,
         "services": FactCheckServices(home=str(settings.home)),
         "corpora": CorporaResource(folders=[str(each) for each in settings.corpus_folders]),
         "reports": ReportsResource.of(settings),

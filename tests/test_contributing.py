@@ -133,28 +133,26 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 
                 import dagster as dg
 
-                from factible_assets.pipeline.assets.common import video_asset
-                from factible_assets.pipeline.checks.integrity import check_integrity
-                from factible_assets.records.rows import VideoRows
+                from factible_assets.pipeline.assets.common import (
+                    read_upstream,
+                    stored_rows,
+                    video_asset,
+                )
+                from factible_assets.pipeline.warehouse import WarehouseResource
                 from factible_assets.stages.topics import topics_of
-                from warehouse.rows import data_version
-                from warehouse.sets import AssetRows
 
 
-                @video_asset("topics", "1", "What the video is about.")
-                def topics(transcripts: VideoRows, claims: VideoRows):
-                    found = topics_of(claims.claims)
-                    whole = replace(transcripts, claims=claims.claims, topics=found)
-                    outcomes, refusal = check_integrity(["topics"], whole)
-                    if refusal is not None:
-                        yield from outcomes
-                        raise refusal
-                    yield dg.MaterializeResult(
-                        value=AssetRows(rows=found, code_version="1", duration_seconds=0.1),
-                        check_results=outcomes,
-                        data_version=dg.DataVersion(data_version(found)),
-                        metadata={"count": len(found)},
-                    )
+                @video_asset(
+                    "topics", "1", "What the video is about.", deps=["transcripts", "claims"]
+                )
+                def topics(context: dg.AssetExecutionContext, warehouse: WarehouseResource):
+                    store = warehouse.store()
+                    with store.snapshot() as now:
+                        said = read_upstream(now, context.partition_key, "transcripts", "claims")
+                    found = topics_of(said.claims)
+                    whole = replace(said, topics=found)
+                    count = {"count": len(found)}
+                    yield from stored_rows(context, store, "topics", "1", whole, 0.1, count)
                 '''
             ),
         ),

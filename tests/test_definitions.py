@@ -56,6 +56,7 @@ def test_the_public_names(defs: dg.Definitions) -> None:
     ]
     assert sorted(defs.resources or {}) == [
         "corpora",
+        "io_manager",
         "observer",
         "reports",
         "services",
