@@ -65,7 +65,7 @@ def read_claim_reviews(text: str, file: Path) -> Stated:
     yield from problems
     for number, (line, node) in enumerate(reviews, start=1):
         try:
-            yield _stated(node, graph)
+            yield _stated(node, graph, line)
         except ValueError as error:
             sentence = f"Review {number} ({shown(_text(node.get('claimReviewed')))}): {error}"
             yield FileProblem(file, line, sentence)
@@ -112,7 +112,7 @@ def _is_review(node: Node) -> bool:
     return any(re.split(r"[/:#]", str(kind))[-1] == "ClaimReview" for kind in listed)
 
 
-def _stated(node: Node, graph: Graph) -> AnnotatedClaim:
+def _stated(node: Node, graph: Graph, line: int | None) -> AnnotatedClaim:
     """Return the claim of a review. Raises ValueError if it has no text or no rating."""
     text = _text(node.get("claimReviewed"))
     if not text:
@@ -147,7 +147,7 @@ def _stated(node: Node, graph: Graph) -> AnnotatedClaim:
         review_url=_url(node.get("url"), graph),
         review_publisher=next(filter(None, (_text(each.get("name")) for each in publishers)), None),
     )
-    return AnnotatedClaim(claim, language=_text(node.get("inLanguage")))
+    return AnnotatedClaim(claim, line, language=_text(node.get("inLanguage")))
 
 
 def _resolved(value: Any, graph: Graph) -> Node:
