@@ -7,9 +7,10 @@ together
 
 - the answered requests, and those with a row with a cost: none may be missing;
 - the estimated rows of requests in flight at a kill;
+- the requests to the model and the searches that were sent again, because a kill lost their answer;
 - dollars on both sides, without these and with them,
 
-and exits with 1 if an answered request has no row.
+and exits with 1 if an answered request has no row, or if one that was not in flight was paid twice.
 
 python -m benchmarks.ledger --kills 60
 """
@@ -31,7 +32,7 @@ from pathlib import Path
 from factible_assets.cli.main import app
 from factible_assets.errors import ExitCode
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
-from tests.end_to_end.loopback import CHAT, VIDEO_URL, LoopbackWorld, loopback_world
+from tests.end_to_end.loopback import CHAT, SEARCH, VIDEO_URL, LoopbackWorld, loopback_world
 from tests.resources.llm.servers import USAGE
 from warehouse.store import Warehouse
 
@@ -55,6 +56,9 @@ class Ledger:
     answered: int = 0
     rows: int = 0
     estimates: int = 0
+    repeated: int = 0
+    searches: int = 0
+    repeated_searches: int = 0
     billed_usd: float = 0.0
     certain_usd: float = 0.0
     estimated_usd: float = 0.0
@@ -68,6 +72,11 @@ class Ledger:
     def missing(self) -> int:
         """Paid requests without a row."""
         return max(0, self.answered - self.rows - self.estimates)
+
+    @property
+    def paid_twice(self) -> int:
+        """Requests that were sent again although their answer had come."""
+        return max(0, self.repeated - self.estimates)
 
 
 def factible_check(environment: dict[str, str], folder: str) -> None:
@@ -121,7 +130,10 @@ def ledger(folder: Path, chance: random.Random, kills: int) -> Ledger:
             found.kills += 1
             print(f"killed after {world.server.count(CHAT)} answers of the model", flush=True)
         check(world, None)
-        found.answered = world.server.count(CHAT)
+        found.answered, found.searches = world.server.count(CHAT), world.server.count(SEARCH)
+        asked = world.questions()
+        found.repeated = found.answered - sum(CHAT in each for each in asked)
+        found.repeated_searches = found.searches - sum(f" {SEARCH} " in each for each in asked)
     price = ModelRegistry.load(PROJECT_MODELS).model(MODEL).price
     assert price is not None
     found.billed_usd = found.answered * price.cost(*USAGE)
@@ -152,12 +164,13 @@ def main() -> int:
     print(f"kills: {total.kills}")
     print(f"requests answered: {total.answered}, with a row: {total.rows}")
     print(f"rows of requests that were on their way: {total.estimates} (estimates)")
-    print(f"missing: {total.missing}")
+    print(f"missing: {total.missing}; sent again: {total.repeated}, paid twice: {total.paid_twice}")
+    print(f"searches: {total.searches}, sent again: {total.repeated_searches}")
     print(
         f"billed ${total.billed_usd:.6f}; recorded ${total.certain_usd:.6f}, and "
         f"${total.estimated_usd:.6f} estimated"
     )
-    return 1 if total.missing else 0
+    return 1 if total.missing or total.paid_twice else 0
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
             from resources.llm.ollama import OllamaBackend  # noqa: PLC0415
 
             server = OllamaBackend(*given)
-        elif self._batches and not provider.api_version:
+        elif self._batches:
             from resources.llm.openai_batch import OpenAIBatches  # noqa: PLC0415
 
             server = OpenAIBatches(*given, self._batches)
@@ -97,14 +97,15 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
             from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
 
             server = OpenAIBackend(*given)
-        may_have_slots = provider.protocol == "openai" and not provider.api_version
         limiter = self._limiters.setdefault(
             provider.name,
             RateLimiter(
                 requests_per_minute=provider.requests_per_minute,
                 tokens_per_minute=provider.tokens_per_minute,
                 max_concurrent=provider.max_concurrent,
-                slots=partial(slots_of, provider.base_url) if may_have_slots else None,
+                slots=partial(slots_of, provider.base_url)
+                if provider.protocol == "openai"
+                else None,
             ),
         )
         return StructuredModel(server, limiter=limiter, kept=self._kept)

@@ -106,8 +106,7 @@ class OpenAIBackend(backend.Backend):
     """One model of a server that speaks the OpenAI protocol.
 
     At Azure the model's name is the deployment's. The provider's `base_url` includes the version,
-    as in https://api.openai.com/v1; with an `api_version` (Azure's older addresses) it is the
-    resource's address.
+    as in https://api.openai.com/v1.
     """
 
     _client: openai.AsyncOpenAI
@@ -350,22 +349,17 @@ class OpenAIBackend(backend.Backend):
 
     def _make_client(self) -> openai.AsyncOpenAI:
         timeout = httpx2.Timeout(**self._timeouts)
-        # A redirect would carry the prompt, and at Azure the key, to another host.
+        # A redirect would carry the prompt to another host.
         transport = openai.DefaultAsyncHttpxClient(
             timeout=timeout, follow_redirects=False, verify=backend.tls_context()
         )
-        given: dict[str, Any] = {
+        client = openai.AsyncOpenAI(
+            base_url=self._provider.base_url,
             # Local servers need no key, but the library does.
-            "api_key": self._key.get_secret_value() if self._key else "none",
-            "max_retries": 0,
-            "timeout": timeout,
-            "http_client": transport,
-        }
-        address, version = self._provider.base_url, self._provider.api_version
-        client = (
-            openai.AsyncAzureOpenAI(azure_endpoint=address, api_version=version, **given)
-            if version
-            else openai.AsyncOpenAI(base_url=address, **given)
+            api_key=self._key.get_secret_value() if self._key else "none",
+            max_retries=0,
+            timeout=timeout,
+            http_client=transport,
         )
         # The library loads its parts on first use: not during the first request.
         _ = client.chat.completions.with_raw_response

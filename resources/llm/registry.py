@@ -101,15 +101,11 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True, config=_STRICT)
 class ProviderInfo:
-    """A provider: its protocol, address, rate limits and time limit.
-
-    `api_version` is for Azure's older addresses; `base_url` is then the resource's.
-    """
+    """A provider: its protocol, address, rate limits and time limit."""
 
     name: str
     protocol: Literal["openai", "ollama"]
     base_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
-    api_version: str | None = None
     requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
     max_concurrent: Annotated[int, Field(ge=1, le=1_024)] = 16

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -44,7 +45,7 @@ _NO_QUOTE = "none of its sentences that you named bears that"
 _CONTRARY = "the sentence that you named first says the contrary"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ReadingTask:
     """A page, the claim and video for which it is read, and the query that found it.
 
@@ -59,24 +60,24 @@ class ReadingTask:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Some pages after one call about them: their readings, by identity, and the recorded calls.
+class _JointCall:
+    """A call about several pages: their readings and the recorded calls.
 
     After a `failure` no page of the call is asked about again.
     """
 
-    sources: Sequence[ReadingTask] = ()
-    readings: Mapping[int, Reading] = field(default_factory=dict)
-    calls: Sequence[LlmCall] = ()
-    failure: ReasonerOutageError | None = None
+    sources: Sequence[ReadingTask]
+    readings: Mapping[ReadingTask, Reading]
+    calls: Sequence[LlmCall]
+    failure: ReasonerOutageError | None
 
 
 @dataclass(eq=False, slots=True)
 class _Group:
-    """Pages of one claim that are read together, and their parts after the calls."""
+    """Pages of one claim that are read together, and the calls about them."""
 
     waiting: list[ReadingTask] = field(default_factory=list)
-    parts: SingleFlight[list[_Part]] = field(default_factory=SingleFlight)
+    calls: SingleFlight[list[_JointCall]] = field(default_factory=SingleFlight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +98,18 @@ class SourceReader:
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
         """
-        conversation, part, draft = self.converse([source]), _Part(), None
+        conversation = self.converse([source])
+        joint = None
         if source.page.together and not source.page.sought:
-            part = await self._read_with_others(source)
-        if part.sources and part.sources[0] is source:
-            conversation.calls.extend(part.calls)
-        shown = await source.shown
+            joint = await self._read_with_others(source)
+            if joint.sources[0] is source:
+                conversation.calls.extend(joint.calls)
+        shown, draft = await source.shown, None
         if shown is not None:
-            if (failure := part.failure) is not None:
+            if joint is not None and (failure := joint.failure) is not None:
                 calls = conversation.calls
                 raise ReasonerOutageError(failure.reason, calls, lasting=failure.lasting)
-            reading = part.readings.get(id(source))
+            reading = joint.readings.get(source) if joint is not None else None
             draft = await self._draft(conversation, source, shown, reading)
         return WithCalls(draft, tuple(conversation.calls))
 
@@ -168,17 +170,17 @@ class SourceReader:
 
     # --- Several pages --------------------------------------------------------------------------
 
-    async def _read_with_others(self, source: ReadingTask) -> _Part:
+    async def _read_with_others(self, source: ReadingTask) -> _JointCall:
         claim_id = source.claim.claim_id
         group = self._open.setdefault(claim_id, _Group())
         group.waiting.append(source)
         try:
-            parts = await group.parts.get(None, partial(self._serve, claim_id, group))
+            calls = await group.calls.get(None, partial(self._ask_group, claim_id, group))
         finally:
-            group.waiting[:] = [each for each in group.waiting if each is not source]
-        return next(part for part in parts if any(each is source for each in part.sources))
+            group.waiting.remove(source)
+        return next(call for call in calls if source in call.sources)
 
-    async def _serve(self, claim_id: str, group: _Group) -> list[_Part]:
+    async def _ask_group(self, claim_id: str, group: _Group) -> list[_JointCall]:
         try:
             arrivals = group.waiting[0].page.arrivals
             if arrivals is not None:
@@ -190,10 +192,10 @@ class SourceReader:
         count = math.ceil(len(present) / self.size)
         return await asyncio.gather(*(self._call(present[at::count]) for at in range(count)))
 
-    async def _call(self, sources: Sequence[ReadingTask]) -> _Part:
+    async def _call(self, sources: Sequence[ReadingTask]) -> _JointCall:
         """Ask about some pages in one call, except those whose readings are stored."""
         conversation = self.converse(sources)
-        asked, readings = list[tuple[ReadingTask, ShownPage]](), dict[int, Reading]()
+        asked, readings = list[tuple[ReadingTask, ShownPage]](), dict[ReadingTask, Reading]()
         for source in sources:
             if (shown := await source.shown) is None:
                 continue
@@ -201,7 +203,7 @@ class SourceReader:
                 "Together", ReadingsAnswer, {"sources": shown.pieces()}
             )
             if known is not None and known.readings:
-                readings[id(source)] = known.readings[0]
+                readings[source] = known.readings[0]
             else:
                 asked.append((source, shown))
         failure = None
@@ -211,7 +213,7 @@ class SourceReader:
             unusable = conversation.calls and conversation.calls[-1].outcome in UNUSABLE_ANSWER
             if type(error) is ReasonerOutageError and not unusable:
                 failure = error
-        return _Part(sources, readings, conversation.calls, failure)
+        return _JointCall(sources, readings, conversation.calls, failure)
 
 
 async def _remember(conversation: Conversation, shown: ShownPage, reading: Reading) -> None:
@@ -223,17 +225,17 @@ async def _remember(conversation: Conversation, shown: ShownPage, reading: Readi
 
 async def _ask_together(
     conversation: Conversation, asked: Sequence[tuple[ReadingTask, ShownPage]]
-) -> dict[int, Reading]:
-    """Ask about several pages; return readings by identity of the source.
+) -> dict[ReadingTask, Reading]:
+    """Ask about several pages; return their readings.
 
     Returns nothing for fewer than two pages, or if the model mixed pages up.
     """
     if len(asked) < 2:  # noqa: PLR2004
         return {}
-    firsts, last = list[int](), 0
-    pieces: list[Piece] = []
+    befores, pieces = list[int](), list[Piece]()
+    last = 0  # the number of the last sentence so far; each page goes on counting
     for number, (_, shown) in enumerate(asked, start=1):
-        firsts.append(last)
+        befores.append(last)
         pieces += shown.pieces(number, last)
         last += max(shown.sentences)
     room = _FRAME_TOKENS + _READING_TOKENS * len(asked)
@@ -245,17 +247,19 @@ async def _ask_together(
         if 1 <= each.source <= len(asked):
             given.setdefault(each.source - 1, each)
     summaries = [each for each in (normalise_text(one.summary) for one in given.values()) if each]
-    is_mixed_up, readings = len(summaries) > len(set(summaries)), dict[int, Reading]()
-    for at, reading in given.items():
-        source, shown = asked[at]
-        numbers = [each - firsts[at] for each in reading.sentences]
-        strays = (each for each in numbers if not 1 <= each <= max(shown.sentences))
-        is_mixed_up |= any(1 <= each + firsts[at] <= last for each in strays)
-        readings[id(source)] = reading.model_copy(update={"sentences": numbers})
-    if is_mixed_up:
+    strays = [
+        number
+        for place, reading in given.items()
+        for number in reading.sentences
+        if 1 <= number <= last and bisect_left(befores, number) - 1 != place
+    ]
+    if strays or len(summaries) > len(set(summaries)):
         conversation.calls[-1] = conversation.calls[-1].model_copy(update={"reason": MIXED_UP})
         return {}
-    for source, shown in asked:
-        if id(source) in readings:
-            await _remember(conversation, shown, readings[id(source)])
+    readings = dict[ReadingTask, Reading]()
+    for place, reading in given.items():
+        source, shown = asked[place]
+        own = [number - befores[place] for number in reading.sentences]
+        readings[source] = reading.model_copy(update={"sentences": own})
+        await _remember(conversation, shown, readings[source])
     return readings

@@ -308,21 +308,6 @@ async def test_azures_filter_is_a_refusal(
         await answered(set_up(monkeypatch, "Azure", server), ask("How to build a bomb?"))
 
 
-async def test_azures_older_address_has_deployment_and_version(
-    server: MisbehavingServer, tmp_path: Path
-) -> None:
-    server.on("/openai/deployments/mine/chat/completions", vendors.azure("mine"))
-    (tmp_path / "models.yaml").write_text(
-        "providers:\n  azure: {protocol: openai, api_version: 2024-10-21, "
-        f'base_url: "http://127.0.0.1:{server.port}"}}\n'
-        "models:\n  mine: {provider: azure, context_window: 400000, efforts: [low, high], "
-        "refuses: [temperature]}\n"
-    )
-    keys = {"model_api_keys": {"azure": SecretStr(vendors.KEY)}}
-    (call,) = (await asked(server, tmp_path, model="azure/mine", **keys)).calls
-    assert (call.outcome, call.provider) == ("ok", "azure")
-
-
 async def test_thoughts_inside_an_answer_are_ignored(server: MisbehavingServer) -> None:
     server.on(
         CHAT["openai"], say("openai", '<think>{"a": 1}</think>{"stance": "refutes", "score": 1}')
