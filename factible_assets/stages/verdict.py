@@ -7,7 +7,7 @@ published runs of Factible the vote over a model's stances agreed with the annot
 
 **One voice.** The words of a verdict follow from its label and its counts. A model's words follow
 them only if the model itself gives the same label to its words and the plain reader does not find
-another one there (`in_one_voice` of the reasoner).
+another one there (`words_of_verdict` of the reasoner).
 
 **A verdict is complete only if nothing that is missing could change its stance.** A source that a
 failed service kept back might say anything. If it could change the stance, the verdict is

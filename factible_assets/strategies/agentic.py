@@ -21,7 +21,7 @@ from functools import partial
 
 from factible_assets.reasoners.llm import investigation
 from factible_assets.reasoners.llm.engine import asking
-from factible_assets.reasoners.llm.verdict import CARRIERS, in_one_voice
+from factible_assets.reasoners.llm.verdict import CARRIERS, words_of_verdict
 from factible_assets.records.scales import UNPROVEN, stance_of
 from factible_assets.records.stances import DEFINITE
 from factible_assets.records.tables import Evidence, MediaFinding, Query, Status, StepKind
@@ -308,7 +308,7 @@ class _Inquiry:
             return case, close(draft=None)
         score = (found.confidence - 1) / 4
         stance = stance_of(found.label, UNPROVEN)
-        words = in_one_voice(case.claim, stance, found.words)
+        words = words_of_verdict(case.claim, stance, found.words)
         draft = ports.VerdictDraft(stance, confidence_of(score), words)
         return case, decided_by(draft, close(draft=draft), score)
 

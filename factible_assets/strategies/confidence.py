@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.investigation import judge_three_way
-from factible_assets.reasoners.llm.verdict import in_one_voice
+from factible_assets.reasoners.llm.verdict import words_of_verdict
 from factible_assets.records.scales import THREE_WAY, stance_of
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Evidence, Verdict
@@ -90,7 +90,7 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
     except ports.ReasonerError as failure:
         return conclude(opinion, None, failure)
     said = stance_of(answer.verdict, THREE_WAY)
-    words = in_one_voice(case.claim, said, answer.reasoning)
+    words = words_of_verdict(case.claim, said, answer.reasoning)
     return conclude(opinion, ports.VerdictDraft(said, opinion.vote.confidence, words))
 
 

@@ -16,7 +16,7 @@ from factible_assets.config import FactCheckConfig, QueriesConfig, SearchConfig
 from factible_assets.reasoners.llm.answers import VeracityAnswer
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
 from factible_assets.reasoners.llm.investigation import ask_questions, judge_veracity, summarise
-from factible_assets.reasoners.llm.verdict import CARRIERS, in_one_voice
+from factible_assets.reasoners.llm.verdict import CARRIERS, words_of_verdict
 from factible_assets.records.scales import VERACITY, veracity_of
 from factible_assets.records.tables import Answered, Evidence, Query, Stance, Video
 from factible_assets.stages import ports
@@ -229,7 +229,7 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
     if level is not None:
         veracity = None if level == "unsettled" else level
         stance = VERACITY[veracity] if veracity else "unclear"
-        words = in_one_voice(case.claim, stance, answer.explanation)
+        words = words_of_verdict(case.claim, stance, answer.explanation)
         draft = ports.VerdictDraft(stance, answer.confidence, words)
     _note_questions(check, questions, answer, rows)
     verdict = conclude(opinion, draft)

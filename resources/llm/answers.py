@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
 
 from resources.llm.base import Answer
 
@@ -21,6 +20,7 @@ _THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _MAX_ERRORS = 8
 _MAX_SHOWN = 200
 _MAX_CANDIDATES = 200
+_TRIED = 20  # The last braces of an answer in a loop at which it may be valid.
 _KEPT = ("type", "enum", "anyOf", "items", "description")
 _NOT_STRICT = frozenset({"prefixItems", "allOf", "oneOf", "const"})
 _RANGES = (
@@ -117,25 +117,10 @@ def read_answer(text: str | None, output_type: type[Answer]) -> Answer:
 
 
 def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
-    """Read the complete items of an answer that breaks off in its last list; None if invalid.
-
-    It drops the incomplete last item, unless that lacks only its closing brackets.
-    """
-    try:
-        partial = from_json(text[max(0, text.find("{")) :], allow_partial=True)
-    except ValueError:
-        return None
-    if not isinstance(partial, dict):
-        return None
-    for _ in range(2):
-        try:
-            return output_type.model_validate(partial)
-        except ValidationError:
-            lists = [each for each in partial.values() if each and isinstance(each, list)]
-            if not lists:
-                return None
-            lists[-1].pop()
-    return None
+    """Read the complete items of an answer that breaks off in its last list; None if invalid."""
+    braces = [each.end() for each in re.finditer("}", text)]
+    ends = (_up_to(text[max(0, text.find("{")) : end], output_type) for end in braces[:-_TRIED:-1])
+    return next((value for value in ends if value is not None), None)
 
 
 class GrowingAnswer(Generic[Answer]):
@@ -152,12 +137,17 @@ class GrowingAnswer(Generic[Answer]):
         start = len(self.text)
         self.text += piece
         for brace in re.finditer("}", piece):
-            try:
-                closed = self.text[: start + brace.end()] + "]}"
-                value = self._type.model_validate_json(closed)
-            except ValidationError:
-                continue
-            self._listen(value)
+            value = _up_to(self.text[: start + brace.end()], self._type)
+            if value is not None:
+                self._listen(value)
+
+
+def _up_to(text: str, output_type: type[Answer]) -> Answer | None:
+    """Read an answer that ends with an item of its last list."""
+    try:
+        return output_type.model_validate_json(f"{text}]}}")
+    except ValidationError:
+        return None
 
 
 def _candidates(text: str) -> Iterator[str]:

@@ -68,7 +68,9 @@ class LlmReasoner:
         prompts: Path | None = None,
     ) -> None:
         self._models, self._limits, self._prompts = models, limits or ReadingLimits(), prompts
-        self._sources = SourceReader(self._about, self._limits.together, self._limits.patience)
+        self._sources = SourceReader(
+            self._conversation_about, self._limits.together, self._limits.patience
+        )
 
     def conversation(
         self,
@@ -148,7 +150,7 @@ class LlmReasoner:
         the claim's own words are searched, because the next attempt would fail in the same way.
         """
         conversation = self.conversation("queries", "queries", video, claim)
-        count = max(queries.USUAL, max_queries)
+        count = max(queries.SEARCHES_PER_CLAIM, max_queries)
         try:
             drafts = await queries.ask_queries(conversation, claim, count)
         except ports.ReasonerOutageError as outage:
@@ -172,7 +174,7 @@ class LlmReasoner:
         shown = asyncio.get_running_loop().run_in_executor(None, show)
         return await self._sources.read(ReadingTask(video, claim, query, page, shown))
 
-    def _about(self, sources: Sequence[ReadingTask]) -> Conversation:
+    def _conversation_about(self, sources: Sequence[ReadingTask]) -> Conversation:
         first = sources[0]
         prompt = "condense" if first.page.sought else "evidence"
         conversation = self.conversation(prompt, "evidence", first.video, first.claim)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from factible_assets.reasoners.llm.prompts import visible
 
 _TAG = re.compile(r"<!--.*?-->|</?[A-Za-z!?][^<>]*>", re.DOTALL)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\s*(?:\([^()]*\)|\[[^\[\]]*\])")
@@ -28,7 +29,7 @@ def plain(text: str) -> str:
 
     A comparison such as "< 5 %" keeps its sign.
     """
-    text = _MARKS.sub("", "".join(_printable(character) for character in text))
+    text = _MARKS.sub("", "".join(map(visible, text)))
     before = ""
     while text != before:  # removing one piece of markup may join the halves of another
         before = text
@@ -36,12 +37,6 @@ def plain(text: str) -> str:
         text = _MORE.sub("\x01", _LESS.sub("\x00", text)).translate(_BRACKETS)
     text = re.sub(r"\(\s*\)", " ", text.translate(_KEPT))
     return re.sub(r"\s+([,.;:!?])", r"\1", " ".join(text.split()))
-
-
-def _printable(character: str) -> str:
-    if character == "\n" or unicodedata.category(character)[0] != "C":
-        return character
-    return " " if character.isspace() else ""
 
 
 def clip(text: str, words: int) -> str:

@@ -93,7 +93,7 @@ class ShownText:
 
     @cached_property
     def _shown(self) -> list[tuple[str, int]]:
-        return [(shown, at) for at, each in enumerate(self._raw) if (shown := _visible(each))]
+        return [(shown, at) for at, each in enumerate(self._raw) if (shown := visible(each))]
 
     @cached_property
     def text(self) -> str:
@@ -152,7 +152,7 @@ def _disarmed(text: str) -> str:
     return _TURN_TOKEN.sub("(", _TAG.sub("(", text))
 
 
-def _visible(character: str) -> str:
+def visible(character: str) -> str:
     """Return the character, a line break, a replacement, or nothing."""
     if character.isascii() and character.isprintable():
         return character

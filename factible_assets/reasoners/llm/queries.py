@@ -23,7 +23,7 @@ from factible_assets.stages.ports import ClaimDraft, QueryDraft
 
 QUERY_WORDS = 16
 """Words of the longest query: the prompt asks for twelve, and search engines read few more."""
-USUAL = 3
+SEARCHES_PER_CLAIM = 3
 """Searches that come with a claim."""
 
 _ORDER: tuple[tuple[QueryType, int, bool], ...] = (
@@ -56,7 +56,9 @@ async def remember_queries(conversation: Conversation, claim: ClaimDraft) -> Non
     """Cache the searches that came with a claim as the answer to the prompt for searches."""
     if claim.searches:
         answer = QueriesAnswer(searches=list(claim.searches))
-        await conversation.remember("User", answer, _material(claim, USUAL), most=USUAL)
+        await conversation.remember(
+            "User", answer, _material(claim, SEARCHES_PER_CLAIM), most=SEARCHES_PER_CLAIM
+        )
 
 
 def _material(claim: Claim | ClaimDraft, count: int) -> Material:

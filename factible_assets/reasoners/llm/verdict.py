@@ -77,11 +77,11 @@ async def word_verdicts(
         if each.says == verdict.stance:
             rows = shown[each.claim - 1]
             text = clip(_quoting_only(plain(each.words), rows), SUMMARY_WORDS)
-            words.setdefault(claim.claim_id, in_one_voice(claim, verdict.stance, text))
+            words.setdefault(claim.claim_id, words_of_verdict(claim, verdict.stance, text))
     return words
 
 
-def in_one_voice(claim: Claim, stance: Stance, words: str) -> str:
+def words_of_verdict(claim: Claim, stance: Stance, words: str) -> str:
     """Return a model's words on its verdict, or nothing if they state another verdict.
 
     They do in a sentence that the prompts propose for another one ("The sources refute the claim"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.reasoners.llm.engine import ReadingLimits
-from factible_assets.reasoners.llm.queries import USUAL
+from factible_assets.reasoners.llm.queries import SEARCHES_PER_CLAIM
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Transcript
 from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError
@@ -221,7 +221,7 @@ def _calls_by_stage(
         return {"claims": windows, "evidence": claims * config.budget.max_calls}
     asked = {choice.models[each] for each in ("claims", "queries") if each in choice.models}
     # The call that finds the claims returns a few queries for each too.
-    has_queries = windows and config.queries.max_queries <= USUAL and len(asked) <= 1
+    has_queries = windows and config.queries.max_queries <= SEARCHES_PER_CLAIM and len(asked) <= 1
     readings = pages
     # A check that stops at enough sources does not wait for a group of pages.
     if config.evidence.together and config.evidence.enough_origins is None:

@@ -229,7 +229,7 @@ def test_without_a_fence_every_attack_would_get_through(name: str) -> None:
 def test_a_fence_alone_would_let_many_attacks_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompts, "LINE_MARK", "")
     monkeypatch.setattr(prompts, "_disarmed", lambda text: text)
-    monkeypatch.setattr(prompts, "_visible", lambda character: character)
+    monkeypatch.setattr(prompts, "visible", lambda character: character)
     let_through = {
         name for name, attack in ATTACKS.items() if gets_out(attack, _evidence_prompt(attack))
     }

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.llm.engine import ReadingLimits
-from factible_assets.reasoners.llm.verdict import in_one_voice
+from factible_assets.reasoners.llm.verdict import words_of_verdict
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Evidence, Stance
 from tests.reasoners.llm.scripted import ScriptedModel, take_apart
@@ -99,7 +99,7 @@ def test_words_that_state_another_verdict_than_the_label_are_never_kept(
     around = ["Trials were read.", "That is all.", ""]
     before, after = data.draw(st.sampled_from(around)), data.draw(st.sampled_from(around))
     words = f"{before} {data.draw(st.sampled_from(SAYS[said]))} {after}"
-    told = in_one_voice(PLAIN_CLAIM, label, words)
+    told = words_of_verdict(PLAIN_CLAIM, label, words)
     if said == label:
         assert told == words
     elif label != "mixed" or words.count("claim"):
