@@ -1,17 +1,12 @@
 """The demo's miniature web: a folder of pages, served on loopback as many sites, with a search.
 
-The clients of the real web fetch and search it, through a table of names. The folder has
-`<host>/<path>.html`: `www.healthagency.example/sugar.html` is served as
-`http://www.healthagency.example/sugar`, `index.html` as `/`. `web.yaml` lists the pages with
-another answer:
+`www.healthagency.example/sugar.html` is served as `http://www.healthagency.example/sugar`,
+`index.html` as `/`. `web.yaml` lists the pages with another answer:
 
     responses:
       - url: http://news.example/paywalled
         status: 403
         headers: {Retry-After: "60"}
-
-The server lists all URLs when it starts. It never builds a path from a request, so no request can
-leave the folder.
 """
 
 from __future__ import annotations

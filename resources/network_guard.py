@@ -1,15 +1,8 @@
 """Keeps every request out of private networks.
 
-A page or a search result can name any URL, so two checks apply:
-
-1. `NetworkGuard.check_url` checks the URL before anything is sent: scheme, user information, port,
-   and a host that is or disguises an address.
-2. `GuardedBackend.connect_tcp` resolves the name, checks every address, and connects to a checked
-   address. Without a second look-up, a name server that changes its answer (DNS rebinding) gains
-   nothing. TLS still verifies the name in the URL.
-
-Allowed ports are 80, 443, 8080 and 8443, which serve web pages. Some services on other ports obey
-text that looks like HTTP.
+`NetworkGuard.check_url` checks a URL before anything is sent. `GuardedBackend.connect_tcp` resolves
+the name, checks every address, and connects to a checked address, so a name server gains nothing by
+changing its answer (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -25,6 +18,7 @@ import httpcore
 import httpx
 
 ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
+"""The ports of web pages. Some services on other ports obey text that looks like HTTP."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 

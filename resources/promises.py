@@ -1,11 +1,8 @@
 """Tells whether a fetched page is the one that the search found.
 
-It compares the page with the title, the snippet and the address of the search hit. It needs no
-list of the words of notices: an error page, a consent form, a parked domain and a front page differ
-in every language from the words that the search engine read at the address.
-
-A word weighs its letters beyond three, because short words are in every text. Text without spaces
-is compared by pairs of characters.
+It compares the words of the page with those of the search hit, because an error page, a consent
+form or a front page has other words in every language. A word weighs its letters beyond three. Text
+without spaces is compared by pairs of characters.
 """
 
 from __future__ import annotations

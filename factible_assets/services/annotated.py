@@ -1,7 +1,6 @@
-"""The annotated evidence of a video's claims as its web: the oracle of an evaluation.
+"""The annotated evidence of a video's claims as its web, which shows the quality of judging alone.
 
-A check on this web shows the quality of reading and judging alone, because every search finds what
-annotators judged by (Raw Evidence, section 4.1, compares with gold evidence likewise).
+Raw Evidence, section 4.1, compares with gold evidence likewise.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Loads the rating sets of a machine; a file is read again only after it changed.
 
 The suffix decides the format: .yaml as in corpora/domain_ratings.yaml; .json as in the snapshots of
-Media Bias/Fact Check; .csv with the columns `domain` and `pc1` (domain quality, Lin et al. 2023),
-or `domain`, `rating` and optionally `class`, `bias` and `reason`. A file NAME.yaml, such as
-mine.csv.yaml, describes other columns of a .csv, and the name, date and licence of a .csv or .json
-(resources/ratings/datasets.py). Without a date, the file name gives it: 20251207_media_bias.json.
+Media Bias/Fact Check; .csv with known columns, or with those that NAME.csv.yaml describes
+(corpora/README.md).
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Frames of a video, by ffmpeg, and the size, metadata and compression of a picture, by Pillow.
 
-The results are hints, not proof: honest editing leaves the same traces, and so does each platform
-that compresses pictures again. Frames come from a separate process, because video files are a
-common vehicle of attacks and a process can be ended.
+The results are hints, not proof: honest editing and platforms leave the same traces.
 """
 
 from __future__ import annotations

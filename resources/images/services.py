@@ -1,8 +1,7 @@
 """A reverse image search (Google Cloud Vision) and a detector of generated faces (Sightengine).
 
-Sources: https://cloud.google.com/vision/docs/reference/rest/v1/AnnotateImageResponse#WebDetection
-(POST /v1/images:annotate) and https://sightengine.com/docs/deepfake-detection (POST
-/1.0/check.json).
+Sources: https://cloud.google.com/vision/docs/reference/rest (`images.annotate`, WebDetection) and
+https://sightengine.com/docs/deepfake-detection.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Fetches models from Hugging Face or a mirror, with resumed downloads and checked digests.
 
-The address `{hub}/{repo}/resolve/{revision}/{path}` returns a file or redirects to its storage. The
-manifest knows the size and the SHA-256 of every file, so factible trusts no hub.
-
-The hub's own client (huggingface_hub 2) is no alternative: its HTTP library and transfer engine
-(httpx2, hf-xet) do not connect through our network guard.
+The manifest knows the size and the SHA-256 of every file, so factible trusts no hub. The hub's own
+client (huggingface_hub 2) does not connect through our network guard.
 """
 
 from __future__ import annotations

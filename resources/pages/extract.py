@@ -1,9 +1,8 @@
 """Turns the bytes of a page into readable text with title, author and date, or finds the obstacle.
 
-Text, title and author come from trafilatura (Barbaresi 2021, ACL demo,
-doi:10.18653/v1/2021.acl-demo.15), the date from htmldate (Barbaresi 2020, JOSS 5(51) 2439), but
-only from the page's markup: a date guessed from the running text would be false precision. If
-trafilatura finds little, the text is all blocks of the page. Everything here is pure and blocking.
+Text, title and author come from trafilatura (Barbaresi 2021, doi:10.18653/v1/2021.acl-demo.15), the
+date from htmldate (Barbaresi 2020, JOSS 5(51) 2439), but only from the markup: a date guessed from
+running text would be false precision. Everything here is pure and blocking.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""A SOCKS proxy on loopback: the only way from one browser page to the web.
+"""A SOCKS proxy on loopback (RFC 1928): the only way from one browser page to the web.
 
-With this proxy (SOCKS 5, RFC 1928) the browser resolves no name and opens no connection itself.
-Redirects, scripts, workers, preflights, beacons and web sockets all arrive here; interception in
-the browser would miss some. The guard resolves, checks and connects each target in one step. Each
-connection leads to one host. TLS stays between the browser and the site.
+Everything that a page loads arrives here; interception in the browser would miss some. The guard
+resolves, checks and connects each target in one step. TLS stays between the browser and the site.
 """
 
 from __future__ import annotations

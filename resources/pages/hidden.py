@@ -1,10 +1,7 @@
-"""Removes from a page the text that its readers do not see.
+"""Removes from a page the text that its readers do not see, and struck text, which it retracts.
 
-It covers elements that are hidden by their kind, by an attribute, by an inline style, or by the
-browser's mark. Somebody can plant such text in another site's page, in a comment, say, or a
-profile. Style sheets belong to the site itself, which has no need to hide its words.
-
-Struck text (`s`, `del`) goes too, because the page retracts it.
+Elements hide text by their kind, by an attribute, by an inline style, or by the browser's mark.
+Style sheets belong to the site itself, which has no need to hide its words.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Reads one PDF in a separate process: bytes on standard input, one JSON object on output.
 
-It imports only pypdf and the standard library, so that it starts fast and holds no secret. The
-answer is `{"text": …, "title": …, "author": …, "created": "YYYY-MM-DD" or null}`, or `{"failure":
-sentence}`. If pypdf itself crashes, the process ends with a traceback and the parent calls the PDF
-broken. Dates and names come from the document information dictionary (ISO 32000-1, section 14.3.3).
+The answer is `{"text": …, "title": …, "author": …, "created": "YYYY-MM-DD" or null}`, or
+`{"failure": sentence}`. It imports only pypdf and the standard library, so that it starts fast.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
 """Fetches pages, each by an isolated request, and names every reason why a page is not readable.
 
-A page has up to three ways, each only if the one before cannot work:
-
-1. `scraped` or `pdf`: the site's own answer, read by its content type;
-2. `browser`, if the answer has scripts and fewer than 100 characters of text without them
-   (Factible, section 1.3.4, step 3);
-3. `archive`, if the site says that the page is gone (404 or 410) and copies are allowed.
-
-An outage on a later way is an outage of the page, although the site has answered: a later fetch may
-find the text.
+The first way is the site's own answer. If its text needs scripts, the browser draws the page
+(Factible, section 1.3.4, step 3). If the page is gone, an archive may have a copy. An outage of the
+second way is an outage of the page.
 """
 
 from __future__ import annotations

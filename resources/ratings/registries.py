@@ -1,8 +1,7 @@
 """The age of a registered domain, from its registry: by RDAP, then by WHOIS.
 
-RDAP: RFC 9224, sections 3 and 4 (bootstrap file, longest match), RFC 9082, section 3.1.3 (path of a
-domain), RFC 9083, sections 4.5 and 5.3 (events of a domain), RFC 7480, section 5 (statuses).
-WHOIS: RFC 3912; python-whois knows the servers and the formats of their answers.
+RDAP: RFC 9224 (bootstrap file), RFC 9082, section 3.1.3 (path of a domain), RFC 9083, sections 4.5
+and 5.3 (events). WHOIS: RFC 3912; python-whois knows the servers and the formats of their answers.
 """
 
 from __future__ import annotations

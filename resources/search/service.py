@@ -1,7 +1,6 @@
-"""Search services over HTTP and JSON: requests, time, refusals, and reading damaged answers.
+"""The common part of search services over HTTP and JSON: requests, refusals, damaged answers.
 
-It turns every failure into an outage. Merging hits of the same page needs canonical URLs, so the
-stages do that.
+Every failure becomes an outage.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """A cache on disk for answers of services and models, shared by all processes that use its folder.
 
-One transaction writes an answer, so it is there whole or not at all. The callers store answers
-only, never outages. Each kind of answer has its own room, so that pages never push out expensive
-model answers. Keys are SHA-256 hashes and hold no query, address or prompt. Values are JSON: a file
-from elsewhere can build only the type that the reader names.
-
-diskcache and sqlitedict are no alternatives: they unpickle their files.
+Callers store answers only, never outages. Keys are hashes and hold no query, address or prompt.
+Values are JSON, because libraries such as diskcache unpickle their files.
 """
 
 from __future__ import annotations
