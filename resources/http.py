@@ -496,11 +496,14 @@ async def _read(raw: httpcore.Response, head: Response, request: _Request, most:
     declared = head.headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared[:18]) > most:
         raise too_large
-    inflater = None if encoding in {"", "identity"} else _Inflater()
+    inflater = None if encoding in {"", "identity"} else zlib.decompressobj(zlib.MAX_WBITS | 16)
     parts: list[bytes] = []
+    received = 0
     async for chunk in raw.aiter_stream():
+        received += len(chunk)
         try:
-            part = chunk if inflater is None else inflater.feed(chunk, most + 1)
+            # The limit protects from decompression bombs.
+            part = chunk if inflater is None else inflater.decompress(chunk, most + 1)
         except zlib.error as error:
             raise OutageError(f"{host} sent a damaged body", retry=True) from error
         most -= len(part)
@@ -510,28 +513,9 @@ async def _read(raw: httpcore.Response, head: Response, request: _Request, most:
             request.sink(head, part)
         else:
             parts.append(part)
-    if inflater is not None and inflater.started and not inflater.machine.eof:
+    if inflater is not None and received and (not inflater.eof or inflater.unused_data):
         raise OutageError(f"{host} broke off in the middle of its answer", retry=True)
     return replace(head, body=b"".join(parts))
-
-
-class _Inflater:
-    """Decompresses gzip up to a limit, against decompression bombs."""
-
-    def __init__(self) -> None:
-        self.started = False
-        self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-
-    def feed(self, data: bytes, limit: int) -> bytes:
-        """Return at most `limit` bytes."""
-        out = b""
-        while data and len(out) < limit:
-            if self.machine.eof:
-                self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-            out += self.machine.decompress(data, limit - len(out))
-            self.started = True
-            data = self.machine.unused_data
-        return out
 
 
 def failed_handshake(error: BaseException) -> str | None:

@@ -7,7 +7,6 @@ the domain registries) are called only with `network`. No result contains a key 
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -118,15 +117,12 @@ def _folder(name: str, place: Path, remedy: str) -> PartStatus:
     """Test whether a folder is writable or can be created."""
     existing = next(each for each in (place, *place.parents) if each.exists())
     try:
-        if existing == place:
-            with tempfile.TemporaryFile(dir=place):
-                pass
-            return PartStatus(name, "works", f"{place} is writable.")
+        with tempfile.TemporaryFile(dir=existing):
+            pass
     except OSError as error:
-        return PartStatus(name, "fails", f"{place} is not writable: {error.strerror}.", remedy)
-    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
-        return PartStatus(name, "works", f"factible creates {place} when needed.")
-    return PartStatus(name, "fails", f"factible cannot create {place} in {existing}.", remedy)
+        return PartStatus(name, "fails", f"{existing} is not writable: {error.strerror}.", remedy)
+    is_there = f"{place} is writable." if existing == place else f"factible can create {place}."
+    return PartStatus(name, "works", is_there)
 
 
 def _warehouse(settings: Settings) -> PartStatus:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -28,7 +26,6 @@ JUDGE = "judge"
 """The stage of the model that scores answers."""
 
 _SEED = 1
-_KEPT_RUNS = 256
 
 
 def model_registry(settings: Settings) -> ModelRegistry:
@@ -177,25 +174,19 @@ def new_budget(name: str, settings: Settings) -> Budget:
 
 
 class RunBudgets:
-    """The budgets of runs: all steps of a run and their retries share one."""
+    """The budgets of the runs of this process: all steps of a run and their retries share one."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._budgets: OrderedDict[str, Budget] = OrderedDict()
+        self._budgets: dict[str, Budget] = {}
 
     def of(self, run_id: str, video_id: str, settings: Settings) -> Budget:
         """Return the budget of a run for a video."""
-        with self._lock:
-            if run_id not in self._budgets:
-                self._budgets[run_id] = new_budget("this run", settings)
-                if len(self._budgets) > _KEPT_RUNS:
-                    self._budgets.popitem(last=False)
-            return self._budgets[run_id].account(f"the video {video_id}")
+        budget = self._budgets.setdefault(run_id, new_budget("this run", settings))
+        return budget.account(f"the video {video_id}")
 
     def of_run(self, run_id: str) -> Budget:
         """Return the budget of a run; an unused one if the run asked no model."""
-        with self._lock:
-            return self._budgets.get(run_id) or Budget("this run", Ceiling())
+        return self._budgets.get(run_id) or Budget("this run", Ceiling())
 
 
 BUDGETS = RunBudgets()

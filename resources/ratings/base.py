@@ -15,6 +15,18 @@ SourceClass = Literal[
 """The kind of publisher of a domain; an answer engine is a language model's service."""
 
 
+_HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
+
+
+def ascii_host(text: str) -> str | None:
+    """Return a lower-case host name in ASCII; None if the text is no host name with a domain."""
+    try:
+        host = text.encode("idna").decode("ascii")
+    except UnicodeError:
+        return None
+    return host if _HOST.fullmatch(host) else None
+
+
 def journal_key(name: str) -> str:
     """Return the key of a journal among the domains of a rating set; no domain has a colon."""
     words = re.findall(r"\w+", name.casefold().replace("&", " and "))

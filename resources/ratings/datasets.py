@@ -38,7 +38,7 @@ from pydantic import (
 
 from resources import lines
 from resources.lines import PlacedError
-from resources.ratings.base import ListedRating, Rating, SourceClass, journal_key
+from resources.ratings.base import ListedRating, Rating, SourceClass, ascii_host, journal_key
 
 Name = TypeVar("Name")
 _MAX_BYTES: Final = 1 << 30
@@ -46,7 +46,6 @@ _ListedRating: TypeAlias = Literal["very_low", "low", "medium", "high"]
 _RANKS: tuple[Rating, ...] = get_args(_ListedRating)
 """From worst to best."""
 _CLASSES: tuple[SourceClass, ...] = get_args(SourceClass)
-_HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
 _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
 
 
@@ -80,12 +79,7 @@ def host_name(text: str) -> str | None:
     """
     host = re.sub(r"^https?:/*", "", text.strip().lower())
     host = re.split(r"[/:?#]", host, maxsplit=1)[0].strip(" `)('\".").replace(",", ".")
-    try:
-        host = host.encode("idna").decode("ascii")
-    except UnicodeError:
-        return None
-    host = host.removeprefix("www.")
-    return host if _HOST.fullmatch(host) else None
+    return ascii_host(host.removeprefix("www."))
 
 
 # --- Strict YAML --------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from whois.whois import NICClient
 from resources import http
 from resources.http import HttpClient
 from resources.network_guard import ForbiddenTargetError, GuardedBackend, NameTable, NetworkGuard
-from resources.ratings.base import DomainAge
+from resources.ratings.base import DomainAge, ascii_host
 from resources.single_flight import SingleFlight
 
 Registry: TypeAlias = Callable[[str], Awaitable[datetime | None]]
@@ -32,7 +32,6 @@ free, OutageError if the registry failed."""
 BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
 _YEAR = timedelta(days=365.25)
 _AT_ONCE = 8
-_DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*")
 # RFC 2606, RFC 6761, RFC 6762, RFC 7686, RFC 3172 and ICANN's private-use TLD: never registered.
 _RESERVED = frozenset(
     {"alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test"}
@@ -87,12 +86,8 @@ class RegistryAges:
 
 def registrable_name(domain: str) -> str | None:
     """Return a domain in the form of registries; None if nobody can register it."""
-    try:
-        name = domain.strip().rstrip(".").lower().encode("idna").decode("ascii")
-    except UnicodeError:
-        return None
-    is_reserved = name.rpartition(".")[2] in _RESERVED
-    return None if is_reserved or _DOMAIN.fullmatch(name) is None else name
+    name = ascii_host(domain.strip().rstrip(".").lower())
+    return None if name is None or name.rpartition(".")[2] in _RESERVED else name
 
 
 def _earliest(moments: Iterable[object]) -> datetime | None:
