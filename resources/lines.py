@@ -37,7 +37,6 @@ _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_BYTES: Final = 16 * 1024 * 1024
 _MAX_SHOWN: Final = 60
 _MISSPELT: Final = ("extra_forbidden", "unexpected_keyword_argument")
-_TWICE: Final = "The key {!r} is written twice here. Remove one of the two."
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +125,6 @@ class Document:
 
     data: Any
     lines: dict[Place, int]
-    duplicates: Sequence[tuple[Place, str, int]]
-    """Duplicate keys: the place of the mapping, the key, and its second line."""
 
     def line(self, place: Place) -> int:
         """Return the line of a value, or of the nearest value that contains it, from 1."""
@@ -135,16 +132,6 @@ class Document:
             if place[:length] in self.lines:
                 return self.lines[place[:length]]
         return self.lines.get((), 1)
-
-    def repeated_keys(
-        self, file: Path, concerns: Callable[[Place], bool] = lambda _: True
-    ) -> list[FileProblem]:
-        """Return a problem for each duplicate key in the mappings that `concerns` accepts."""
-        return [
-            FileProblem(file, line, _TWICE.format(key))
-            for place, key, line in self.duplicates
-            if concerns(place)
-        ]
 
     def at(self, place: Place) -> Any:
         value = self.data
@@ -154,8 +141,6 @@ class Document:
 
     def read_as(self, model: type[Model]) -> Model:
         """Convert the file to a model. Raises PlacedError with the first problem."""
-        for _, key, line in self.duplicates:
-            raise PlacedError(line, _TWICE.format(key))
         try:
             return model.model_validate({} if self.data is None else self.data)
         except ValidationError as error:
@@ -189,7 +174,7 @@ def parse_document(text: str) -> Document:
         raise PlacedError(
             line, "There is a character here that YAML does not allow. Remove it."
         ) from error
-    return Document(data, reader.lines, tuple(reader.duplicates))
+    return Document(data, reader.lines)
 
 
 @dataclass
@@ -198,7 +183,6 @@ class _Reader:
 
     events: Iterator[yaml.Event]
     lines: dict[Place, int] = field(default_factory=dict)
-    duplicates: list[tuple[Place, str, int]] = field(default_factory=list)
 
     def document(self) -> Any:
         data = None
@@ -237,11 +221,10 @@ class _Reader:
                 raise PlacedError(_line(event), "A key here is not a word. Write key: value.")
             key = str(event.value)
             if key in mapping:
-                self.duplicates.append((place, key, _line(event)))
-                self._value(next(self.events), (*place, f"second {key}"))
-            else:
-                self.lines[(*place, key)] = _line(event)
-                mapping[key] = self._value(next(self.events), (*place, key))
+                twice = f"The key {key!r} is written twice here. Remove one of the two."
+                raise PlacedError(_line(event), twice)
+            self.lines[(*place, key)] = _line(event)
+            mapping[key] = self._value(next(self.events), (*place, key))
         return mapping
 
 

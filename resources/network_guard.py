@@ -12,7 +12,6 @@ import ipaddress
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from urllib.parse import urlsplit
 
 import httpcore
 import httpx
@@ -71,18 +70,10 @@ class NameTable:
 
     @classmethod
     def for_service(cls, base_url: str) -> NameTable:
-        """Allow the host and port of a service, such as `http://127.0.0.1:8888/search`.
-
-        Raises ValueError: The URL has no host, or is neither http nor https.
-        """
-        parts = urlsplit(base_url)
-        if parts.hostname is None or parts.scheme not in _DEFAULT_PORTS:
-            raise ValueError(
-                f"{base_url!r} is no address of a service: write it as http://HOST:PORT or "
-                "https://HOST"
-            )
-        port = parts.port or _DEFAULT_PORTS[parts.scheme]
-        return cls({f"{parts.hostname}:{port}": (parts.hostname, port)})
+        """Allow the host and port of a service, such as `http://127.0.0.1:8888/search`."""
+        url = httpx.URL(base_url)
+        port = url.port or _DEFAULT_PORTS[url.scheme]
+        return cls({f"{host_of(url)}:{port}": (host_of(url), port)})
 
     def __or__(self, other: NameTable) -> NameTable:
         """Merge two tables; the right one's entries win."""

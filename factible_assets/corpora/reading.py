@@ -251,8 +251,6 @@ class _Reader(EntryReader):
             self.report((), f"The file is {what}. Begin with videos: and a list of them.")
             return None
         listed = data.get("videos")
-        top = len(("videos", 0))
-        self.problems += self.document.repeated_keys(self.file, lambda place: len(place) < top)
         if listed is not None and not isinstance(listed, list):
             self.report(("videos",), "videos is not a list. Begin each video with a dash.")
         head = self.entry(CorpusFile, {**data, "videos": ()}, ())
@@ -274,9 +272,6 @@ class _Reader(EntryReader):
         self, place: Place, corpus: str, web: str, places: dict[str, Place]
     ) -> CorpusVideo | None:
         before = len(self.problems)
-        self.problems += self.document.repeated_keys(
-            self.file, lambda at: at[: len(place)] == place
-        )
         written = self.document.at(place)
         # An entry with another problem reports its missing files, too.
         transcript, media, truth = (
@@ -384,8 +379,7 @@ def load_ground_truth(file: Path) -> GroundTruth:
         return GroundTruth(problems=(error.at(file),))
     data = document.data if isinstance(document.data, dict) else {}
     listed = data.get("claims")
-    problems = document.repeated_keys(file)
-    reader = _Reader(file=file, document=document, problems=problems)
+    reader = _Reader(file=file, document=document)
     if not isinstance(listed, list):
         reader.report(("claims",), "There is no list of claims. Add one.")
         listed = []

@@ -119,7 +119,6 @@ def load_targets(folders: Iterable[Path]) -> Targets:
             problems.append(error.at(file))
             continue
         reader = EntryReader(file=file, document=document)
-        reader.problems += document.repeated_keys(file)
         listed = reader.entry(_File, document.data, ())
         given: dict[str, Mapping[str, MetricTarget | None]] = {}
         if listed is not None:

@@ -46,13 +46,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
     def __init__(
         self, base_url: str, *, retry: http.RetryPolicy = _RETRY, read_seconds: float = 30.0
     ) -> None:
-        try:
-            address = httpx.URL(base_url.rstrip("/"))
-            names = NameTable.for_service(base_url)
-        except (httpx.InvalidURL, ValueError) as error:
-            raise base.ModelPullError(
-                "The hub's address is not valid. Correct hugging_face in FACTIBLE_ENDPOINTS."
-            ) from error
+        address = httpx.URL(base_url.rstrip("/"))
         if address.scheme != "https" and address.host not in _LOOPBACK:
             raise base.ModelPullError(
                 f"The hub {http.shown(address)} does not use https. Correct hugging_face "
@@ -62,7 +56,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
         self._base = str(address)
         self._retry = retry
         self._http = http.HttpClient(
-            guard=NetworkGuard(names, https_only=True),
+            guard=NetworkGuard(NameTable.for_service(base_url), https_only=True),
             limits=http.HttpLimits(
                 connect_seconds=15.0,
                 read_seconds=read_seconds,

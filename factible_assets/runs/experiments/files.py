@@ -152,7 +152,6 @@ class _Reader(lines.EntryReader):
 
     def experiment(self) -> Experiment | None:
         """Return the experiment of the file; None if it has problems."""
-        self.problems += self.document.repeated_keys(self.file)
         data = self.document.data
         if not isinstance(data, dict):
             what = "empty" if data is None else "not a mapping"

@@ -237,10 +237,7 @@ async def test_a_compressed_bomb_stays_small(server: MisbehavingServer, client: 
 
 @given(st.binary(max_size=5_000), st.sampled_from(["gzip", "none"]))
 def test_compressed_bodies_come_out_as_they_went_in(body: bytes, how: str) -> None:
-    sent = {
-        "gzip": gzip.compress(body),
-        "none": body,
-    }[how]
+    sent = {"gzip": gzip.compress(body), "none": body}[how]
     encoding = "identity" if how == "none" else "gzip"
 
     async def fetch() -> bytes:
