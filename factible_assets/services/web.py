@@ -108,31 +108,25 @@ async def open_web(
     return OpenWeb(stored, stored, registries.RegistryAges(()))
 
 
-async def _live(settings: Settings, stack: AsyncExitStack, kept: DiskCache) -> OpenWeb:
+async def _live(settings: Settings, stack: AsyncExitStack, cache: DiskCache) -> OpenWeb:
     names = search.search_names(settings)
     if not names:
         raise SetupError(f"The run needs the live web, but {search.NO_LIVE_SEARCH}")
-    services = await stack.enter_async_context(search.service_client(settings))
-    fetcher, identity = await _page_fetcher(settings, services, stack)
-    rdap, whois = domain_registry(settings, services), registries.WhoisRegistry()
-    known = registries.RegistryAges([rdap.registered_at, whois.registered_at])
-    asked = f"rdap {settings.endpoints.get('rdap', registries.BOOTSTRAP_URL)}, whois"
-    ages = CachingAges(known.age, kept, identity=asked)
-    asked_live = [search.search_service(name, services, settings) for name in names]
-    lane = None
+    http = await stack.enter_async_context(search.service_client(settings))
+    providers = [search.search_service(name, http, settings) for name in names]
+    fetcher, identity = await _page_fetcher(settings, http, stack)
+    archive = Archive(settings.archive, canonicalise=canonical_url)
+    rdap, whois = domain_registry(settings, http), registries.WhoisRegistry()
+    ages = registries.RegistryAges([rdap.registered_at, whois.registered_at])
+    fact_checks = None
     if settings.google_fact_check_api_key is not None:
-        checks = search.open_service(GoogleFactChecks, services, settings)
-        lane = CachingFactChecks(checks, kept, identity=checks.identity)
+        google = search.open_service(GoogleFactChecks, http, settings)
+        fact_checks = CachingFactChecks(google, cache, identity=google.identity)
     return OpenWeb(
-        MergedSearch([CachingSearch(each, kept, identity=each.identity) for each in asked_live]),
-        CachingFetcher(
-            fetcher.fetch,
-            kept,
-            Archive(settings.archive, canonicalise=canonical_url),
-            identity=identity,
-        ),
-        ages,
-        lane,
+        MergedSearch([CachingSearch(each, cache, identity=each.identity) for each in providers]),
+        CachingFetcher(fetcher.fetch, cache, archive, identity=identity),
+        CachingAges(ages.age, cache, identity=f"rdap {rdap.bootstrap_url}, whois"),
+        fact_checks,
     )
 
 

@@ -105,20 +105,16 @@ class Hub(AbstractAsyncContextManager["Hub"]):
         """Request the missing rest of a file once, and write as much of it as arrives."""
         if base.size_of(part) > file.bytes:
             part.unlink()  # noqa: ASYNC240 - fast, between two requests
-        have, start = base.size_of(part), None
+        have = base.size_of(part)
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+        is_begun = False
         with part.open("ab") as target:
 
             def write(answer: http.Response, block: bytes) -> None:
-                nonlocal start
-                if start is None:
-                    found = _RANGE.match(answer.headers.get("content-range", ""))
-                    partial_answer = answer.status == HTTPStatus.PARTIAL_CONTENT
-                    start = int(found[1]) if found and partial_answer else 0
-                    if start not in {0, have}:
-                        raise http.OutageError("it sent another part of the file than requested")
-                    if start != have:
-                        target.truncate(start)
+                nonlocal is_begun
+                if not is_begun:
+                    target.truncate(_first_byte(answer, have))
+                    is_begun = True
                 target.write(block)
                 progress(file.save_as, target.tell(), file.bytes)
 
@@ -133,6 +129,16 @@ class Hub(AbstractAsyncContextManager["Hub"]):
             raise
         if base.size_of(part) < file.bytes:
             raise http.OutageError("it broke off in the middle of the file")
+
+
+def _first_byte(answer: http.Response, have: int) -> int:
+    """Return where an answer begins in its file: at the rest, or again at the file's beginning."""
+    found = _RANGE.match(answer.headers.get("content-range", ""))
+    is_rest = answer.status == HTTPStatus.PARTIAL_CONTENT and found is not None
+    start = int(found[1]) if found and is_rest else 0
+    if start not in {0, have}:
+        raise http.OutageError("it sent another part of the file than requested")
+    return start
 
 
 # --- Storing ------------------------------------------------------------------------------------

@@ -109,11 +109,11 @@ class RdapRegistry:
 
     def __init__(self, http: HttpClient, *, bootstrap_url: str = BOOTSTRAP_URL) -> None:
         self._http = http
-        self._bootstrap_url = bootstrap_url
+        self.bootstrap_url = bootstrap_url
         self._once: SingleFlight[Mapping[str, str]] = SingleFlight()
 
     async def registered_at(self, domain: str) -> datetime | None:
-        addresses = await self._once.get(self._bootstrap_url, self._bootstrap)
+        addresses = await self._once.get(self.bootstrap_url, self._bootstrap)
         suffix = domain.partition(".")[2]
         while suffix and suffix not in addresses:
             suffix = suffix.partition(".")[2]
@@ -147,7 +147,7 @@ class RdapRegistry:
     async def _bootstrap(self) -> Mapping[str, str]:
         """Return the registry's address of each suffix, by TLS if available; OutageError."""
         with _as_outage("RDAP: the list of registries is missing"):
-            response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
+            response = await self._http.get(self.bootstrap_url, max_bytes=_RDAP_BYTES)
             return _services(http.read_object(response))
 
 
