@@ -112,9 +112,9 @@ class Hub(AbstractAsyncContextManager["Hub"]):
 
             def write(answer: http.Response, block: bytes) -> None:
                 nonlocal is_begun
-                if not is_begun:
-                    target.truncate(_first_byte(answer, have))
-                    is_begun = True
+                if not is_begun and (start := _first_byte(answer, have)) != have:
+                    target.truncate(start)
+                is_begun = True
                 target.write(block)
                 progress(file.save_as, target.tell(), file.bytes)
 
