@@ -109,18 +109,17 @@ _MOST_AROUND = 3
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A text in comparable form.
-
-    `words` are the stems of its content words in order, each with its raw span. `negations` and
-    `limits` count its negators and limiting words. `is_bounded`: a limiting word precedes one of
-    the `quantities` ("until 1991").
-    """
+    """A text in comparable form."""
 
     text: str
     words: tuple[tuple[str, int, int], ...]
+    """The stems of the content words in order, each with its raw span."""
     negations: int
+    """The number of negators."""
     limits: Counter[str] = field(hash=False)
+    """The limiting words that belong to no figure."""
     is_bounded: bool
+    """Whether a limiting word belongs to a figure ("until 1991")."""
     quantities: tuple[Quantity, ...]
 
     @property
@@ -140,26 +139,28 @@ def terms_of(text: str) -> Terms:
     as it is ("only three").
     """
     quantities = find_quantities(text)
+    figures = iter([*quantities, None])
+    figure = next(figures)
     words: list[tuple[str, int, int]] = []
-    negations, limits, before_figure = 0, Counter[str](), list[str]()
-    upcoming, follows_figure, is_bounded = 0, False, False
+    negations, limits = 0, Counter[str]()
+    pending: list[str] = []  # The limiting words right before this word
+    follows_figure = is_bounded = False
     for word in tokenise(text):
-        while upcoming < len(quantities) and quantities[upcoming].end <= word.start:
-            upcoming, follows_figure = upcoming + 1, True
-        if upcoming < len(quantities) and quantities[upcoming].start <= word.start:
-            is_exact = quantities[upcoming].bound == "exact"
-            own = [each for each in before_figure if not is_exact or each in _TOTAL]
+        while figure is not None and figure.end <= word.start:
+            figure, follows_figure = next(figures), True
+        if figure is not None and figure.start <= word.start:
+            own = [each for each in pending if figure.bound != "exact" or each in _TOTAL]
             limits.subtract(own)
             is_bounded = is_bounded or bool(own)
-            before_figure = []
+            pending = []
             continue
         is_unit, follows_figure = follows_figure and stem(word.norm) in UNIT_STEMS, False
         if word.norm in _LIMITS:
             limits[word.norm] += 1
-            before_figure.append(word.norm)
+            pending.append(word.norm)
             continue
         if word.norm not in _LIGHT:
-            before_figure = []
+            pending = []
         if _is_negator(word):
             negations += 1
         elif word.norm not in _LIGHT and not is_unit:
@@ -199,24 +200,24 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A sentence with the content words of a claim, in the claim's order.
-
-    `clause` is the part of the sentence with these words. `around` lists its other content words
-    before and after them; `extra` counts all its other content words. `remarks` are the other parts
-    of the sentence, and `figures` those of the whole sentence. `start` is the offset of the claim's
-    first word in the sentence. `is_negated_after`: a negator follows the claim's last word ("with
-    no help", "not in 1889 but in 1890"). `rating` is the rating before "that" ("There is no
-    evidence that …"); those words are not part of the clause.
-    """
+    """A sentence with the content words of a claim, in the claim's order."""
 
     clause: Terms
+    """The part of the sentence with these words."""
     around: tuple[str, ...]
+    """The other content words of the clause, before and after those of the claim."""
     extra: int
+    """The number of all other content words of the clause, also between those of the claim."""
     remarks: tuple[Remark, ...]
+    """The other parts of the sentence."""
     start: int
+    """The offset of the claim's first word in the sentence."""
     is_negated_after: bool
+    """Whether a negator follows the claim's last word ("with no help", "not in 1889")."""
     figures: tuple[Quantity, ...]
+    """The figures of the whole sentence."""
     rating: Stance | None = None
+    """The rating before "that" ("There is no evidence that …"), which the clause leaves out."""
 
 
 def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> Match | None:
@@ -231,48 +232,57 @@ def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> Match | N
     if not wanted:
         return None
     terms = terms_of(sentence)
-    orders = [wanted]
-    if "," in sentence:
-        orders += [wanted[at:] + wanted[:at] for at in range(1, len(wanted))]
-    places = ((order, _place_of(order, terms.words)) for order in orders)
-    order, place = next(((o, found) for o, found in places if found), (wanted, None))
+    rotations = range(len(wanted) if "," in sentence else 1)
+    orders = (wanted[at:] + wanted[:at] for at in rotations)
+    found = ((order, place) for order in orders if (place := _place_of(order, terms.words)))
+    order, place = next(found, ((), None))
     if place is None:
         return None
     text, remarks = _clause(terms, {*wanted}, place[1])
     clause = terms_of(text)
-    inner = _place_of(order, clause.words) or (0, len(text))
-    before = _THAT.match(text[: inner[0]])
+    first, last = _place_of(order, clause.words) or (0, len(text))
+    before = _THAT.match(text[:first])
     rating = _rating_at_end(before[1]) if before is not None else None
     if before is not None and rating is not None:
-        clause, inner = terms_of(text[before.end() :]), (0, len(text))
-    elif len(_BY.findall(text[: inner[1]])) != len(_BY.findall(claim.text)):
+        clause, first, last = terms_of(text[before.end() :]), 0, len(text)
+    elif len(_BY.findall(text[:last])) != len(_BY.findall(claim.text)):
         return None
-    around = [clause.text[s:e] for _, s, e in clause.words if e <= inner[0] or s >= inner[1]]
-    is_negated_after = terms_of(clause.text[inner[1] :]).negations > 0
-    extra = (Counter(clause.stems) - Counter(claim.stems)).total()
     return Match(
-        clause, tuple(around), extra, remarks, place[0], is_negated_after, terms.quantities, rating
+        clause=clause,
+        around=tuple(
+            clause.text[start:end]
+            for _, start, end in clause.words
+            if end <= first or start >= last
+        ),
+        extra=(Counter(clause.stems) - Counter(claim.stems)).total(),
+        remarks=remarks,
+        start=place[0],
+        is_negated_after=terms_of(clause.text[last:]).negations > 0,
+        figures=terms.quantities,
+        rating=rating,
     )
 
 
 def _wanted(claim: Terms, sentence: str, context: Sequence[str]) -> tuple[str, ...]:
-    """Return the content words of the claim that a sentence must have; none if it lacks others.
+    """Return the content words of the claim that a sentence has; none if it lacks others.
 
     Words that stand in the context may be missing, but `_FEWEST_STATED` words and figures remain.
     """
     there = Counter(terms_of(sentence).stems)
     stated: list[str] = []
-    absent: list[str] = []
+    absent: set[str] = set()
     for word in claim.stems:
-        (stated if there[word] else absent).append(word)
+        if there[word]:
+            stated.append(word)
+        else:
+            absent.add(word)
         there[word] -= 1
-    if not absent:
-        return claim.stems if len(stated) >= _FEWEST_TERMS else ()
-    is_stated = len(stated) >= _FEWEST_TERMS
-    is_stated = is_stated and len(stated) + len(claim.quantities) >= _FEWEST_STATED
+    if len(stated) < _FEWEST_TERMS:
+        return ()
     # Each text by itself, because `terms_of` caches the sentences of a page.
-    there_too = chain.from_iterable(terms_of(each).stems for each in context)
-    return tuple(stated) if is_stated and {*absent}.issubset(there_too) else ()
+    named = chain.from_iterable(terms_of(each).stems for each in context)
+    is_enough = not absent or len(stated) + len(claim.quantities) >= _FEWEST_STATED
+    return tuple(stated) if is_enough and absent.issubset(named) else ()
 
 
 def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[Remark, ...]]:
@@ -354,34 +364,38 @@ def names_another(claim: Terms, sentence: str) -> bool:
     Africa" can both be true.
     """
     terms = terms_of(sentence)
-    own = _names_from(claim, 0, at_end=True)
+    own = _name_at_end(claim)
     first = len(claim.words) - len(own)
     if not own or not 0 < first < len(terms.words) or claim.negations:
         return False
-    other = _names_from(terms, first)
+    other = _name_from(terms, first)
     if not other or {*terms.stems} & {*own} or terms.stems[:first] != claim.stems[:first]:
         return False
-    leads = [
-        text[: words[first][1]].split()[-1:]
-        for text, words in ((claim.text, claim.words), (sentence, terms.words))
-    ]
     before = terms_of(sentence[: terms.words[first][1]])
-    if leads[0] != leads[1] or before.negations or before.limits != claim.limits:
+    lead = claim.text[: claim.words[first][1]].split()[-1]
+    if before.text.split()[-1] != lead or before.negations or before.limits != claim.limits:
         return False
-    is_definite = claim.text[:4].lower() == "the " and leads[0][0] in _PRESENT | _PAST
-    return leads[0][0] == "by" or is_definite
+    is_definite = claim.text[:4].lower() == "the " and lead in _PRESENT | _PAST
+    return lead == "by" or is_definite
 
 
-def _names_from(terms: Terms, first: int, *, at_end: bool = False) -> tuple[str, ...]:
-    """Return the run of adjacent capitalised words from a word on, or at the end of the text."""
-    words = terms.words[first:]
-    run: list[tuple[str, int, int]] = []
-    for word in reversed(words) if at_end else words:
-        one, other = (word, run[-1]) if at_end and run else (run[-1] if run else word, word)
-        if not terms.text[word[1]].isupper() or (run and terms.text[one[2] : other[1]].strip()):
+def _name_from(terms: Terms, first: int) -> tuple[str, ...]:
+    """Return the run of adjacent capitalised words from a word on."""
+    run: list[str] = []
+    end = None
+    for word, start, stop in terms.words[first:]:
+        is_adjacent = end is None or not terms.text[end:start].strip()
+        if not terms.text[start].isupper() or not is_adjacent:
             break
         run.append(word)
-    return tuple(word for word, _, _ in run)
+        end = stop
+    return tuple(run)
+
+
+def _name_at_end(terms: Terms) -> tuple[str, ...]:
+    """Return the run of adjacent capitalised words that ends a text."""
+    runs = (_name_from(terms, first) for first in range(len(terms.words)))
+    return next((run for first, run in enumerate(runs) if first + len(run) == len(terms.words)), ())
 
 
 # --- Ratings near a sentence --------------------------------------------------------------------
@@ -389,14 +403,12 @@ def _names_from(terms: Terms, first: int, *, at_end: bool = False) -> tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class NearbyRating:
-    """The rating near a sentence and the index of the sentence that holds it.
-
-    `is_understood` is False next to a short remark of unknown meaning, which may deny the sentence.
-    """
+    """The rating near a sentence, and the index of the sentence that holds it."""
 
     rating: Stance | None
     place: int
     is_understood: bool
+    """False next to a short remark of unknown meaning, which may deny the sentence."""
 
 
 def _nearby_rating(found: Match, sentences: Sequence[PageSentence], at: int) -> NearbyRating:
@@ -591,7 +603,7 @@ def _is_particular(claim: Terms) -> bool:
     """
     if any(each.dimension == "year" for each in claim.quantities):
         return True
-    name = _names_from(claim, 0)
+    name = _name_from(claim, 0)
     opens_sentence = claim.words[0][1] == 0
     return len(name) > opens_sentence
 
