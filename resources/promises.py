@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
 from resources.pages.base import FetchedPage
+from resources.words import SYLLABIC
 
 _LEAST_WEIGHT, _LEAST_SHARE = 24, 0.2
 """Least weight of title, snippet and address, and the least share of it that a page must have."""
@@ -35,9 +36,6 @@ _WORD = re.compile(
     # Letters, digits, and combining marks, which \w does not include.
     "[\\w\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u064b-\u065f\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd"
     "\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]+"
-)
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3400-\u9fff\u30a0-\u30ff\uac00-\ud7af]+"
 )
 _BESIDE_SITE = re.compile(r"\s[|–—·•»:-]\s|:\s")
 
@@ -104,7 +102,7 @@ def is_repeated(promise: Promise, page: FetchedPage, other: Promise) -> bool:
 def _words(text: str) -> list[str]:
     words: list[str] = []
     for word in _WORD.findall(text.casefold().replace("_", " ")):
-        if _UNSPACED.match(word):
+        if SYLLABIC.match(word):
             words += (word[at : at + 2] for at in range(max(1, len(word) - 1)))
         else:
             words.append(word)
@@ -116,7 +114,7 @@ def _weight(words: Iterable[str]) -> int:
 
 
 def _weigh(word: str) -> int:
-    return 2 if _UNSPACED.match(word) or word.isdigit() else max(0, len(word) - 3)
+    return 2 if SYLLABIC.match(word) or word.isdigit() else max(0, len(word) - 3)
 
 
 def _share(words: set[str], there: set[str]) -> float:

@@ -28,7 +28,7 @@ FORBIDDEN = {
     ),
 }
 VALUES = re.compile(
-    r"resources\.(\w+\.base|transcripts\.youtube_ids|files|lines|single_flight|promises|statements)"
+    r"resources\.(\w+\.base|transcripts\.youtube_ids|files|lines|single_flight|promises|statements|words)"
 )
 """The parts of resources that send nothing; every folder may import them."""
 ROOT_MODULES = {

@@ -23,6 +23,8 @@ from typing import NamedTuple
 from rapidfuzz import process
 from rapidfuzz.distance import Indel, LCSseq
 
+from resources.words import UNSPACED
+
 MIN_SCORE = 0.5
 """The least similarity of a place (Factible, section 1.3.2)."""
 SLACK_WORDS = 2
@@ -31,9 +33,8 @@ _MAX_STARTS = 200
 """The most first words to try. Only if nothing resembles the claim do more bounds reach 0.5; the
 search may then miss a weak match."""
 _ROUNDING = 1e-9
-_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _NOT_SPOKEN = re.compile(r"[^A-Za-z0-9]+")
-_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
+_WORD = re.compile(rf"{UNSPACED.pattern}|[^\s{UNSPACED.pattern[1:]}+")
 
 
 class TextMatch(NamedTuple):
@@ -135,7 +136,7 @@ def similarity(first: str, second: str) -> float:
 
 
 def _words_of(text: str) -> list[_Word]:
-    """Split at white space (ideographs one by one); fold each word and keep its raw offsets."""
+    """Split a text into folded words with raw offsets; scripts without spaces letter by letter."""
     words = []
     for match in _WORD.finditer(text):
         if folded := fold(match[0]):

@@ -18,6 +18,7 @@ from factible_assets.stages.search import identity_of, is_the_video, unwanted
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of
 from resources.search.base import FactCheckLookup, FoundFactCheck, FoundHit, SearchRequest
+from resources.words import SILENT_WORDS, SYLLABIC
 
 LIMIT = 10
 """Reviews to ask for; more are seldom about the claim."""
@@ -27,17 +28,8 @@ SAME_STATEMENT = 0.5
 """Similarity from which the page of a review may be evidence on the claim."""
 _LONGEST_QUESTION = 400
 _STEM = 5
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+_WORD = re.compile(rf"{SYLLABIC.pattern}|\w+(?:['\u2019]\w+)*")
 """Words; in scripts without spaces, characters."""
-_EMPTY_TEXT = """
-    a about all also an and any are aren as at be been but by can couldn did didn do does doesn
-    doing don for from get gets got had has hasn have haven he her his how if in into is isn it its
-    just know like ll made make makes making many more most much no not of on one only or our out
-    over per re s said say says she so some such t than that the their them then there these they
-    this those to up us ve very was wasn we were weren what when which who why will with won would
-    wouldn you your
-"""
-_EMPTY_WORDS = frozenset(_EMPTY_TEXT.split())
 
 
 async def look_up(
@@ -107,7 +99,7 @@ def similarity(one: str, other: str) -> float:
 def content_words(text: str) -> frozenset[str]:
     """Return the content words of a text, each cut to its first letters."""
     words = _WORD.findall(normalise_text(text))
-    return frozenset(word[:_STEM].rstrip("s") for word in words if word not in _EMPTY_WORDS)
+    return frozenset(word[:_STEM].rstrip("s") for word in words if word not in SILENT_WORDS)
 
 
 def _review(claim: Claim, check: FoundFactCheck) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from factible_assets.records.stances import SIDES
 from factible_assets.stages.ports import EvidenceDraft, WithCalls, clamped
+from resources.words import UNSPACED
 
 QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
 """Words in quotation marks."""
@@ -30,7 +31,6 @@ _SENTENCE_ENDS = re.compile(
 behind a colon: a denial of the next line may stand before it."""
 _ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f")
 _AFTER = 20  # Characters behind an end that show that it is one.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _FOLDED = str.maketrans(
     {
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
@@ -127,7 +127,7 @@ class QuoteFinder:
         twelve letters and digits are no quote, nor are fewer than four words that are no sentence.
         """
         quote = _BRACKETED.sub(r"\1", quote)
-        words = len(_WORD.findall(quote)) + len(_UNSPACED.findall(quote)) // 2
+        words = len(_WORD.findall(quote)) + len(UNSPACED.findall(quote)) // 2
         if sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
             return None
         if words < MIN_QUOTE_WORDS:

@@ -14,8 +14,6 @@ from rapidfuzz import fuzz
 
 from factible_assets.reasoners.embedded.text import (
     NEGATIONS,
-    STOP_WORDS,
-    UNSPACED,
     content_stems,
     find_numbers,
     fold,
@@ -28,6 +26,7 @@ from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records.tables import Answered
 from factible_assets.stages.quotes import QuoteFinder
+from resources.words import STOP_WORDS, UNSPACED
 
 # --- Questions (sections 3.1, 6.2, 6.3) ---------------------------------------------------------
 

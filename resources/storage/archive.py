@@ -32,6 +32,7 @@ from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 from resources.statements import statements
 from resources.storage import imports
 from resources.storage.sqlite import OtherFileError, SharedFile
+from resources.words import SILENT_WORDS
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (done, total) during an import, in bytes or files."""
@@ -386,16 +387,6 @@ def _day(value: str | None) -> date | None:
 
 _MAX_QUERY_WORDS: Final = 64
 
-_FUNCTION_WORDS: Final = """
-a about above after again against all also am an and any are as at be because been before being
-below between both but by can could did do does doing down during each few for from further had
-has have having he her here hers him his how i if in into is it its itself just me more most my
-no nor not of off on once only or other our out over own s same she should so some such t than
-that the their them then there these they this those through to too under until up very was we
-were what when where which while who whom why will with would you your
-"""
-_STOP_WORDS: Final = frozenset(_FUNCTION_WORDS.split())
-
 _QUOTES = re.compile("[\"'\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
 
 
@@ -418,7 +409,7 @@ def match_expression(query: str) -> str:
         parts = re.findall(r"[^\W_]+", chunk)
         if parts:
             words.setdefault(" ".join(parts))
-    telling = [word for word in words if word not in _STOP_WORDS] or list(words)
+    telling = [word for word in words if word not in SILENT_WORDS] or list(words)
     return " OR ".join(f'"{word}"' for word in telling[:_MAX_QUERY_WORDS])
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.text import (
     NEGATIONS,
-    STOP_WORDS,
     find_numbers,
     fold,
     stem,
@@ -27,6 +26,7 @@ from factible_assets.reasoners.embedded.text import (
 from factible_assets.records.tables import Claim, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import QueryDraft
+from resources.words import STOP_WORDS
 
 _DIRECT, _SUBJECT, _SHORT = 10, 6, 4
 """Words of the claim in its own query, and in the queries that add other words."""

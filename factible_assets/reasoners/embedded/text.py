@@ -13,6 +13,8 @@ from typing import Literal
 
 import yaml
 
+from resources.words import STOP_WORDS
+
 # An abbreviation with inner dots, a number (with currency, separators, decimals, percent or an
 # ordinal ending), or a word with inner apostrophes and hyphens.
 _WORD = re.compile(
@@ -25,20 +27,14 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 
-UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
-)
-"""A letter of a script without spaces: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
-
 
 def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
 _WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
-STOP_WORDS, NEGATIONS, NAMED_BY_LETTER, ABBREVIATIONS = (
-    word_set(_WORDS[name])
-    for name in ("stop_words", "negations", "named_by_letter", "abbreviations")
+NEGATIONS, NAMED_BY_LETTER, ABBREVIATIONS = (
+    word_set(_WORDS[name]) for name in ("negations", "named_by_letter", "abbreviations")
 )
 
 

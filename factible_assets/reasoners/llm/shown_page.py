@@ -18,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.text import STOP_WORDS, UNSPACED, is_english
+from factible_assets.reasoners.embedded.text import is_english
 from factible_assets.reasoners.llm.prompts import Data, Piece, title_line
 from factible_assets.reasoners.readers.page_text import PageSentence, page_sentences
 from factible_assets.reasoners.readers.passages import bm25_scores
 from factible_assets.records.tables import Claim
 from factible_assets.stages.ports import PageExcerpt
+from resources.words import STOP_WORDS, UNSPACED
 
 Scores = npt.NDArray[np.float64]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from factible_assets.reasoners.embedded.text import STOP_WORDS, tokenise
+from factible_assets.reasoners.embedded.text import tokenise
 from factible_assets.reasoners.readers.base import PageReading
 from factible_assets.reasoners.readers.passages import Selection
+from resources.words import STOP_WORDS
 
 LEAST_RELEVANCE: Final = 0.3
 """The share of key words below which a text is irrelevant (algorithm 3, line 5)."""

@@ -61,14 +61,10 @@ _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
     "at_least": re.compile(r"\b(after|since|later than)( the)?\s*$"),
     "at_most": re.compile(r"\b(before|prior to|by|until)( the)?\s*$"),
 }
-_OF_MORE = re.compile(r"\s+of (?:its|his|her|their|the|these|those)\b")
-"""After a count of some among more: "two of its hearts"."""
 _WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
 """May name the counted things: "747 officially confirmed cases"."""
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_DECADE, _YEARS = 10, 100
-_CENTURY = re.compile(r"[- ]centur")
-_MID = re.compile(r"\bmid-(?=\d)")
+_HALF_A_DECADE = 4.5
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative differences for rounded numbers and for "about"."""
 _RANGE = re.compile(r"\s*(?:and|to|or|[-\u2013])\s*")
@@ -78,25 +74,26 @@ _LIKE_SIZE = 2.0
 _FAR = 0.3
 """Relative difference beyond which numbers conflict; below it nothing follows."""
 _REACH = 30
+"""Characters before a number in which a word may bound it."""
 _COUNTED = 20
 """Largest number of things that people count exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in comparable form.
-
-    `dimension` is a measure, a kind or "count". `counts` are the stems that may name the counted
-    things ("747 officially confirmed cases"); empty if nothing is named.
-    """
+    """A number in comparable form: `text[start:end]`."""
 
     value: float
+    """In metres, kilograms or seconds, if it has a unit; the middle of a decade."""
     dimension: str
+    """A measure ("length"), a kind ("percent", "money", "year", "ordinal"), or "count"."""
     bound: Bound
     half_step: float
+    """Half a unit of the last written decimal: what rounding may have hidden."""
     start: int
     end: int
     counts: frozenset[str] = frozenset()
+    """The stems that may name the counted things; empty if nothing is named."""
 
     def is_like(self, other: Quantity) -> bool:
         """Whether both measure or count the same: "740 cases", "747 confirmed cases"."""
@@ -105,7 +102,6 @@ class Quantity:
 
 def find_quantities(text: str) -> list[Quantity]:
     """List the quantities of a text (folded text is fine), in order."""
-    text = _MID.sub("mid ", text)
     found = find_numbers(text)
     for at, (first, last) in enumerate(pairwise(found)):
         is_like = first.kind == last.kind and last.unit and not first.unit
@@ -117,13 +113,11 @@ def find_quantities(text: str) -> list[Quantity]:
 def _quantity(text: str, number: Number) -> Quantity:
     raw = text[number.start : number.end]
     before = text[max(0, number.start - _REACH) : number.start]
-    value, unit, dimension, factor, half = number.value, number.unit, str(number.kind), 1.0, 0.0
-    if dimension == "ordinal" and _CENTURY.match(text, number.end):
-        dimension, value, half = "year", _YEARS * (value - 1) + 1, (_YEARS - 1) / 2
-    if dimension == "year":
-        half = (_DECADE - 1) / 2 if raw.endswith("s") else half
+    if number.kind == "year":
+        half = _HALF_A_DECADE if raw.endswith("s") else 0.0
         bound = _bound(before, _BOUNDS_OF_YEAR)
-        return Quantity(value + half, dimension, bound, half, number.start, number.end)
+        return Quantity(number.value + half, "year", bound, half, number.start, number.end)
+    value, unit, dimension, factor, half = number.value, number.unit, str(number.kind), 1.0, 0.0
     if dimension == "plain":
         if raw.endswith(" m"):
             # After a space, a lone "m" is metres; millions are written together or in full.
@@ -134,14 +128,12 @@ def _quantity(text: str, number: Number) -> Quantity:
         written = float(digits.group().replace(",", ""))
         decimals = len(digits.group().partition(".")[2])
         half = 0.5 * math.pow(10, -decimals) * factor * (value / (written or value or 1.0))
-    bound = _bound(before, _BOUNDS)
     counts: set[str] = set()
     if dimension == "count":
         after = _WORDS_AFTER.match(text, number.end)
         words = takewhile(lambda word: not is_stop_word(word), after[0].split() if after else ())
         counts = {*map(stem, words), *filter(None, [unit])}
-        if bound == "exact" and _OF_MORE.match(text, number.end):
-            bound = "at_least"
+    bound = _bound(before, _BOUNDS)
     return Quantity(
         value * factor, dimension, bound, half, number.start, number.end, frozenset(counts)
     )

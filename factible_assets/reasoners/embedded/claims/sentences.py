@@ -14,14 +14,9 @@ from statistics import median
 
 from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, find_sentences
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.text import (
-    ABBREVIATIONS,
-    NAMED_BY_LETTER,
-    STOP_WORDS,
-    fold,
-    word_set,
-)
+from factible_assets.reasoners.embedded.text import ABBREVIATIONS, NAMED_BY_LETTER, fold, word_set
 from factible_assets.records.tables import TranscriptSegment
+from resources.words import STOP_WORDS
 
 # Sounds and speakers in brackets, notes around song, arrows at a change of speaker.
 _MARKER = re.compile(

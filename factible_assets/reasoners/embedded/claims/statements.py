@@ -21,8 +21,8 @@ _GOVERNS = (
 )
 """Words of a denial, a condition, a report, or a belief."""
 _REFERS_BACK = word_set("it that this these those they he she")
-_LABEL, _ANSWER = 4, 8
-"""Words of the longest label ("Myth number one") and bare denial ("That is not true")."""
+_LONGEST_DENIAL = 8
+"""Words of the longest bare denial ("That is not true")."""
 
 _JOINT = re.compile(
     r"(?:;|:(?!\d)|\s[\u2013\u2014-]{1,2}(?=\s)|\u2014|,\s(?:so|but|yet|because|which means)\b)\s*",
@@ -59,17 +59,13 @@ def independent_parts(raw: str, sentence: Sentence) -> list[Sentence]:
 def withdrawn(sentences: Sequence[Sentence]) -> list[bool]:
     """Return for each sentence whether the speaker withdraws it.
 
-    True for a belief of the listener ("You might think …"), a statement with a label that calls it
-    untrue ("Myth number one: …"), and one before a bare denial ("But no.", "That is not true.").
+    True for a belief of the listener ("You might think …"), and for a statement before a bare
+    denial ("But no.", "That is not true.").
     """
     words = [_without_conjunctions(each) for each in sentences]
-    marks = [
-        _is_supposition(own) or _is_labelled(each.text) or _is_label(before)
-        for each, own, before in zip(sentences, words, [[], *words], strict=False)
-    ]
-    for place, following in enumerate(sentences[1:]):
-        marks[place] |= _is_bare_denial(following.text, words[place + 1])
-    return marks
+    denials = [_is_bare_denial(each.text, own) for each, own in zip(sentences, words, strict=True)]
+    is_denied = [*denials, False][1:]
+    return [_is_supposition(own) or denied for own, denied in zip(words, is_denied, strict=True)]
 
 
 def _is_supposition(words: Sequence[str]) -> bool:
@@ -83,21 +79,6 @@ def _without_conjunctions(sentence: Sentence) -> list[str]:
     return list(dropwhile(lambda norm: norm in _CONJUNCTIONS, norms))
 
 
-def _is_label(words: Sequence[str]) -> bool:
-    return 0 < len(words) <= _LABEL and words[0] in _UNTRUE
-
-
-def _is_labelled(text: str) -> bool:
-    """Whether a few words before or after a colon call the rest untrue."""
-    before, colon, _ = text.partition(":")
-    after = text.rpartition(":")[2]
-    labels = [[word.norm for word in tokenise(side)] for side in (before, after)]
-    return bool(colon) and any(
-        len(label) <= _LABEL and not _UNTRUE.isdisjoint(label) and NEGATIONS.isdisjoint(label)
-        for label in labels
-    )
-
-
 def _is_bare_denial(text: str, words: Sequence[str]) -> bool:
     """Whether a sentence denies the one before it without further content."""
     opens = bool(words) and words[0] in {"no", "nope", "wrong"}
@@ -105,7 +86,7 @@ def _is_bare_denial(text: str, words: Sequence[str]) -> bool:
         return True
     topics = [word for word in words if not is_stop_word(word) and word not in NEGATIONS]
     judged = [word for word in topics if word in _UNTRUE | _TRUE]
-    if not 0 < len(words) <= _ANSWER or text.endswith("?") or judged != topics:
+    if not 0 < len(words) <= _LONGEST_DENIAL or text.endswith("?") or judged != topics:
         return False
     turns = sum(word in NEGATIONS or word in _UNTRUE for word in words)
     ends_in_denial = words[-1] in NEGATIONS and words[0].partition("'")[0] in _REFERS_BACK

@@ -198,11 +198,9 @@ def _withdrawn(said: str) -> list[str]:
     [
         "You might think that goldfish forget everything.",
         "Now, you'd probably assume goldfish forget everything.",
-        "Myth number one: goldfish forget everything.",
-        "Goldfish forget everything: false.",
     ],
 )
-def test_beliefs_of_the_listener_and_labelled_myths_are_withdrawn(said: str) -> None:
+def test_beliefs_of_the_listener_are_withdrawn(said: str) -> None:
     assert _withdrawn(f"{said} Carp live for decades.") == [said]
 
 
