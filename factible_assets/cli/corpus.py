@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from typer import Argument, Exit, Option, Typer, echo
 
 from factible_assets.cli.arguments import Output, read_corpora
-from factible_assets.cli.output import note, output_mode, progress_bar, result, show_rows, table
+from factible_assets.cli.output import counting, note, output_mode, result, show_rows, table
 from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import Corpus, CorpusVideo, load_corpora, load_corpus
 from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video, remove_video
@@ -75,8 +75,7 @@ def add(
     """
     settings = load_settings()
     if video.startswith(("https://", "http://")) and not is_on_youtube(video):
-        described = (transcript, media, title, channel, language, published_on)
-        if any(each is not None for each in described):
+        if any((transcript, media, title, channel, language, published_on)):
             raise UsageError(
                 "A feed describes its episodes itself.", "Give only --corpus, --web and --limit."
             )
@@ -266,9 +265,16 @@ def import_(
     )
     for sentence in done.left_out:
         note(f"  left out: {plain(sentence)}")
-    told, videos = ("name", "claims", "transcripts", "left_out"), len(done.video_ids)
+    videos = len(done.video_ids)
     result(
-        {"corpus": done.file, "videos": videos, **{each: getattr(done, each) for each in told}},
+        {
+            "corpus": done.file,
+            "name": done.name,
+            "videos": videos,
+            "claims": done.claims,
+            "transcripts": done.transcripts,
+            "left_out": done.left_out,
+        },
         f"{counted(videos, 'video')} with {counted(done.claims, 'annotated claim')} → {done.file}",
     )
 
@@ -411,7 +417,7 @@ def import_stored(
     """
     settings = load_settings()
     settings.ensure_home()
-    archive = _open_archive(settings)
+    archive = _open_archive(settings.archive)
     reports = {str(source): _import(archive, source, collection) for source in sources}
     words = (f"{name} → {collection}: {_import_words(each)}" for name, each in reports.items())
     result(reports, *words)
@@ -423,29 +429,22 @@ def info() -> None:
 
     Example: factible archive info
     """
-    settings = load_settings()
-    counts = _open_archive(settings).collections() if settings.archive.exists() else {}
-    if not counts and not output_mode.json:
-        note(f"The archive {settings.archive} is empty; fill it with: factible archive import")
-        return
-    shown = table(("collection", "pages with text"), counts.items())
-    document = {"archive": settings.archive, "collections": counts}
-    result(document, plain(str(settings.archive)), shown)
+    place = load_settings().archive
+    counts = _open_archive(place).collections() if place.exists() else {}
+    shown = table(("collection", "pages with text"), counts.items(), title=str(place))
+    result({"archive": place, "collections": counts}, shown)
+    if not counts:
+        note("The archive is empty; fill it with: factible archive import")
 
 
-def _open_archive(settings: Settings) -> Archive:
-    return Archive(settings.archive, canonicalise=canonical_url)
+def _open_archive(place: Path) -> Archive:
+    return Archive(place, canonicalise=canonical_url)
 
 
 def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
     if not source.exists():
         raise FactibleError(f"There is no file or folder {source}.", "Check the path.")
-    with progress_bar() as bar:
-        task = bar.add_task(plain(f"importing {source.name}"), total=None)
-
-        def progress(done: int, total: int | None) -> None:
-            bar.update(task, completed=done, total=total)
-
+    with counting(f"importing {source.name}") as progress:
         report = archive.import_from(source, collection, progress=progress)
     for remark in report.remarks:
         note(f"  left out: {plain(remark)}")
@@ -479,7 +478,7 @@ def import_pages(folder: Path, settings: Settings) -> str:
         listing.append(f"{path.relative_to(folder)}\t{status.st_size}\t{status.st_mtime_ns}")
     content = chr(10).join(listing).encode("utf-8", "surrogatepass")  # a file name may not be UTF-8
     name = f"pages-{slug(folder.resolve().name)}-{digest(content)}"
-    archive = _open_archive(settings)
+    archive = _open_archive(settings.archive)
     if name not in archive.collections():
         note(f"{folder}: {_import_words(_import(archive, folder, name))}")
     return name

@@ -1,45 +1,26 @@
-"""The commands that serve, and the ones for this machine: doctor, cache, models, retention."""
+"""The commands that care for this machine and its data folder, such as `factible doctor`."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 from rich.text import Text
-from typer import Argument, Exit, Option, Typer, confirm
+from typer import Argument, Exit, Option, Typer
 
-from factible_assets.cli.output import (
-    Columns,
-    grid,
-    note,
-    output_mode,
-    print_json,
-    progress_bar,
-    result,
-    show_rows,
-)
+from factible_assets.cli.output import Columns, note, result, show_rows
 from factible_assets.errors import ExitCode, FactibleError, UsageError
-from factible_assets.services.labels import calibrate, reading_model
-from factible_assets.services.reasoning import pulled_reader
-from factible_assets.services.transcripts import speech_model
-from factible_assets.settings import Settings, load_settings
-from factible_assets.wording import counted, in_bytes, plain, web_address
-from resources.models.base import ManifestModel, Receipt, known_models, read_receipt
-from resources.models.hub import HUGGING_FACE, Hub, add_model, pull_model, remove_model
+from factible_assets.settings import load_settings
+from factible_assets.wording import counted, in_bytes, plain
 from resources.storage.answers import DiskCache
-from resources.transcripts.recording import MODELS
 from warehouse.lake import Lake
 from warehouse.store import Warehouse
 from warehouse.upkeep import holds_all_of, move_into, restore_copy
 from warehouse.upkeep import upgrade as upgrade_warehouse
 
 cache_app = Typer()
-models_app = Typer()
 migrate_app = Typer()
 
 
@@ -74,82 +55,6 @@ def doctor(
         note(f"Set up but not working: {', '.join(broken)}.")
         raise Exit(ExitCode.FAILED)
     note("Every service that is set up works.")
-
-
-def serve(
-    host: Annotated[
-        str, Option(help="The address to listen on; beyond loopback it needs a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
-) -> None:
-    """Serve the desk for fact-checkers, and the HTTP API for programs.
-
-    An address beyond this machine needs FACTIBLE_SERVE_TOKEN. Ctrl-C cancels the runs and stops.
-
-    Example: factible serve --port 8080
-    """
-    from factible_assets.web.app import bind_socket, create_app, serve_app
-
-    settings = load_settings()
-    listening = bind_socket(host, port)
-    with listening:
-        address, bound = listening.getsockname()[:2]
-        # Before the data folder exists: it raises an error if the address needs a token.
-        app = create_app(settings, address=address, name=host)
-        settings.ensure_home()
-        url = web_address(host, bound)
-        if output_mode.json:
-            print_json({"url": url, "openapi": f"{url}/openapi.json"})
-        note(f"The desk is at {url}; {url}/docs describes the API. Ctrl-C stops it.")
-        serve_app(app, listening)
-    note("The service has ended.")
-
-
-def mcp() -> None:
-    """Serve results, checks and SQL to an assistant, over the Model Context Protocol.
-
-    The assistant starts this command and speaks to it on stdin and stdout. Checks have the budgets
-    and quotas of the HTTP service.
-
-    Example: factible mcp
-    """
-    try:
-        from factible_assets.web.assistants import serve_stdio
-    except ModuleNotFoundError as error:
-        if error.name not in {"mcp", "mcp_types"}:
-            raise
-        raise FactibleError(
-            "The Python package mcp is not installed.",
-            "Install it: pip install 'mcp>=2.3,<3', or factible-assets with the extra [mcp].",
-            ExitCode.ENVIRONMENT,
-        ) from error
-    serve_stdio(load_settings())
-
-
-def dev(
-    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(min=1, max=65535, help="The port to listen on.")] = 3000,
-) -> None:
-    """Serve the Dagster UI, with the daemon for sensors and schedules.
-
-    An address beyond this machine needs FACTIBLE_SERVE_TOKEN; browsers ask for it as a password.
-
-    Example: factible dev --port 3001
-    """
-    from factible_assets.runs.instance import serve_ui
-    from factible_assets.web.app import bind_socket
-    from factible_assets.web.dagster_ui import ui_policy
-
-    settings = load_settings()
-    bind_socket(host, port).close()  # Dagster would report a busy port later
-    ui_policy(settings, host)  # raises an error about the token
-    settings.ensure_home()
-    url = web_address(host, port)
-    note(
-        f"The Dagster UI will answer on {url} in some seconds, and the desk on {url}/desk. Errors "
-        "appear here. Ctrl-C stops both."
-    )
-    serve_ui(settings, host=host, port=port)
 
 
 @cache_app.command("info")
@@ -198,182 +103,6 @@ def cache_clear(
             ExitCode.ENVIRONMENT,
         )
     result(cleared, *(f"{name}: {counted(n, 'answer')} deleted" for name, n in cleared.items()))
-
-
-Model = Literal["nli", "reader", "reader-large", "whisper", "whisper-en"]
-
-_FIELDS_SHOWN = ("name", "title", "purpose", "licence", "source")
-
-_Which = Annotated[Model, Argument(help="Which model.", metavar="MODEL")]
-
-
-@models_app.command("pull")
-def models_pull(
-    name: _Which, yes: Annotated[bool, Option("--yes", "-y", help="Fetch without asking.")] = False
-) -> None:
-    """Show a model's licence and size, then fetch it from its hub.
-
-    The command verifies the digest of every file. It resumes an interrupted pull.
-
-    Example: factible models pull nli
-    """
-    settings, model = load_settings(), known_models()[name]
-    receipt = asyncio.run(_pull(settings, model, yes=yes))
-    if receipt is None:
-        note("Nothing was fetched.")
-        raise Exit(ExitCode.FAILED)
-    _print_model(settings, model, receipt)
-
-
-@models_app.command("add")
-def models_add(
-    name: _Which,
-    files: Annotated[
-        list[Path], Argument(help="The model's files on this machine, or their folder.")
-    ],
-) -> None:
-    """Install a model from files on this machine, for machines without internet.
-
-    The command copies the files. Each must have the model's known SHA-256.
-
-    Example: factible models add reader qwen2.5-coder-1.5b-instruct-q4_k_m.gguf
-    """
-    settings, model = load_settings(), known_models()[name]
-    settings.ensure_home()
-    note(f"{model.title}: licence {model.licence}, from {model.source}")
-    names = [Path(each.path).name for each in model.files]
-    inside = ([path / each for each in names] if path.is_dir() else [path] for path in files)
-    receipt = add_model(settings.home, model, [file for each in inside for file in each])
-    _print_model(settings, model, receipt)
-
-
-def _print_model(settings: Settings, model: ManifestModel, receipt: Receipt) -> None:
-    place = settings.home / "models" / model.name
-    result(_document(settings, model, receipt), f"{model.title} is in {place}")
-
-
-@models_app.command("list")
-def models_list() -> None:
-    """List the models with their place, licence and use.
-
-    Example: factible models list
-    """
-    settings = load_settings()
-    rows = [
-        _document(settings, known_models()[name], read_receipt(settings.home, name))
-        for name in get_args(Model)
-    ]
-    show_rows(rows, ("name", "model: title", "licence", "state", "in_use"))
-
-
-@models_app.command("remove")
-def models_remove(name: _Which) -> None:
-    """Remove a pulled model, or the rest of an interrupted pull.
-
-    Example: factible models remove nli
-    """
-    removed = remove_model(load_settings().home, name)
-    said = f"Removed {name}." if removed else f"There is no {name}."
-    result({"name": name, "removed": removed}, said)
-
-
-@models_app.command("calibrate")
-def models_calibrate(
-    name: Annotated[
-        str | None,
-        Argument(help="A pulled model, or PROVIDER/MODEL (default: the reader of pages)."),
-    ] = None,
-) -> None:
-    """Calibrate a model's label probabilities on the project's labelled pairs.
-
-    The command asks the model about some 300 pairs of a claim and a source, one token each: about
-    six minutes on two idle cores. The figures come from five-fold cross-validation. An
-    uncalibrated model never exceeds low confidence.
-
-    Example: factible models calibrate ollama/qwen3:4b
-    """
-    settings = load_settings()
-    if name is not None:
-        settings = settings.model_copy(update={"stage_models": {"reader": name}})
-    model = reading_model(settings)
-    if model is None:
-        raise UsageError(
-            "No model that reads by labels is set up.",
-            "Fetch one with `factible models pull reader`, or name one, such as ollama/qwen3:4b.",
-        )
-    settings.ensure_home()
-    cache = DiskCache(settings.cache, settings.cache_policy)
-    with progress_bar() as bar:
-        task = bar.add_task(f"Asking {plain(model.name)}", total=None)
-
-        def told(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        fitted, path = asyncio.run(calibrate(settings, model, cache, told))
-    figures = fitted.figures
-    rows = [
-        ("supports against refutes, AUC", figures.auc),
-        ("takes a side or not, AUC", figures.bearing_auc),
-        ("share of pairs decided", figures.decided),
-        ("share of those correct", figures.precision),
-        ("expected calibration error", figures.ece),
-    ]
-    result(
-        {**fitted.model_dump(mode="json"), "path": str(path)},
-        f"{plain(model.name)} is calibrated on {fitted.pairs} pairs ({fitted.data}).",
-        grid((name, f"{value:.2f}") for name, value in rows),
-        f"Stored in {path}",
-    )
-
-
-async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
-    address = settings.endpoints.get("hugging_face", HUGGING_FACE)
-    async with Hub(address) as hub:
-        note(f"{model.title}: {model.purpose}")
-        note(f"  licence  {model.licence}")
-        note(f"  source   {model.source}")
-        note(f"  from     {address} {model.repo} at {model.revision}")
-        note(f"  size     {model.size / 1e6:,.1f} MB in {counted(len(model.files), 'file')}")
-        if not yes and not sys.stdin.isatty():
-            raise UsageError("No terminal is there to confirm the download.", "Add --yes.")
-        if not yes and not confirm("Fetch it?", err=True):
-            return None
-        settings.ensure_home()
-        name = TextColumn("{task.description}")
-        with progress_bar(name, BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bar:
-            tasks = {
-                each.save_as: bar.add_task(each.save_as, total=each.bytes) for each in model.files
-            }
-
-            def progress(file: str, done: int, total: int) -> None:
-                bar.update(tasks[file], completed=done, total=total)
-
-            return await pull_model(settings.home, hub, model, progress)
-
-
-def _document(
-    settings: Settings, model: ManifestModel, receipt: Receipt | None
-) -> dict[str, object]:
-    folder = settings.home / "models" / model.name
-    return {
-        **{each: getattr(model, each) for each in _FIELDS_SHOWN},
-        "pulled": receipt is not None,
-        "path": str(folder) if receipt else None,
-        "bytes": model.size if receipt else None,
-        "commit": receipt.commit if receipt else None,
-        "state": f"{model.size / 1e6:,.1f} MB in {folder}" if receipt else "not pulled",
-        "in_use": _use(settings, model.name),
-    }
-
-
-def _use(settings: Settings, name: str) -> str:
-    """Return the job of a model, or the model that does this job instead."""
-    if name in MODELS:
-        speech = speech_model(settings)
-        job, used, otherwise = "recognises speech", speech.name if speech else None, "no model"
-    else:
-        job, used, otherwise = "reads pages", pulled_reader(settings), "the plain reader"
-    return job if name == used else f"not used: {used or otherwise} {job}"
 
 
 def restore() -> None:

@@ -12,7 +12,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -89,6 +90,14 @@ def progress_bar(*columns: Any) -> Progress:
 
     console = stderr()
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+@contextmanager
+def counting(words: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Show a progress bar, and yield the function that takes the done and the total amount."""
+    with progress_bar() as bar:
+        task = bar.add_task(plain(words), total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def note(words: str) -> None:

@@ -130,6 +130,17 @@ class PlainObserver(Observer):
         return f" [{words} so far]" if words else ""
 
 
+_PIECES = {"queries": "queries", "search_hits": "searches", "evidence": "pages"}
+"""The stages that report each finished piece of their work, in order, and the pieces' name."""
+
+_FRAMES_PER_SECOND = 8
+_LONGEST_BAR = 40
+_ON_ONE_LINE: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis", "crop": True}
+_STATE_WIDTH = 18
+_FIXED_ROWS = 9
+"""Six bars, the footer, the shell's prompt and a spare."""
+
+
 @dataclass(slots=True)
 class _Line:
     """The display's state of one claim; `progress` has finished and all pieces by stage."""
@@ -139,17 +150,20 @@ class _Line:
     progress: dict[str, tuple[int, int]] = field(default_factory=dict)
     verdict: Verdict | None = None
 
+    def share(self, stage: str) -> float:
+        """Return the progress in a stage, from 0 to 1. A stage ends when a later one begins."""
+        later = [*_PIECES][[*_PIECES].index(stage) + 1 :]
+        if self.verdict is not None or not self.progress.keys().isdisjoint(later):
+            return 1.0
+        done, total = self.progress.get(stage, (0, 0))
+        return min(1.0, done / total) if total else 0.0
 
-_PIECES = {"queries": "queries", "search_hits": "searches", "evidence": "pages"}
-"""The stages that report each finished piece of their work, in order, and the pieces' name."""
-
-_NEXT = {"queries": "searching", "search_hits": "reading pages", "evidence": "judging"}
-"""The activity after each of these stages."""
-
-_FRAMES_PER_SECOND = 8
-_LONGEST_BAR = 40
-_ON_ONE_LINE: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis", "crop": True}
-_STATE_WIDTH = 18
+    @property
+    def state(self) -> str:
+        """The stage in words, with its finished and all pieces."""
+        done, total = self.progress.get(self.stage, (0, 0))
+        words = _PIECES.get(self.stage, self.stage.replace("_", " "))
+        return f"{words} {done}/{total}" if total else words
 
 
 class LiveObserver(Observer):
@@ -162,7 +176,7 @@ class LiveObserver(Observer):
         self,
         *,
         costs: Costs | None = None,
-        tell: Callable[[Text], None] | None = None,
+        tell: Callable[[Text], None] = lambda line: None,
         now: Callable[[], float] = monotonic,
     ) -> None:
         """`costs` returns the cost so far; `tell` prints a line that stays."""
@@ -170,17 +184,17 @@ class LiveObserver(Observer):
         self._started = now()
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
-        self._has_transcript = False
+        self._has_transcript = self._has_claims = self._is_stopping = False
         self._transcript = ("", 0.0)
-        self._has_claims = False
-        self._is_stopping = False
 
     def transcript_progressed(self, words: str, share: float) -> None:
         self._transcript = (words, share)
 
+    def transcript_stored(self, characters: int) -> None:
+        self._has_transcript = True
+
     def claim_begun(self, claim: Claim) -> None:
         with self._lock:
-            self._has_transcript = True
             self._line(claim)
 
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
@@ -188,7 +202,7 @@ class LiveObserver(Observer):
             self._has_transcript = self._has_claims = True
             begun = self._lines
             self._lines = {each.claim_id: begun.get(each.claim_id, _Line(each)) for each in claims}
-        if left_out and self._tell is not None:
+        if left_out:
             self._tell(Text(claims_words(len(claims), left_out)))
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
@@ -201,85 +215,67 @@ class LiveObserver(Observer):
             self._line(claim).verdict = verdict
             reached = sum(line.verdict is not None for line in self._lines.values())
             count = str(len(self._lines))
-        if self._tell is not None:
-            confidence = f" ({sure})" if (sure := sureness(verdict)) else ""
-            line = Text(f"{reached:>{len(count)}}/{count}  {clock(claim.start_seconds):>5}  ")
-            line.append(outcome_text(verdict))
-            self._tell(line.append(f"{confidence}  {plain(claim.text)}"))
+        confidence = f" ({sure})" if (sure := sureness(verdict)) else ""
+        line = Text(f"{reached:>{len(count)}}/{count}  {clock(claim.start_seconds):>5}  ")
+        line.append(outcome_text(verdict))
+        self._tell(line.append(f"{confidence}  {plain(claim.text)}"))
 
     def remarked(self, sentence: str) -> None:
-        if self._tell is not None:
-            self._tell(Text(plain(sentence), style="yellow"))
+        self._tell(Text(plain(sentence), style="yellow"))
 
     def waiting(self) -> None:
         note(WAITING)
-
-    def transcript_stored(self, characters: int) -> None:
-        self._has_transcript = True
 
     def stopping(self) -> None:
         self._is_stopping = True
 
     def _line(self, claim: Claim) -> _Line:
-        self._has_claims = True
+        self._has_transcript = self._has_claims = True
         return self._lines.setdefault(claim.claim_id, _Line(claim))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         with self._lock:
             lines = [replace(line, progress={**line.progress}) for line in self._lines.values()]
-        judged = sum(line.verdict is not None for line in lines)
-        begun, found, count = self._has_transcript, self._has_claims, len(lines)
-        room = max(8, min(_LONGEST_BAR, options.max_width - 32))
-
-        def bar(share: float, *, pulse: bool = False) -> ProgressBar:
-            """Return a bar. It pulses if the progress is unknown."""
-            return ProgressBar(total=1.0, completed=min(1.0, share), width=room, pulse=pulse)
-
+        width = max(8, min(_LONGEST_BAR, options.max_width - 32))
         grid = Table.grid(padding=(0, 2))
-        said, share = ("", 1.0) if begun else self._transcript
-        grid.add_row("transcript", bar(share, pulse=not share), plain(said))
-        told = f"{count} found" if found else ""
-        grid.add_row("claims", bar(found, pulse=begun and not found), told)
-        for stage, pieces in _PIECES.items():
-            share = sum(_share(line, stage) for line in lines) / max(1, count)
-            done = sum(line.progress.get(stage, (0, 0))[0] for line in lines)
-            grid.add_row(stage.split("_")[0], bar(share), f"{done} {pieces}")
-        grid.add_row("verdicts", bar(judged / max(1, count)), f"{judged} of {count}")
+        for name, share, words in self._bars(lines):
+            is_unknown = share is None
+            bar = ProgressBar(total=1.0, completed=share or 0.0, width=width, pulse=is_unknown)
+            grid.add_row(name, bar, words)
         yield grid
         cost = _cost(self._costs) or "no model cost"
-        words = f"{clock(self._now() - self._started)} · {cost} so far"
-        words = f"{words} · Ctrl-C stops; the same command continues"
-        footer, style = (STOPPING, "yellow") if self._is_stopping else (words, "dim")
+        footer = f"{clock(self._now() - self._started)} · {cost} so far"
+        footer = f"{footer} · Ctrl-C stops; the same command continues"
+        if self._is_stopping:
+            footer = STOPPING
+        style = "yellow" if self._is_stopping else "dim"
         yield Text(footer, style=style, no_wrap=True, overflow="ellipsis")
-        # Leave room: six bars, one row of footer (it never wraps), the shell's prompt and a spare.
-        yield from _open_claims(lines, options.max_width, max(0, console.height - 9))
+        yield from _open_claims(lines, options.max_width, max(0, console.height - _FIXED_ROWS))
 
-
-def _share(line: _Line, stage: str) -> float:
-    """Return a claim's progress in a stage, from 0 to 1."""
-    order = [*_PIECES]
-    later = order[order.index(stage) + 1 :]
-    if line.verdict is not None or any(each in line.progress for each in later):
-        return 1.0
-    done, total = line.progress.get(stage, (0, 0))
-    return done / total if total else 0.0
+    def _bars(self, lines: Sequence[_Line]) -> Iterator[tuple[str, float | None, str]]:
+        """Yield the name of each bar, its share from 0 to 1 (None: unknown), and its words."""
+        said, share = ("", 1.0) if self._has_transcript else self._transcript
+        yield "transcript", share or None, plain(said)
+        reading = 0.0 if not self._has_transcript else None
+        count, found = len(lines), self._has_claims
+        yield "claims", 1.0 if found else reading, f"{count} found" if found else ""
+        for stage, pieces in _PIECES.items():
+            share = sum(line.share(stage) for line in lines) / max(1, count)
+            done = sum(line.progress.get(stage, (0, 0))[0] for line in lines)
+            yield stage.split("_")[0], share, f"{done} {pieces}"
+        judged = sum(line.verdict is not None for line in lines)
+        yield "verdicts", judged / max(1, count), f"{judged} of {count}"
 
 
 def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[RenderableType]:
+    """Yield the claims without a verdict, in at most so many rows."""
     waiting = [line for line in lines if line.verdict is None]
     shown = waiting if len(waiting) <= rows else waiting[: max(0, rows - 1)]
     grid = Table.grid(padding=(0, 2))
     for line in shown:
         at = clock(line.claim.start_seconds)
         room = max(10, width - _STATE_WIDTH - len(at) - 4)
-        done, total = line.progress.get(line.stage, (0, 0))
-        state = _PIECES.get(line.stage, line.stage.replace("_", " "))
-        if total and done >= total:
-            # The next stage has begun, but reports only finished pieces.
-            state = _NEXT.get(line.stage, state)
-        elif total:
-            state = f"{state} {done}/{total}"
-        grid.add_row(at, plain(line.claim.text, room), state)
+        grid.add_row(at, plain(line.claim.text, room), line.state)
     if shown:
         yield grid
     if len(waiting) > len(shown):

@@ -7,17 +7,17 @@ it is; CSV puts an apostrophe before text that a spreadsheet would read as a for
 
 from __future__ import annotations
 
+import code
 import contextlib
 import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import duckdb
-from rich.console import Console
 from typer import Argument, Option, echo
 
 from factible_assets.cli.arguments import Live, Output
@@ -40,7 +40,6 @@ from factible_assets.wording import counted, plain
 from resources.files import write_whole
 from warehouse.store import Warehouse
 
-_FILE_WIDTH = 200
 _BETWEEN_COLUMNS = 3
 
 HELP = """\
@@ -51,7 +50,6 @@ A query ends with a semicolon and may take several lines.
   .quit           leave, as does Ctrl-D
 Ctrl-C drops the typed text, or stops the running query."""
 
-_FIRST, _NEXT = "factible> ", "     ...> "
 _HISTORY_LENGTH = 1_000
 _SCHEMA = re.compile(r"\.schema\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*;?\s*$")
 
@@ -78,7 +76,8 @@ def sql(
         ),
     ] = None,
     form: Annotated[
-        Format | None, Option("--format", "-f", help="The format (default: table).")
+        Format | None,
+        Option("--format", "-f", help="The format (default: table, which is CSV in a file)."),
     ] = None,
     output: Output = None,
     seconds: Annotated[float, Option(min=0, help="The time limit; 0: none.")] = LONGEST_SECONDS,
@@ -96,6 +95,8 @@ def sql(
     if output_mode.json and form not in {None, "json"}:
         raise UsageError(f"--json and --format {form} exclude each other.", "Give one of them.")
     form = "json" if output_mode.json else form or "table"
+    if form == "table" and output is not None:
+        form = "csv"
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("A terminal cannot show Parquet.", "Name a file with --output.")
     given: dict[str, Any] = {}
@@ -112,7 +113,13 @@ def sql(
     settings, query = load_settings(), " ".join(asked or ()) or None
     store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
-        _prompt(store, form, given, seconds, settings.home / ".sql_history")
+        note("A query ends with a semicolon. .help says more, .quit leaves.")
+        remember = _line_editing(names_in(store), settings.home / ".sql_history")
+        with contextlib.suppress(EOFError):
+            _Prompt(
+                lambda text: _write(_answer(store, text, given, form, seconds), form, None),
+                remember,
+            ).interact(banner="", exitmsg="")
         return
     text = sys.stdin.read().strip() or None if query in {None, "-"} else query
     answer = _answer(store, _encodable(text or ".tables"), given, form, seconds)
@@ -152,8 +159,8 @@ def _answer(
 
 
 def _write(answer: Answer, form: Format, output: Path | None) -> None:
-    if form == "table" and output is None:
-        _draw(answer, stdout())
+    if form == "table":
+        _draw(answer)
         if answer.names and not len(answer):
             note("no rows")
         return
@@ -167,10 +174,11 @@ def _write(answer: Answer, form: Format, output: Path | None) -> None:
     echo(content, nl=False)
 
 
-def _draw(answer: Answer, console: Console) -> None:
+def _draw(answer: Answer) -> None:
     """Print an answer as a table, or row by row if the screen is too narrow."""
     if not answer.names:
         return
+    console = stdout()
     headings = [plain(name) for name in answer.names]
     rows = [[plain(_cell(value)) for value in row] for row in answer.rows]
     drawn = table(headings, rows, bare=True)
@@ -198,11 +206,6 @@ def _cell(value: Any) -> str:
 
 
 def _encoded(answer: Answer, form: Format) -> bytes:
-    if form == "table":
-        text = io.StringIO()
-        plainly: dict[str, Any] = dict.fromkeys(("highlight", "markup", "emoji"), False)
-        _draw(answer, Console(file=text, width=_FILE_WIDTH, color_system=None, **plainly))
-        return text.getvalue().encode()
     if form == "csv":
         return csv_of(answer.names, answer.rows)
     if len({*answer.names}) < len(answer.names):
@@ -245,49 +248,35 @@ def _first_bytes(text: str) -> bytes:
     return b"".join(written[place : place + 1] for place, _ in duckdb.tokenize(text))
 
 
-def _prompt(
-    store: Warehouse, form: Format, given: dict[str, Any], seconds: float, history: Path
-) -> None:
-    """Answer queries until the user leaves, and keep them in the file `history`."""
-    names = names_in(store)
-    note("A query ends with a semicolon. .help says more, .quit leaves.")
-    remember = _line_editing(names, history)
-    for text in _typed_queries():
-        remember(text)
+class _Prompt(code.InteractiveConsole):
+    """Answers queries and dot commands until the user leaves, and keeps them in a file."""
+
+    def __init__(self, answer: Callable[[str], None], remember: Callable[[str], None]) -> None:
+        super().__init__()
+        self._answer, self._remember = answer, remember
+        sys.ps1, sys.ps2 = "factible> ", "     ...> "
+
+    def runsource(self, source: str, *_: str) -> bool:
+        """Answer the typed lines, or return True to ask for more."""
+        text = source.strip()
+        if text and not text.startswith(".") and not is_complete(text):
+            return True
+        if not text:
+            return False
+        self._remember(text)
         command = text.rstrip("; ")
         if command in {".quit", ".exit", ".q"}:
-            return
+            raise EOFError
         try:
             if command == ".help":
                 echo(HELP)
             else:
-                _write(_answer(store, text, given, form, seconds), form, None)
+                self._answer(text)
         except FactibleError as error:
             note(sentence(error))
         except KeyboardInterrupt:
             note("Stopped.")
-
-
-def _typed_queries() -> Iterator[str]:
-    """Yield each query and dot command that the user types, until the end of the input."""
-    lines: list[str] = []
-    while True:
-        try:
-            line = input(_NEXT if lines else _FIRST)
-        except KeyboardInterrupt:
-            lines = []
-            note("")
-            continue
-        except EOFError:
-            note("")
-            return
-        lines.append(line)
-        text = "\n".join(lines).strip()
-        if not text:
-            lines = []
-        elif text.startswith(".") or is_complete(text):
-            lines = []
-            yield text
+        return False
 
 
 def _line_editing(names: list[str], history: Path) -> Callable[[str], None]:

@@ -5,7 +5,6 @@ Everything here is plain text. The templates escape it.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,13 @@ from factible_assets import wording
 from factible_assets.records import tables as records
 from factible_assets.records.rows import VerdictChange
 from factible_assets.report.data import FailedRecheck, ReportData, quote_url, source_links
+from factible_assets.report.passages import (
+    Paragraph,
+    Run,
+    excerpt,
+    quote_place,
+    transcript_paragraphs,
+)
 from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.reviews import by_claim, latest
@@ -38,6 +44,8 @@ _JUDGES: Mapping[str, str] = {
     "labels": "a small language model that read the pages (an automatic leaning)",
     "llm": "a language model",
 }
+_CONTEXT_CHARACTERS = 220
+"""So much of the page stands on each side of a quote."""
 ID = re.compile(r"[A-Za-z0-9_-]+")
 """The ids that may stand in attributes and fragments."""
 
@@ -315,7 +323,7 @@ class _ClaimBuilder:
                 if each.evidence.content_hash == content_hash and each.evidence.status == "ok"
             ]
             quotes = [(*each.place, each.anchor) for each in own if each.place is not None]
-            text = stored_text(self._texts[content_hash], quotes)
+            text = excerpt(self._texts[content_hash], quotes)
             speak = {each.evidence.claim_id for each in own}
             mine = [view for view in claims if view.claim.claim_id in speak]
             pages.append(StoredPage(anchor, own[0], text, mine))
@@ -336,7 +344,7 @@ class _ClaimBuilder:
             stored = self._stored.get(content_hash) if row.status == "ok" else None
             place, passage, at_quote = quote_place(row, text), None, None
             if place is not None:
-                passage = stored_text(text, [(*place, anchor)], _CONTEXT_CHARACTERS, whole=0)
+                passage = excerpt(text, [(*place, anchor)], _CONTEXT_CHARACTERS, whole=0)
                 stored = stored and f"quote-{anchor}"
             if link and row.quote and row.via != "snippet":
                 at_quote = quote_url(link, row.quote)
@@ -432,142 +440,3 @@ def in_order(evidence: Iterable[records.Evidence]) -> list[records.Evidence]:
 
 def _letters(text: str) -> str:
     return " ".join("".join(c if c.isalnum() else " " for c in text.casefold()).split())
-
-
-# --- Text with marked passages --------------------------------------------------------------------
-#
-# Offsets count code points of the stored text. Nothing here normalises, strips or rewraps it, so
-# the pieces always join to the text that they come from.
-
-_CONTEXT_CHARACTERS = 220
-_WORD_CHARACTERS = 40
-_SPACE = re.compile(r"\s")
-_PARAGRAPH_SECONDS = 30.0
-_PARAGRAPH_CHARACTERS = 600
-WHOLE_CHARACTERS = 12_000
-"""The longest stored text that is shown whole."""
-_AROUND_QUOTE_CHARACTERS = 2_500
-
-Span = tuple[int, int, str]
-"""Start, end and id of a passage."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A stretch of text within the same marks (ids of claims or quotes), often within none.
-
-    A gap has no text, and counts the characters that are left out.
-    """
-
-    text: str
-    ids: tuple[str, ...] = ()
-    omitted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph of the transcript. Transcripts without times have no `start_seconds`."""
-
-    start_seconds: float | None
-    runs: tuple[Run, ...]
-
-
-def quote_place(row: records.Evidence, text: str) -> tuple[int, int] | None:
-    """Return start and end of the quote if the stored text has it there, letter by letter."""
-    if row.quote is None or row.quote_start is None or row.quote_end is None:
-        return None
-    is_there = text[row.quote_start : row.quote_end] == row.quote
-    return (row.quote_start, row.quote_end) if is_there else None
-
-
-def stored_text(
-    text: str,
-    quotes: Sequence[Span],
-    around: int = _AROUND_QUOTE_CHARACTERS,
-    whole: int = WHOLE_CHARACTERS,
-) -> tuple[Run, ...]:
-    """Mark the quotes in a stored text, and cut a text longer than `whole` characters.
-
-    The excerpts have about `around` characters on each side of a quote and end at word ends. A long
-    text without quotes shows its beginning.
-    """
-    ranges: list[tuple[int, int]] = []
-    if len(text) <= whole:
-        ranges = [(0, len(text))]
-    elif not quotes:
-        ranges = [(0, _word_end(text, whole, 0))]
-    else:
-        for start, end, _ in sorted(quotes):
-            first = _word_start(text, max(0, start - around), start)
-            last = _word_end(text, min(len(text), end + around), end)
-            if ranges and first <= ranges[-1][1]:
-                first, last = ranges[-1][0], max(last, ranges.pop()[1])
-            ranges.append((first, last))
-    runs, position = list[Run](), 0
-    for first, last in (*ranges, (len(text), len(text))):
-        runs += [Run("", omitted=first - position)] if first > position else []
-        runs += _runs(text, first, last, quotes)
-        position = last
-    return tuple(runs)
-
-
-def _word_start(text: str, position: int, limit: int) -> int:
-    """Return the first word start from `position` on, or `position` if none is near."""
-    gap = _SPACE.search(text, max(0, position - 1), min(limit, position + _WORD_CHARACTERS))
-    return gap.end() if gap and position else position
-
-
-def _word_end(text: str, position: int, limit: int) -> int:
-    """Return the last word end up to `position`, or `position` if none is near."""
-    start = max(limit, position - _WORD_CHARACTERS)
-    gaps = [gap.start() for gap in _SPACE.finditer(text, start, position + 1)]
-    return gaps[-1] if gaps and position < len(text) else position
-
-
-def transcript_paragraphs(
-    text: str, segments: Sequence[records.TranscriptSegment], claims: Iterable[records.Claim]
-) -> tuple[Paragraph, ...]:
-    """Cut a transcript into paragraphs of about half a minute, with the claims marked.
-
-    Line breaks cut a transcript without times. The runs of all paragraphs join to `text`.
-    """
-    spans = [
-        (claim.char_start, min(claim.char_end, len(text)), claim.claim_id)
-        for claim in claims
-        if claim.char_start is not None and claim.char_end is not None
-    ]
-    starts: list[tuple[int, float | None]] = [(0, None)]
-    ordered = sorted(segments, key=lambda segment: segment.position)
-    if ordered and ordered[0].start_seconds is not None:
-        opened_at = ordered[0].start_seconds
-        starts = [(0, opened_at)]
-        for segment in ordered:
-            is_due = (segment.start_seconds or 0.0) - opened_at >= _PARAGRAPH_SECONDS
-            if is_due and starts[-1][0] < segment.char_start < len(text):
-                starts.append((segment.char_start, segment.start_seconds))
-                opened_at = segment.start_seconds or 0.0
-    else:
-        position = 0
-        for line in text.splitlines(keepends=True):
-            position += len(line)
-            if position - starts[-1][0] >= _PARAGRAPH_CHARACTERS and position < len(text):
-                starts.append((position, None))
-    ends = [start for start, _ in starts[1:]] + [len(text)]
-    return tuple(
-        Paragraph(seconds, _runs(text, start, end, spans))
-        for (start, seconds), end in zip(starts, ends, strict=True)
-        if start < end
-    )
-
-
-def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[Run, ...]:
-    within = [span for span in spans if span[0] < end and span[1] > start]
-    inner = {cut for first, last, _ in within for cut in (first, last) if start < cut < end}
-    edges = sorted({start, end} | inner)
-    return tuple(
-        Run(
-            text[left:right],
-            tuple(name for first, last, name in within if first <= left and right <= last),
-        )
-        for left, right in itertools.pairwise(edges)
-    )

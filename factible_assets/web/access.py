@@ -10,7 +10,6 @@ All checks come before the body, so that nobody reads a stranger's body.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from factible_assets.settings import Settings
 from factible_assets.web.auth import ANONYMOUS, SESSION_COOKIE, Client, Clients, is_loopback
@@ -42,9 +40,6 @@ OPEN_PATHS = frozenset({HEALTH, SIGN_IN})
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-REQUEST_SECONDS = 30.0
-"""The time in which a connection must send a whole request."""
-
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -99,29 +94,16 @@ class AccessPolicy:
     def admit(self, scope: Scope) -> Client:
         """Return the client of a request, or raise the HTTPException that refuses it."""
         headers, path = Headers(scope=scope), scope["path"]
-        host = headers.get("host", "")
-        name = _host_name(host)
-        if name is None or (self.hosts is not None and name not in self.hosts):
-            raise HTTPException(
-                421,
-                f"This service does not answer as {shown(host)}. Use its address, or set "
-                "FACTIBLE_PUBLIC_URL.",
-            )
-        session = HTTPConnection(scope).cookies.get(SESSION_COOKIE)
-        authorization = headers.get("authorization")
+        self._require_host(headers)
         # Browsers let pages of any origin open a websocket, so it counts as writing.
         writes = scope["type"] == "websocket" or scope["method"] not in READING
+        session = HTTPConnection(scope).cookies.get(SESSION_COOKIE)
+        authorization = headers.get("authorization")
         if writes:
             is_form = path.startswith(DESK) and _media_type(headers) in _FORMS
             is_session = authorization is None and session is not None
-            # `authenticate` below examines the token.
-            has_token = bool(self.clients.by_digest) and _is_bearer(authorization)
-            # A proxy with TLS sends plain HTTP to the service, but its pages have https.
-            own = f"{scope.get('scheme', 'http').replace('ws', 'http')}://{host}".lower()
-            if self.public is not None and name == urlsplit(self.public).hostname:
-                own = self.public.lower().rstrip("/")
             self._require_origin(
-                headers, own, must_name_it=is_form or is_session, has_token=has_token
+                headers, self._own_origin(scope), must_name_it=is_form or is_session
             )
         if path in OPEN_PATHS or path.startswith(CARDS):
             return ANONYMOUS
@@ -138,13 +120,30 @@ class AccessPolicy:
             raise HTTPException(403, words)
         return client
 
-    def _require_origin(
-        self, headers: Headers, own: str, *, must_name_it: bool, has_token: bool
-    ) -> None:
+    def _require_host(self, headers: Headers) -> None:
+        """Refuse a request that names another host than this service."""
+        host = headers.get("host", "")
+        name = _host_name(host)
+        if name is None or (self.hosts is not None and name not in self.hosts):
+            raise HTTPException(
+                421,
+                f"This service does not answer as {shown(host)}. Use its address, or set "
+                "FACTIBLE_PUBLIC_URL.",
+            )
+
+    def _own_origin(self, scope: Scope) -> str:
+        """Return the origin of the service's own pages, as the browser of a request sees it."""
+        host = Headers(scope=scope).get("host", "")
+        # A proxy with TLS sends plain HTTP to the service, but its pages have https.
+        if self.public is not None and _host_name(host) == urlsplit(self.public).hostname:
+            return self.public.lower().rstrip("/")
+        return f"{scope.get('scheme', 'http').replace('ws', 'http')}://{host}".lower()
+
+    def _require_origin(self, headers: Headers, own: str, *, must_name_it: bool) -> None:
         """Refuse requests from other sites' pages.
 
         `must_name_it` is for requests that a browser also sends for other sites. An extension of a
-        browser is no page of a site; with `has_token` it sends a token that its user gave it.
+        browser is no page of a site: it may send the token that its user gave it.
         """
         if any(len(headers.getlist(name)) > 1 for name in ("origin", "sec-fetch-site")):
             raise HTTPException(403, "A request comes from one page. Send the header Origin once.")
@@ -154,6 +153,8 @@ class AccessPolicy:
             raise HTTPException(403, words)
         if origin is None and site not in {None, "same-origin", "none"}:
             raise HTTPException(403, "Pages of other sites may not call this service.")
+        # `authenticate` examines the token later.
+        has_token = bool(self.clients.by_digest) and _is_bearer(headers.get("authorization"))
         is_extension = has_token and _EXTENSION.fullmatch(origin or "")
         if not (origin is None or origin in {own, *self.origins} or is_extension):
             raise HTTPException(
@@ -247,41 +248,3 @@ async def refuse(
     if problem.status_code == 401 and is_form and is_short:  # noqa: PLR2004 - unauthorized
         unsent = await request.body()
     await error_response(request, problem, unsent)(scope, receive, send)
-
-
-class RequestTimeoutProtocol(H11Protocol):
-    """Closes a connection whose next request does not arrive in time.
-
-    Uvicorn waits without a limit, so that a few hundred half-sent requests would use up the
-    service. Web sockets have another protocol and stay open.
-    """
-
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._update_timer()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._update_timer()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._update_timer()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _update_timer(self) -> None:
-        """Run the timer while a request is incomplete. Further data does not restart it."""
-        cycle: RequestResponseCycle | None = self.cycle
-        is_socket = self.transport.get_protocol() is not self
-        is_whole = cycle is not None and not (cycle.more_body or cycle.response_complete)
-        if (is_socket or is_whole) and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        elif not (is_socket or is_whole) and self._timer is None:
-            self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.close)

@@ -1,13 +1,9 @@
-"""The service: its API routes, its assembly, and the server that runs it."""
+"""The routes of the API, and the assembly of the service."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
-import socket
-import threading
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator
 from functools import partial
@@ -15,7 +11,6 @@ from http import HTTPStatus
 from importlib.resources import files
 from typing import Annotated, Any
 
-import uvicorn
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -23,9 +18,8 @@ from fastapi.security import HTTPBearer
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Match
 
-from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.errors import FactibleError
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.runs.review import choose_claims, reviewer_name
 from factible_assets.settings import Settings
@@ -36,16 +30,12 @@ from factible_assets.web.desk import answers, checks, claims
 from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import (
     GRACE_SECONDS,
-    AppState,
-    CurrentClient,
     LaunchWorker,
     RunManager,
     ServiceRun,
-    State,
     launch_worker,
-    recorded_runs,
-    wait_for_slot,
 )
+from factible_assets.web.state import AppState, CurrentClient, State, wait_for_slot
 from warehouse.errors import WarehouseError
 
 _LOG = logging.getLogger("factible.serve")
@@ -57,10 +47,6 @@ Fact-checks videos, streams their progress, and returns the results of earlier c
 launches one and returns its address at once. Every run is a Dagster run, which the Dagster UI over
 the same data folder shows too. Errors are sentences in problem details (RFC 9457).
 """
-
-_BACKLOG = 128
-_GOODBYE_SECONDS = 5
-_FIRST_FREE_PORT, _HIGHEST_PORT = 1024, 65_535
 
 VideoId = Annotated[
     str,
@@ -84,7 +70,6 @@ _WRITING_PROBLEMS = _problems(400, 403, 409, 413, 415)
 open_routes = APIRouter(prefix="/api/v1", tags=["service"])
 routes = APIRouter(prefix="/api/v1", responses=_problems(404, 503))
 pages = APIRouter(responses=_problems(404, 503))
-DESK_ROUTES = (answers.routes, checks.routes, claims.routes, overviews.routes)
 
 
 @open_routes.get("/health", responses=_problems())
@@ -291,8 +276,8 @@ def create_app(
     app.include_router(open_routes)
     for each in (routes, pages):
         app.include_router(each, dependencies=[slot, *bearer])
-    for each in DESK_ROUTES:
-        app.include_router(each, dependencies=[slot])
+    for desk in (answers, checks, claims, overviews):
+        app.include_router(desk.routes, dependencies=[slot])
     for kind in (HTTPException, FactibleError, WarehouseError, RequestValidationError, Exception):
         app.add_exception_handler(kind, _handle_error)
     if guarded_by is None:
@@ -329,80 +314,7 @@ async def _handle_error(request: Request, error: Exception) -> Response:
             problem = HTTPException(500, words, access.SECURITY_HEADERS)
     if problem.detail == HTTPStatus.NOT_FOUND.phrase:
         problem = HTTPException(404, "There is no page at this address.")
-    elif problem.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        problem = _method_not_allowed(request)
+    elif problem.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase:
+        words = f"{request.method} is not possible at this address."
+        problem = HTTPException(405, words, problem.headers)
     return answers.error_response(request, problem)
-
-
-def _method_not_allowed(request: Request) -> HTTPException:
-    """Name all methods of an address. The router names only those of the first matching route."""
-    allowed = {
-        method
-        for router in (request.app, open_routes, routes, pages, *DESK_ROUTES)
-        for route in router.routes
-        if route.matches(request.scope)[0] != Match.NONE
-        for method in getattr(route, "methods", ())
-    }
-    allowed |= {"HEAD"} if "GET" in allowed else set()  # The middleware answers HEAD.
-    methods = ", ".join(sorted(allowed))
-    words = f"{request.method} is not possible here. These methods are: {methods}."
-    return HTTPException(405, words, {"Allow": methods})
-
-
-# --- The server -----------------------------------------------------------------------------------
-
-
-def bind_socket(host: str, port: int) -> socket.socket:
-    """Bind a listening socket. Port 0 takes any free port.
-
-    Raises FactibleError: The system refuses the host or port.
-    """
-    try:
-        family, *_, place = socket.getaddrinfo(host, port, flags=socket.AI_PASSIVE)[0]
-        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-        return socket.create_server(place, family=family, backlog=_BACKLOG, dualstack_ipv6=both)
-    except (socket.gaierror, UnicodeError) as error:
-        words, remedy = f"There is no host {host!r}.", "Give an address of this machine."
-        raise FactibleError(words, remedy, ExitCode.ENVIRONMENT) from error
-    except OSError as error:
-        other = port + 1 if _FIRST_FREE_PORT <= port < _HIGHEST_PORT else _FIRST_FREE_PORT
-        why = os.strerror(error.errno or 0).lower()
-        raise FactibleError(
-            f"Port {port} on {host} cannot be listened on: {why}.",
-            f"Choose another one, such as --port {other}, or another address of this machine, such "
-            "as 127.0.0.1.",
-            ExitCode.ENVIRONMENT,
-        ) from error
-
-
-class _Server(uvicorn.Server):
-    """Ends the runs before it waits for their streams."""
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        state: AppState = self.config.app.state.shared  # type: ignore[union-attr]
-        await state.runs.close()
-        await super().shutdown(sockets)
-
-
-def build_server(app: FastAPI) -> uvicorn.Server:
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        # Do not trust the headers of proxies.
-        proxy_headers=False,
-        timeout_graceful_shutdown=_GOODBYE_SECONDS,
-        ws="none",
-        http=access.RequestTimeoutProtocol,
-    )
-    return _Server(config)
-
-
-def serve_app(app: FastAPI, listening: socket.socket) -> None:
-    """Answer requests until Ctrl-C or SIGTERM. Then cancel all runs."""
-    # Dagster takes seconds to load. The first question about runs should not wait for that.
-    warm_up = partial(recorded_runs, app.state.shared.settings, limit=1)
-    threading.Thread(target=warm_up, daemon=True).start()
-    with listening, contextlib.suppress(KeyboardInterrupt):
-        build_server(app).run(sockets=[listening])

@@ -32,7 +32,7 @@ from factible_assets.web.auth import LOCAL_CLIENT, Clients
 from factible_assets.web.desk import lists
 from factible_assets.web.desk.answers import UNREADABLE
 from factible_assets.web.desk.checks import save_uploads
-from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
+from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest, service_config
 from factible_assets.web.overviews import Kind, read_overview
 from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import RunManager, ServiceRun, launch_worker
@@ -194,12 +194,15 @@ def _plain(document: Row) -> Row:
 def _video(results: PublishedResults, video: str) -> Row:
     data = results.data(bare_id(video.strip()))
     with results.opened(data.video.video_id) as now:
-        rows = lists.claims_table(now, data.video.video_id)
+        names, rows = lists.claims_table(now, data.video.video_id)
     return {
         **data.video.model_dump(mode="json", include={"video_id", "title", "channel", "url"}),
         "checked_at": data.checked_at,
         "is_finished": data.is_finished,
-        "claims": [{name: each for name, each in row.items() if each is not None} for row in rows],
+        "claims": [
+            {name: each for name, each in zip(names, row, strict=True) if each is not None}
+            for row in rows
+        ],
     }
 
 
@@ -217,8 +220,8 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
 
         If the answer says that the check is not over, call follow_check with its run_id.
         """
-        config = FactCheckRequest(video_url=video, max_claims=max_claims).config()
-        run = await runs.start(CheckOrder(video_id=video, config=config), LOCAL_CLIENT)
+        order = CheckOrder(video_id=video, config=service_config(max_claims))
+        run = await runs.start(order, LOCAL_CLIENT)
         return await _followed(run, results, context)
 
     @checks
@@ -232,13 +235,12 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
 
         If the answer says that the check is not over, call follow_check with its run_id.
         """
-        config = FactCheckRequest(video_url="-", max_claims=max_claims).config()
         with tempfile.TemporaryDirectory(prefix="factible-text-") as folder:
             words = ("text.txt", text.encode("utf-8", "replace"))
             save = partial(save_uploads, words, [], title, Path(folder), runs.settings)
             target, _ = await asyncio.to_thread(save)
             prepare = partial(enlist, target, runs.settings, None)
-            order = CheckOrder(video_id=target.video_id, config=config)
+            order = CheckOrder(video_id=target.video_id, config=service_config(max_claims))
             run = await runs.start(order, LOCAL_CLIENT, prepare=prepare)
         return await _followed(run, results, context)
 

@@ -169,14 +169,9 @@ class Clients:
         if not self.by_digest:
             return LOCAL_CLIENT
         if authorization is None and session is not None:
-            with self._database() as database:
-                row = database.execute(
-                    _SQL["signed_in"], [_digest(session), time.time()]
-                ).fetchone()
-            # A session ends when its token is removed.
-            for client in self.by_digest.values():
-                if row is not None and row[0] == client.id:
-                    return client
+            holder = self._client_with_session(session)
+            if holder is not None:
+                return holder
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() == "basic":
             # A browser's password form: any name, and the token as the password.
@@ -193,6 +188,13 @@ class Clients:
         raise HTTPException(
             401, "The token is not valid here. Ask the operator of this service for one."
         )
+
+    def _client_with_session(self, session: str) -> Client | None:
+        """Return the client that began a session, unless its token was removed since."""
+        with self._database() as database:
+            row = database.execute(_SQL["signed_in"], [_digest(session), time.time()]).fetchone()
+        known = {client.id: client for client in self.by_digest.values()}
+        return known.get(row[0]) if row else None
 
     def client_with_token(self, token: str, address: str) -> Client | None:
         """Return the holder of a token, or None if the token is wrong.

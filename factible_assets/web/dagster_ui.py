@@ -41,6 +41,7 @@ from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.settings import Settings, load_settings
 from factible_assets.web import access
+from factible_assets.web.server import RequestTimeoutProtocol
 from factible_assets.wording import web_address
 from resources.files import slug
 
@@ -49,7 +50,7 @@ _ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "c
 _MOST_BODY_BYTES = 16 * 1024 * 1024
 _GOODBYE_SECONDS = 30.0
 _STREAM_SECONDS = 5
-_FIRST_NEWS_SECONDS, _NEXT_NEWS_SECONDS, _LOOK_SECONDS = 15.0, 30.0, 1.0
+_NEWS_SECONDS, _LOOK_SECONDS = 20.0, 1.0
 
 _SERVICE_PATHS = (access.DESK, "/api/v1/", "/reports/", "/feeds/", "/docs", "/openapi.json")
 
@@ -123,15 +124,14 @@ def _problem_with(scope: Scope) -> HTTPException | None:
 
 def report_start(host: str, port: int) -> None:
     """Say on stderr that the UI is still starting, until it answers."""
-    began, told = time.monotonic(), _FIRST_NEWS_SECONDS - _NEXT_NEWS_SECONDS
+    began = time.monotonic()
+    news = began + _NEWS_SECONDS
     while not _answers(host, port):
         time.sleep(_LOOK_SECONDS)
-        waited = time.monotonic() - began
-        if waited >= told + _NEXT_NEWS_SECONDS:
-            told = waited
-            load, cores = os.getloadavg()[0], os.cpu_count() or 1
-            busy = f" The machine is busy (load {load:.0f}, {cores} cores)." if load > cores else ""
-            _say(f"Still starting after {waited:.0f} seconds: Dagster is loading.{busy}")
+        if time.monotonic() > news:
+            news += _NEWS_SECONDS
+            waited = time.monotonic() - began
+            _say(f"Still starting after {waited:.0f} seconds: Dagster is loading.")
     _say(f"The Dagster UI answers on {web_address(host, port)}.")
 
 
@@ -207,8 +207,7 @@ def _serve_guarded(arguments: list[str]) -> None:
         run=partial(uvicorn.run, timeout_graceful_shutdown=_STREAM_SECONDS)
     )
     # Dagster lets uvicorn choose the protocol.
-    protocol = access.RequestTimeoutProtocol
-    HTTP_PROTOCOLS["auto"] = f"{protocol.__module__}:{protocol.__qualname__}"
+    HTTP_PROTOCOLS["auto"] = f"{RequestTimeoutProtocol.__module__}:RequestTimeoutProtocol"
     web.cli.main(arguments)
 
 

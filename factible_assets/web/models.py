@@ -7,10 +7,10 @@ events follow its section 1.8.3, table 8; `verdict_reached` and `still_running` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from starlette.exceptions import HTTPException
@@ -24,18 +24,13 @@ from factible_assets.config import (
     StrategyName,
 )
 from factible_assets.records.rows import VerdictChange
-from factible_assets.records.tables import (
-    Basis,
-    Claim,
-    Rating,
-    ReviewAction,
-    Stance,
-    Status,
-    Verdict,
-)
+from factible_assets.records.tables import Claim, Evidence, ReviewAction, Verdict, Video
 from resources.lines import problem_words
 
 MOST_CLAIMS = 20
+
+Row: TypeAlias = dict[str, Any]
+"""A row of a question to the warehouse, by column."""
 
 RunStatus = Literal[
     "queued", "not_started", "managed", "starting", "started", "success", "failure",
@@ -115,12 +110,29 @@ class FactCheckRequest(BaseModel):
         return value
 
     def config(self) -> FactCheckConfig:
-        return FactCheckConfig(
-            claims=ClaimsConfig(max_claims=self.max_claims or MOST_CLAIMS),
-            queries=QueriesConfig(max_queries=self.max_queries_per_claim),
-            search=SearchConfig(max_results=self.max_results_per_query),
-            strategy=self.strategy,
+        """Return the options of the run."""
+        return service_config(
+            self.max_claims or MOST_CLAIMS,
+            self.strategy,
+            max_queries=self.max_queries_per_claim,
+            max_results=self.max_results_per_query,
         )
+
+
+def service_config(
+    max_claims: int = 5,
+    strategy: StrategyName = "standard",
+    *,
+    max_queries: int = 2,
+    max_results: int = 3,
+) -> FactCheckConfig:
+    """Return the options of a check, with the defaults of the service."""
+    return FactCheckConfig(
+        claims=ClaimsConfig(max_claims=max_claims),
+        queries=QueriesConfig(max_queries=max_queries),
+        search=SearchConfig(max_results=max_results),
+        strategy=strategy,
+    )
 
 
 class Health(BaseModel):
@@ -130,20 +142,10 @@ class Health(BaseModel):
     version: str
 
 
-class EvidenceSource(BaseModel):
-    """A source of a claim: its statement, or the reason why nobody could read it."""
+class Source(Evidence):
+    """A source of a claim: its statement, or why it has none. `url` is the address to open."""
 
     url: str
-    domain: str
-    title: str
-    status: Status
-    reason: str | None
-    stance: Stance | None
-    relevance: float | None
-    quote: str | None
-    summary: str | None
-    rating: Rating
-    published_on: date | None
 
 
 class CheckedClaim(Claim):
@@ -151,18 +153,12 @@ class CheckedClaim(Claim):
 
     verdict: Verdict | None
     ruling: ReviewAction | None = None
-    evidence: list[EvidenceSource]
+    evidence: list[Source]
 
 
-class VideoResult(BaseModel):
+class VideoResult(Video):
     """A checked video with its claims in order of time, their verdicts and evidence."""
 
-    video_id: str
-    title: str
-    url: str | None
-    channel: str | None
-    duration_seconds: float | None
-    published_on: date | None
     run_id: str | None = Field(description="The run of the newest verdicts.")
     checked_at: datetime | None
     is_finished: bool = Field(description="Whether every claim has a complete verdict.")
@@ -174,38 +170,16 @@ class VideoResult(BaseModel):
     report: str = Field(description="The path of the HTML report on this service.")
 
 
-class VideoSummary(BaseModel):
-    """A checked video in a list."""
-
-    video_id: str
-    title: str
-    channel: str | None
-    claims: int
-    supports: int
-    refutes: int
-    mixed: int
-    unclear: int
-    incomplete: int
-    basis: Basis | None
-    checked_at: datetime | None
-
-
 class VideoPage(BaseModel):
     """One page of the list of checked videos, the newest check first."""
 
-    items: list[VideoSummary]
+    items: list[Row] = Field(
+        description="video_id, title, channel, claims, the number of claims with each outcome, the "
+        "basis of the verdicts, checked_at."
+    )
     total: int
     limit: int
     offset: int
-
-
-class CheckSummary(BaseModel):
-    """One check of a video."""
-
-    run_id: str
-    checked_at: datetime
-    verdicts: int
-    incomplete: int
 
 
 class VideoHistory(BaseModel):
@@ -216,7 +190,7 @@ class VideoHistory(BaseModel):
     total_changes: int
     limit: int
     offset: int
-    checks: list[CheckSummary]
+    checks: list[Row] = Field(description="run_id, checked_at, and numbers of verdicts.")
     changes: list[VerdictChange]
 
 

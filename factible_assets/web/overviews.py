@@ -19,7 +19,7 @@ from factible_assets.exchange.results import SOFTWARE
 from factible_assets.report.render import environment
 from factible_assets.web.desk.answers import Looking, base_url
 from factible_assets.web.desk.lists import claim_path
-from factible_assets.web.runs import State
+from factible_assets.web.state import State
 from factible_assets.wording import plain
 from resources.files import digest
 from resources.statements import statements

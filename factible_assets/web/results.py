@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -56,13 +57,12 @@ class PublishedResults:
         return datetime.fromtimestamp(made, UTC) if written > made else None
 
     def videos(self, *, limit: int, offset: int) -> models.VideoPage:
-        items, total, part = [], 0, {"limit": limit, "offset": offset}
+        rows, total, part = list[models.Row](), 0, {"limit": limit, "offset": offset}
         if not self.is_empty:
             with self.opened() as now:
                 total = now.rows(_SQL["total"])[0]["videos"]
                 rows = now.rows(_SQL["summaries"], part)
-            items = [models.VideoSummary(**row) for row in rows]
-        return models.VideoPage(items=items, total=total, **part)
+        return models.VideoPage(items=rows, total=total, **part)
 
     def history(self, video_id: str, *, limit: int, offset: int) -> models.VideoHistory:
         part = {"limit": limit, "offset": offset}
@@ -76,7 +76,7 @@ class PublishedResults:
             video_id=video_id,
             **totals,
             **part,
-            checks=[models.CheckSummary(**row) for row in checks],
+            checks=checks,
             changes=[VerdictChange(**row) for row in changes],
         )
 
@@ -114,20 +114,15 @@ class PublishedResults:
             yield now
 
 
-_SOURCE_FIELDS = models.EvidenceSource.model_fields.keys() - {"url"}
-_VIDEO_FIELDS = {"video_id", "title", "url", "channel", "duration_seconds", "published_on"}
-
-
 def video_result(data: ReportData) -> models.VideoResult:
     """Arrange the rows of a video for a client."""
     verdict_of, rulings, links = data.verdict_of, data.rulings, source_links(data, data.evidence)
-    sources: dict[str, list[models.EvidenceSource]] = {}
-    for evidence in data.evidence:
-        link = links[evidence.evidence_id] or evidence.canonical_url
-        source = models.EvidenceSource(url=link, **evidence.model_dump(include=_SOURCE_FIELDS))
-        sources.setdefault(evidence.claim_id, []).append(source)
+    sources = defaultdict[str, list[models.Source]](list)
+    for row in data.evidence:
+        url = links[row.evidence_id] or row.canonical_url
+        sources[row.claim_id].append(models.Source(url=url, **row.model_dump()))
     return models.VideoResult(
-        **data.video.model_dump(include=_VIDEO_FIELDS),
+        **data.video.model_dump(),
         run_id=data.run_id,
         checked_at=data.checked_at,
         is_finished=data.is_finished,
@@ -138,7 +133,7 @@ def video_result(data: ReportData) -> models.VideoResult:
                 **claim.model_dump(),
                 verdict=verdict_of.get(claim.claim_id),
                 ruling=rulings.get(claim.claim_id),
-                evidence=sources.get(claim.claim_id, []),
+                evidence=sources[claim.claim_id],
             )
             for claim in data.in_time
         ],

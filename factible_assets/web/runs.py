@@ -17,9 +17,8 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, TypeAlias, cast
+from typing import TypeAlias
 
-from fastapi import Depends, Request
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
@@ -29,7 +28,6 @@ from factible_assets.runs.state import list_runs
 from factible_assets.settings import Settings
 from factible_assets.web import models
 from factible_assets.web.auth import Client, Clients
-from factible_assets.web.results import PublishedResults
 from factible_assets.wording import counted
 from resources.lines import did_you_mean, shown
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
@@ -52,10 +50,6 @@ SILENCE_SECONDS = 10.0
 """The longest silence of a stream. After 15 s FastAPI would send a comment, which some clients
 (httpx-sse) take for an event without data."""
 
-QUEUE_SECONDS = 4.0
-"""The time that a request waits while the service is busy with others."""
-
-_AT_ONCE = 4
 _RETRY_SECONDS = 10.0
 _LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
@@ -88,8 +82,8 @@ class Worker:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     async def wait(self) -> int:
-        """Wait for the end of the process and return its exit code."""
-        self.cancel()
+        """Wait for the end of a process whose events have ended, and return its exit code."""
+        self.cancel()  # It may hang instead of ending.
         return await self._process.wait()
 
 
@@ -274,16 +268,24 @@ class RunManager:
         order = order.model_copy(update=set_here)
         if self._closing:
             raise HTTPException(503, "The service is stopping. Ask again when it is back.")
-        active = [run for run in self._runs.values() if not run.is_over]
-        for run in active:
-            if run.order.video_id == order.video_id:
+        for run in self._runs.values():
+            if run.order.video_id == order.video_id and not run.is_over:
                 _require_same_work(run, order)
                 run.detached = run.detached or detached
                 return run
-        if len(active) >= MOST_RUNS:
+        run = self._add_run(order, client, detached=detached)
+        if prepare is not None:
+            await self._prepare(run, prepare)
+        run.task = asyncio.create_task(self._supervise(run), name=f"run {run.run_id}")
+        return run
+
+    def _add_run(self, order: models.CheckOrder, client: Client, *, detached: bool) -> ServiceRun:
+        """Add a run that the quota of a client pays for, and forget the oldest ended ones."""
+        active = sum(not run.is_over for run in self._runs.values())
+        if active >= MOST_RUNS:
             raise models.too_many(
-                f"The service is checking {counted(len(active), 'video')}, and no more at once. "
-                "Try again later.",
+                f"The service is checking {counted(active, 'video')}, and no more at once. Try "
+                "again later.",
                 _RETRY_SECONDS,
             )
         self.clients.count_video(client.id)
@@ -297,22 +299,22 @@ class RunManager:
             ended_at=None,
             events=f"/api/v1/runs/{order.run_id}/events",
         )
-        run = ServiceRun(order, client.id, detached, info)
-        self._runs[run.run_id] = run
+        run = self._runs[order.run_id] = ServiceRun(order, client.id, detached, info)
         over = [each for each in self._runs.values() if each.is_over]
         for old in over[: max(0, len(over) - KEPT_RUNS)]:
             del self._runs[old.run_id]
-        if prepare is not None:
-            try:
-                await asyncio.to_thread(prepare)
-            except BaseException:  # also if the client is gone
-                del self._runs[run.run_id]
-                # Other clients may have joined it meanwhile.
-                words = "The check could not be prepared. Start it again."
-                run.add_event(models.error_update(words, run.run_id))
-                raise
-        run.task = asyncio.create_task(self._supervise(run), name=f"run {run.run_id}")
         return run
+
+    async def _prepare(self, run: ServiceRun, prepare: Callable[[], object]) -> None:
+        """Do the work before a run in a thread. If it fails, the run is gone."""
+        try:
+            await asyncio.to_thread(prepare)
+        except BaseException:  # also if the client is gone
+            del self._runs[run.run_id]
+            # Other clients may have joined it meanwhile.
+            words = "The check could not be prepared. Start it again."
+            run.add_event(models.error_update(words, run.run_id))
+            raise
 
     @contextlib.contextmanager
     def followed(self, run: ServiceRun) -> Iterator[None]:
@@ -407,55 +409,3 @@ def recorded_runs(
     """
     rows = list_runs(settings, limit=limit, details=False, video=video_id, run_id=run_id)
     return [models.RunInfo.model_validate({**row, "events": None}) for row in rows]
-
-
-# --- Dependencies of routes -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class AppState:
-    """The objects that all routes share."""
-
-    settings: Settings
-    runs: RunManager
-    results: PublishedResults
-    clients: Clients
-    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
-
-
-def state_of(request: Request) -> AppState:
-    return cast("AppState", request.app.state.shared)
-
-
-def client_of(request: Request) -> Client:
-    return cast("Client", request.state.client)
-
-
-State = Annotated[AppState, Depends(state_of)]
-
-
-async def wait_for_slot(request: Request, state: State) -> AsyncIterator[None]:
-    """Let a few requests through at once; the others wait, and get an error if the wait is long.
-
-    Threads that share one interpreter make the pages: of two hundred at once, none would be done
-    soon. Streams do not count, because they stay open as long as a check.
-
-    Raises HTTPException (503): The wait was too long.
-    """
-    if request.url.path.endswith(("/stream", "/events")):
-        yield
-        return
-    try:
-        async with asyncio.timeout(QUEUE_SECONDS):
-            await state.slots.acquire()
-    except TimeoutError as error:
-        words = "The service is busy with other requests. Try again in some seconds."
-        headers = {"Retry-After": str(int(QUEUE_SECONDS) or 1)}
-        raise HTTPException(503, words, headers) from error
-    try:
-        yield
-    finally:
-        state.slots.release()
-
-
-CurrentClient = Annotated[Client, Depends(client_of)]

@@ -36,9 +36,9 @@ class EventWriter(Observer):
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._lock = threading.RLock()
-        self._has_transcript = False
-        self._claims: int | None = None
-        self._reached: set[str] = set()
+        self._done: set[str] = set()
+        """The steps that can come only once, and the claims with a verdict."""
+        self._claims = 0
 
     def write(self, event: models.ProgressUpdate) -> None:
         # A reader that is gone also closes stdin, which ends the run.
@@ -55,9 +55,8 @@ class EventWriter(Observer):
 
     def transcript_stored(self, characters: int | None) -> None:
         with self._lock:
-            if self._has_transcript:
+            if not self._is_new("transcript"):
                 return
-            self._has_transcript = True
             has = "is stored" if characters is None else f"has {characters} characters"
             self.tell("transcript_complete", f"The transcript {has}.", transcript_length=characters)
             self.tell("claim_extraction", "Looking for claims that can be checked.")
@@ -65,26 +64,33 @@ class EventWriter(Observer):
     def claims_found(self, claims: Sequence[Claim], left_out: int = 0) -> None:
         with self._lock:
             self.transcript_stored(None)  # The claims come from it.
-            if self._claims is None:
-                self._claims = len(claims)
-                rows = [claim.model_dump(mode="json") for claim in claims]
-                more = f"; {left_out:,} more were left out" if left_out else ""
-                words = f"{counted(len(claims), 'claim')}{more}."
-                self.tell("claims_extracted", words, claims=rows, total_claims=len(claims))
+            if not self._is_new("claims"):
+                return
+            self._claims = len(claims)
+            rows = [claim.model_dump(mode="json") for claim in claims]
+            more = f"; {left_out:,} more were left out" if left_out else ""
+            words = f"{counted(len(claims), 'claim')}{more}."
+            self.tell("claims_extracted", words, claims=rows, total_claims=len(claims))
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
         with self._lock:
-            if claim.claim_id in self._reached:
+            if not self._is_new(f"verdict {claim.claim_id}"):
                 return
-            self._reached.add(claim.claim_id)
+            reached = sum(each.startswith("verdict ") for each in self._done)
             self.tell(
                 "verdict_reached",
                 f"{verdict_words(verdict).capitalize()}: {claim.text}",
                 claim=claim.model_dump(mode="json"),
                 verdict=verdict.model_dump(mode="json"),
-                reached=len(self._reached),
-                total_claims=max(self._claims or 0, len(self._reached)),
+                reached=reached,
+                total_claims=max(self._claims, reached),
             )
+
+    def _is_new(self, step: str) -> bool:
+        """Note a step, and tell whether it was new."""
+        is_new = step not in self._done
+        self._done.add(step)
+        return is_new
 
 
 @contextlib.contextmanager

@@ -37,7 +37,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     assert ready.wait()
     monkeypatch.setenv("FACTIBLE_ENDPOINTS", f"hugging_face={found[0].url}")
     models = {**known_models(), "nli": MODEL}
-    monkeypatch.setattr("factible_assets.cli.machine.known_models", lambda: models)
+    monkeypatch.setattr("factible_assets.cli.models.known_models", lambda: models)
     yield found[0]
     done.set()
     thread.join()

@@ -13,10 +13,9 @@ def test_serve_names_a_busy_port_with_the_remedy(factible: Run) -> None:
         port = taken.getsockname()[1]
         result = factible("serve", "--port", str(port))
     assert result.exit_code == 5
-    assert (
-        f"Port {port} on 127.0.0.1 cannot be listened on: address already in use" in result.stderr
-    )
-    assert f"--port {port + 1}" in result.stderr
+    words = f"Port {port} on 127.0.0.1 cannot be listened on: Address already in use"
+    assert words in result.stderr
+    assert "Choose another --port" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -32,18 +31,12 @@ def test_the_address_that_is_printed_opens_in_a_browser(host: str, address: str)
     assert web_address(host, 3000) == address
 
 
-@pytest.mark.parametrize(
-    ("host", "words"),
-    [
-        ("no-such-host.invalid", "There is no host"),
-        ("192.0.2.1", "another address of this machine"),
-        ("a..b", "There is no host"),
-    ],
-)
-def test_serve_refuses_an_address_of_another_machine(factible: Run, host: str, words: str) -> None:
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1", "a..b"])
+def test_serve_refuses_an_address_of_another_machine(factible: Run, host: str) -> None:
     result = factible("serve", "--host", host, "--port", "0")
     assert result.exit_code == 5
-    assert words in result.stderr
+    assert f"Port 0 on {host} cannot be listened on" in result.stderr
+    assert "an address of this machine" in result.stderr
 
 
 def test_listening_to_others_without_a_token_is_refused(factible: Run) -> None:

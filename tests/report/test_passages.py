@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.records.tables import Claim, TranscriptSegment
-from factible_assets.report.view import (
+from factible_assets.report.passages import (
     WHOLE_CHARACTERS,
+    excerpt,
     quote_place,
-    stored_text,
     transcript_paragraphs,
 )
 from tests.report.samples import PAGE, QUOTE, SENTENCES, TEXT, claim, evidence, segments, unread
@@ -21,7 +21,7 @@ def test_a_passage_has_the_words_around_its_quote() -> None:
     filler = "surroundings " * 100
     page = f"{filler}{QUOTE} {filler}"
     place = len(filler), len(filler) + len(QUOTE)
-    first, before, quote, after, last = stored_text(page, [(*place, "e1")], around=220, whole=0)
+    first, before, quote, after, last = excerpt(page, [(*place, "e1")], around=220, whole=0)
     assert first.omitted
     assert last.omitted
     assert quote.text == QUOTE
@@ -38,12 +38,10 @@ def test_a_quote_has_a_place_only_if_the_stored_text_has_it_there() -> None:
 
 
 @given(ODD_TEXT, st.integers(0, 100), st.data())
-def test_a_passage_is_a_stretch_of_the_stored_text(
-    text: str, around: int, data: st.DataObject
-) -> None:
+def test_a_passage_is_a_stretch_of_the_excerpt(text: str, around: int, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    runs = stored_text(text, [(start, end, "e1")], around, whole=0)
+    runs = excerpt(text, [(start, end, "e1")], around, whole=0)
     stretch = "".join(run.text for run in runs)
     assert text[runs[0].omitted :].startswith(stretch)
     assert [run.text for run in runs if run.ids] == [text[start:end]]
@@ -115,7 +113,7 @@ def test_paragraphs_join_to_the_transcript_and_marks_to_the_claims(
 
 def test_a_short_stored_text_is_shown_whole_with_its_quote_marked() -> None:
     start = PAGE.index(QUOTE)
-    runs = stored_text(PAGE, [(start, start + len(QUOTE), "e1")])
+    runs = excerpt(PAGE, [(start, start + len(QUOTE), "e1")])
     assert "".join(run.text for run in runs) == PAGE
     assert [run.text for run in runs if run.ids == ("e1",)] == [QUOTE]
 
@@ -124,7 +122,7 @@ def test_a_long_text_shows_excerpts_and_counts_the_rest() -> None:
     filler = "words of a long page " * 2_000
     text = f"{filler}{QUOTE} {filler}{QUOTE}{filler}"
     first, last = len(filler), text.rindex(QUOTE)
-    runs = stored_text(text, [(last, last + len(QUOTE), "b"), (first, first + len(QUOTE), "a")])
+    runs = excerpt(text, [(last, last + len(QUOTE), "b"), (first, first + len(QUOTE), "a")])
     assert [run.ids for run in runs if run.ids] == [("a",), ("b",)]
     assert [bool(run.omitted) for run in runs] == [True, *[False] * 3] * 2 + [True]
     shown = sum(len(run.text) for run in runs)
@@ -133,7 +131,7 @@ def test_a_long_text_shows_excerpts_and_counts_the_rest() -> None:
 
 def test_a_long_text_without_a_quote_shows_its_beginning() -> None:
     text = "words " * WHOLE_CHARACTERS
-    beginning, _ = stored_text(text, [])
+    beginning, _ = excerpt(text, [])
     assert text.startswith(beginning.text)
     assert 0 < len(beginning.text) <= WHOLE_CHARACTERS
 
@@ -147,7 +145,7 @@ def test_stored_text_loses_no_character_and_marks_every_quote(data: st.DataObjec
         spans.append((start, data.draw(st.integers(start + 1, len(text))), f"e{number}"))
     position = 0
     marked = dict.fromkeys((name for _, _, name in spans), "")
-    for run in stored_text(text, spans):
+    for run in excerpt(text, spans):
         assert text.startswith(run.text, position)
         position += len(run.text) + run.omitted
         for name in run.ids:

@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from factible_assets.web.app import bind_socket, build_server
 from factible_assets.web.models import CheckOrder, ProgressUpdate, error_update, progress_update
 from factible_assets.web.runs import Worker
+from factible_assets.web.server import bind_socket, build_server
 from tests.patience import eventually
 
 _NO_ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

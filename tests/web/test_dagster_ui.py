@@ -26,7 +26,8 @@ from starlette.websockets import WebSocket
 from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.settings import Settings, SettingsError
-from factible_assets.web import access, dagster_ui
+from factible_assets.web import dagster_ui
+from factible_assets.web import server as web_server
 from factible_assets.web.app import create_app
 from factible_assets.web.dagster_ui import guarded_ui, own_temporary_folder, report_start, ui_policy
 from tests.patience import eventually
@@ -146,7 +147,7 @@ def test_no_process_reads_the_env_file_of_the_working_folder(tmp_path: Path) -> 
 def test_a_slow_start_is_reported_until_the_ui_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(dagster_ui, "_FIRST_NEWS_SECONDS", 0.05)
+    monkeypatch.setattr(dagster_ui, "_NEWS_SECONDS", 0.05)
     monkeypatch.setattr(dagster_ui, "_LOOK_SECONDS", 0.01)
     with socket.socket() as reserved:
         reserved.bind((LOOPBACK, 0))
@@ -187,7 +188,7 @@ def test_the_next_start_on_a_port_removes_the_temporary_files_of_a_killed_ui(
 def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(web_server, "REQUEST_SECONDS", 0.3)
     import dagster_webserver.cli as dagster_web  # noqa: PLC0415 - a second that no other test needs
 
     monkeypatch.setattr(dagster_web.cli, "main", lambda _: None)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from factible_assets.web import runs
+from factible_assets.web import state
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.patience import A_DAY
 from tests.report import samples
@@ -142,7 +142,7 @@ def test_more_readers_than_the_service_answers_at_once_get_their_answers(
     serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # On a busy machine the service would refuse some of them.
-    monkeypatch.setattr(runs, "QUEUE_SECONDS", A_DAY)
+    monkeypatch.setattr(state, "QUEUE_SECONDS", A_DAY)
     store = store_sample(home)
     store.publish(home / "published.duckdb")
     client = serve()

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
-from factible_assets.config import DEMO_VIDEO, demo_config
+from factible_assets.config import DEMO_VIDEO, StrategyName, demo_config
 from factible_assets.runs.state import possible_strategies
 from factible_assets.runs.targets import Target, enlist, resolve
 from factible_assets.settings import Settings
@@ -31,8 +31,9 @@ from factible_assets.web.desk.answers import (
     for_browser,
     redirect,
 )
-from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
-from factible_assets.web.runs import CurrentClient, State
+from factible_assets.web.models import MOST_CLAIMS, CheckOrder, service_config
+from factible_assets.web.runs import ServiceRun
+from factible_assets.web.state import CurrentClient, State
 from factible_assets.wording import outcome_words
 from resources.files import digest
 from resources.storage.archive import Archive
@@ -57,7 +58,7 @@ def start(visit: Looking, page: PageNumber = 1) -> HTMLResponse:
     videos, total, unread = [], 0, None
     try:
         found = state.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
-        videos, total = [video.model_dump() for video in found.items], found.total
+        videos, total = found.items, found.total
     except WarehouseError as error:
         # The form must stay, because a new check makes the list readable again.
         _LOG.error("The published copy cannot be read: %s", error)
@@ -75,46 +76,60 @@ def start(visit: Looking, page: PageNumber = 1) -> HTMLResponse:
 
 @routes.post(f"{DESK}/checks")
 async def check(visit: Sending) -> Response:
-    """Start a check of a link, of an uploaded file, or of the demo."""
-    runs, client = visit.state.runs, visit.client
+    """Start a check of a link, of an uploaded or pasted transcript, or of the demo."""
+    runs, link = visit.state.runs, visit.field("link")
+    transcript = await asyncio.to_thread(_brought_transcript, visit)
     if visit.field("demo"):
-        run = await runs.start(CheckOrder(video_id=DEMO_VIDEO, config=demo_config()), client)
-        return redirect(f"{DESK}/runs/{run.run_id}")
-    link, title, pasted = (visit.field(name) for name in ("link", "title", "pasted"))
-    uploads = await asyncio.to_thread(visit.files, "transcript")
-    if pasted and not uploads:
-        uploads = [(f"{title or pasted[:_LONGEST_NAME]}.txt", pasted.encode())]
-    if not (uploads or link):
+        order = CheckOrder(video_id=DEMO_VIDEO, config=demo_config())
+        run = await runs.start(order, visit.client)
+    elif transcript is not None:
+        run = await _check_upload(visit, transcript)
+    elif link:
+        run = await runs.start(_order(visit, link), visit.client)
+    else:
         raise HTTPException(422, "Give the link of a video, or a transcript.")
+    return redirect(f"{DESK}/runs/{run.run_id}")
+
+
+def _brought_transcript(visit: Visit) -> tuple[str, bytes] | None:
+    """Return the uploaded or pasted transcript with its file's name."""
+    pasted, title = visit.field("pasted"), visit.field("title")
+    for upload in visit.files("transcript"):
+        return upload
+    return (f"{title or pasted[:_LONGEST_NAME]}.txt", pasted.encode()) if pasted else None
+
+
+def _order(visit: Visit, video_id: str) -> CheckOrder:
+    """Return the order of a form. Raises HTTPException (422): A field is out of range."""
+    finds_only, most = bool(visit.field("find")), visit.field("max_claims") or str(MOST_CLAIMS)
+    if not (most.isdecimal() and 1 <= int(most) <= MOST_CLAIMS):
+        raise HTTPException(422, f"Give a number of claims from 1 to {MOST_CLAIMS}.")
+    config = service_config(MOST_CLAIMS if finds_only else int(most), chosen_strategy(visit))
+    return CheckOrder(video_id=video_id, config=config, finds_only=finds_only)
+
+
+async def _check_upload(visit: Visit, transcript: tuple[str, bytes]) -> ServiceRun:
+    """Start the check of a transcript, against the pages that came with it, if any did."""
+    settings, title = visit.state.settings, visit.field("title")
     if len(title) > _LONGEST_TITLE:
         words = f"The title has {len(title)} characters. Give at most {_LONGEST_TITLE}."
         raise HTTPException(422, words)
-    finds_only = bool(visit.field("find"))
-    most = str(MOST_CLAIMS) if finds_only else visit.field("max_claims") or str(MOST_CLAIMS)
-    if most not in {str(number) for number in range(1, MOST_CLAIMS + 1)}:
-        raise HTTPException(422, f"Give a number of claims from 1 to {MOST_CLAIMS}.")
-    strategy = chosen_strategy(visit)
-    asked = FactCheckRequest(video_url="-", max_claims=int(most), strategy=strategy)
-    order = CheckOrder(video_id=link, config=asked.config(), finds_only=finds_only)
-    if not uploads:
-        run = await runs.start(order, client)
-        return redirect(f"{DESK}/runs/{run.run_id}")
     with tempfile.TemporaryDirectory(prefix="factible-desk-") as folder:
-        brought = await asyncio.to_thread(visit.files, "pages")
-        given = (uploads[0], brought, title, Path(folder), visit.state.settings)
-        target, web = await asyncio.to_thread(save_uploads, *given)
+        pages = await asyncio.to_thread(visit.files, "pages")
+        target, web = await asyncio.to_thread(
+            save_uploads, transcript, pages, title, Path(folder), settings
+        )
         if target.file is not None and is_video_id(visit.field("of")):
             # The transcript is that of a video on YouTube, whose own could not be read.
             target = replace(target, video_id=visit.field("of"))
+        order = _order(visit, target.video_id)
         if web is not None:
             # Pages that a person brings have this rating on the command line too.
             search = order.config.search.model_copy(update={"web": web, "pages_rating": "medium"})
             config = order.config.model_copy(update={"search": search})
             order = order.model_copy(update={"config": config})
-        order = order.model_copy(update={"video_id": target.video_id})
-        prepare = partial(enlist, target, visit.state.settings, web, "medium" if web else None)
-        run = await runs.start(order, client, prepare=prepare)
-    return redirect(f"{DESK}/runs/{run.run_id}")
+        prepare = partial(enlist, target, settings, web, "medium" if web else None)
+        return await visit.state.runs.start(order, visit.client, prepare=prepare)
 
 
 def save_uploads(
@@ -186,7 +201,7 @@ async def cancel(run_id: uuid.UUID, state: State, client: CurrentClient) -> Resp
     return redirect(f"{DESK}/runs/{run_id}")
 
 
-def chosen_strategy(visit: Visit) -> str:
+def chosen_strategy(visit: Visit) -> StrategyName:
     """Return the strategy of a form. Raises HTTPException (422): This machine cannot use it."""
     strategy = visit.field("strategy") or "standard"
     if strategy not in possible_strategies(visit.state.settings):

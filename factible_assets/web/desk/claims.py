@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import html
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Literal, cast, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -46,8 +46,8 @@ from factible_assets.web.desk.answers import (
 )
 from factible_assets.web.desk.checks import chosen_strategy
 from factible_assets.web.desk.lists import claim_path
-from factible_assets.web.models import CheckOrder, FactCheckRequest
-from factible_assets.web.runs import CurrentClient, State
+from factible_assets.web.models import CheckOrder, service_config
+from factible_assets.web.state import CurrentClient, State
 from factible_assets.wording import plain
 from warehouse.store import Warehouse
 
@@ -55,8 +55,6 @@ _LONGEST_SEARCH = 300
 _SAME = "It reads the same to the reviewer."
 _TICKED = 10
 """How many of the found claims are chosen at first."""
-_MOST_ROWS = 1_000_000
-"""A spreadsheet takes no more rows."""
 _CLAIM = f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}"
 
 AskedQueue = Annotated[lists.QueueQuery, Query()]
@@ -84,15 +82,12 @@ def queue_page(query: AskedQueue, visit: Looking) -> Response:
 @routes.get(f"{DESK}/queue.csv")
 def queue_csv(query: AskedQueue, visit: Looking) -> Response:
     with visit.state.results.opened() as now:
-        queue = lists.read_queue(now, query, visit.viewer.name, rows=_MOST_ROWS)
-    return _csv("queue", queue["rows"])
+        return _csv("queue", lists.queue_table(now, query, visit.viewer.name))
 
 
-def _csv(name: str, rows: Sequence[Mapping[str, Any]]) -> Response:
-    names = [each for each in (rows[0] if rows else ()) if each not in {"previous", "next"}]
-    made = csv_of(names, ([row[each] for each in names] for row in rows))
+def _csv(name: str, table: lists.Table) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-    return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
+    return Response(csv_of(*table), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @routes.get(f"{DESK}/search")
@@ -146,7 +141,7 @@ async def choose(video_id: str, visit: Sending) -> Response:
     if not (texts or added):
         raise HTTPException(422, "Choose or add at least one claim.")
     earlier = next((run for run in runs.all() if run.run_id == asked_by), None)
-    config = earlier.order.config if earlier else FactCheckRequest(video_url="-").config()
+    config = earlier.order.config if earlier else service_config()
     chosen, name = (*texts, *added), review.valid_reviewer(visit.viewer.name)
     order = CheckOrder(
         video_id=video_id, config=config.model_copy(update={"strategy": strategy}), claims=chosen
@@ -189,20 +184,7 @@ def claim_page(
         if pages.is_superseded(report):
             raise HTTPException(404, "The next check reads this claim in other words.")
     except HTTPException as error:
-        # Reviewers may have dropped or split it, or its first check is still to come.
-        try:
-            file = open_claim(video_id, claim_id, state.settings)
-        except FactibleError:
-            raise error from None
-        path = claim_path(video_id, file.claim.claim_id)
-        if file.claim.claim_id != claim_id:  # The address has its number or a part of its id.
-            return redirect(f"{path}?{visit.request.url.query}".rstrip("?"))
-        # Until its check, the queue has a reworded claim under its former id.
-        listed = next((act.claim_id for act in file.actions), claim_id)
-        with state.results.opened() as now:
-            queue = lists.read_queue(now, query, me, (video_id, listed))
-        next_one = lists.next_address(queue, video_id, listed)
-        return visit.show("gone", file=file, path=path, next=next_one)
+        return _unchecked_claim(video_id, claim_id, query, visit, error)
     claim = report.claims[0].claim
     with state.results.opened() as now:
         similar = lists.similar_claims(now, video_id, claim.text)
@@ -222,6 +204,28 @@ def claim_page(
         address=base + claim_path(video_id, claim.claim_id),
         embed={"path": card, "html": frame},
     )
+
+
+def _unchecked_claim(
+    video_id: str, claim_id: str, query: lists.QueueQuery, visit: Visit, error: HTTPException
+) -> Response:
+    """Show a claim that reviewers dropped or split, or whose first check is still to come.
+
+    Raises the given error: There is no such claim either.
+    """
+    try:
+        file = open_claim(video_id, claim_id, visit.state.settings)
+    except FactibleError:
+        raise error from None
+    path = claim_path(video_id, file.claim.claim_id)
+    if file.claim.claim_id != claim_id:  # The address has its number or a part of its id.
+        return redirect(f"{path}?{visit.request.url.query}".rstrip("?"))
+    # Until its check, the queue has a reworded claim under its former id.
+    listed = next((act.claim_id for act in file.actions), claim_id)
+    with visit.state.results.opened() as now:
+        queue = lists.read_queue(now, query, visit.viewer.name, (video_id, listed))
+    next_one = lists.next_address(queue, video_id, listed)
+    return visit.show("gone", file=file, path=path, next=next_one)
 
 
 @routes.get(f"{_CLAIM}/sources.csv")

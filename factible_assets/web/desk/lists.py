@@ -18,6 +18,8 @@ from resources.statements import statements
 from warehouse.store import Warehouse
 
 Row: TypeAlias = dict[str, Any]
+Table: TypeAlias = tuple[list[str], list[list[Any]]]
+"""The names of the columns, and the rows."""
 
 _STATEMENTS = statements("factible_assets.web.desk", "lists.sql")
 _SQL = {name: sql.replace("{listed}", _STATEMENTS["listed"]) for name, sql in _STATEMENTS.items()}
@@ -44,6 +46,8 @@ ROWS_OF_QUEUE, ROWS_FOUND = 40, 15
 """Rows per page: of the queue, and of each kind of search result."""
 UNCERTAIN = 0.35
 """A claim counts as uncertain from this product on: importance times (1 - confidence), 0 to 1."""
+_MOST_ROWS = 1_000_000
+"""A spreadsheet takes no more rows."""
 _DAYS = 7
 _MOST_SIMILAR = 8
 _MOST_WORDS = 12
@@ -96,11 +100,7 @@ class QueueQuery(BaseModel, frozen=True):
 
 
 def read_queue(
-    now: Warehouse,
-    query: QueueQuery,
-    me: str,
-    current: tuple[str, str] = ("", ""),
-    rows: int = ROWS_OF_QUEUE,
+    now: Warehouse, query: QueueQuery, me: str, current: tuple[str, str] = ("", "")
 ) -> Row:
     """Return one page of the queue of a reviewer: the one with the claim `current`, if it is in it.
 
@@ -108,6 +108,24 @@ def read_queue(
     `page` and `pages` of the chosen tab, and the `corpora` and `channels` to choose from. A row has
     the video_id and claim_id of the `previous` and the `next` one.
     """
+    query, counts, values = _queue_values(now, query, me)
+    current_one = dict(zip(("current_video", "current_claim"), current, strict=True))
+    found = now.rows(_SQL["queue"], values | current_one | {"limit": ROWS_OF_QUEUE})
+    total, places = counts[query.tab], now.rows(_SQL["places"])
+    return {
+        "query": query,
+        "rows": found,
+        "numbers": counts,
+        "total": total,
+        "page": 1 + (found[0]["place"] - 1) // ROWS_OF_QUEUE if found else query.page,
+        "pages": max(1, -(-total // ROWS_OF_QUEUE)),
+        "corpora": sorted({row["corpus"] for row in places if row["corpus"]}),
+        "channels": sorted({row["channel"] for row in places if row["channel"]}, key=str.casefold),
+    }
+
+
+def _queue_values(now: Warehouse, query: QueueQuery, me: str) -> tuple[QueueQuery, Row, Row]:
+    """Return the query with its tab, the number of claims of each tab, and the values in SQL."""
     new_ids: dict[str, str] = {}
     for row in now.rows(_SQL["rewordings"]):
         before, after = row["claim_id"], id_of_claim(row["video_id"], row["value"])
@@ -125,30 +143,32 @@ def read_queue(
     if not query.tab:
         first = next((tab for tab in TABS if counts[tab]), "all")
         query = query.model_copy(update={"tab": first})
-    part = query.model_dump(include={"tab", "sort", "page"}) | {"limit": rows}
-    part |= dict(zip(("current_video", "current_claim"), current, strict=True))
-    total, places = counts[query.tab], now.rows(_SQL["places"])
-    found = now.rows(_SQL["queue"], filters | part)
-    return {
-        "query": query,
-        "rows": found,
-        "numbers": counts,
-        "total": total,
-        "page": 1 + (found[0]["place"] - 1) // rows if found else query.page,
-        "pages": max(1, -(-total // rows)),
-        "corpora": sorted({row["corpus"] for row in places if row["corpus"]}),
-        "channels": sorted({row["channel"] for row in places if row["channel"]}, key=str.casefold),
-    }
+    return query, counts, filters | query.model_dump(include={"tab", "sort", "page"})
 
 
-def claims_table(now: Warehouse, video_id: str) -> list[Row]:
-    """Return the claims of a video as the rows of a table."""
-    return now.rows(_SQL["claims"], {"video": video_id})
+# --- Tables for CSV -------------------------------------------------------------------------------
 
 
-def sources_table(now: Warehouse, video_id: str, claim_id: str) -> list[Row]:
-    """Return the sources of a claim as the rows of a table."""
-    return now.rows(_SQL["sources"], {"video": video_id, "claim": claim_id})
+def queue_table(now: Warehouse, query: QueueQuery, me: str) -> Table:
+    """Return the whole queue of a reviewer."""
+    _, _, values = _queue_values(now, query.model_copy(update={"page": 1}), me)
+    values |= {"limit": _MOST_ROWS, "current_video": "", "current_claim": ""}
+    names, rows = now.table(_SQL["queue"], values)
+    shown = [place for place, name in enumerate(names) if name not in {"previous", "next"}]
+    return [names[place] for place in shown], [[row[place] for place in shown] for row in rows]
+
+
+def claims_table(now: Warehouse, video_id: str) -> Table:
+    """Return the claims of a video."""
+    return now.table(_SQL["claims"], {"video": video_id})
+
+
+def sources_table(now: Warehouse, video_id: str, claim_id: str) -> Table:
+    """Return the sources of a claim."""
+    return now.table(_SQL["sources"], {"video": video_id, "claim": claim_id})
+
+
+# --- Search ---------------------------------------------------------------------------------------
 
 
 def search_terms(text: str) -> list[str]:
