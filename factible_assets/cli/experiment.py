@@ -89,22 +89,26 @@ def run(
     # After the note, because this import takes a second.
     from factible_assets.runs.experiments.results import run_and_score
 
-    done, kinds = count(1), ("computed", "shared", "kept")
+    place = count(1)
 
     def say(outcome: VariantOutcome) -> None:
-        amounts = {kind: len(getattr(outcome, kind)) for kind in kinds}
-        words = ", ".join(f"{amount} {kind}" for kind, amount in amounts.items() if amount)
-        place = f"{next(done)}/{variants * videos} {plain(outcome.video_id)} {outcome.variant}"
-        note(f"  {place}: {plain(outcome.failure or words)}")
+        amounts = (f"{n} {kind}" for kind, n in _amounts([outcome]).items() if n)
+        where = f"{next(place)}/{variants * videos} {plain(outcome.video_id)} {outcome.variant}"
+        note(f"  {where}: {plain(outcome.failure or ', '.join(amounts))}")
 
     ran = run_and_score(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=say)
-    comparison = _comparison(experiment.name, settings)
-    amounts = {kind: sum(len(getattr(each, kind)) for each in ran) for kind in kinds}
-    failed = [each for each in ran if each.failure is not None]
-    incomplete = sum(each.incomplete for each in ran)
+    _show_run(experiment, ran, _comparison(experiment.name, settings))
+
+
+def _show_run(
+    experiment: Experiment, ran: Sequence[VariantOutcome], comparison: Comparison
+) -> None:
+    """Print the outcome of a run, and exit if a part of it failed or is incomplete."""
+    amounts, incomplete = _amounts(ran), sum(each.incomplete for each in ran)
     failures = [
         {"variant": each.variant, "video_id": each.video_id, "reason": each.failure}
-        for each in failed
+        for each in ran
+        if each.failure is not None
     ]
     summary = {**amounts, "incomplete": incomplete, "failures": failures}
     result(
@@ -113,17 +117,23 @@ def run(
         f"variant, {amounts['kept']} reused from earlier runs.",
         _overview(comparison, _metrics(comparison, experiment.metrics)),
     )
-    for each in failed:
-        why = plain(each.failure or "")
-        print_error(f"{each.variant} on {plain(each.video_id)} failed: {why}")
+    for failure in failures:
+        print_error(plain("{variant} on {video_id} failed: {reason}".format(**failure)))
     if incomplete:
         note(
             f"{incomplete} checks have incomplete verdicts because services failed. Run the "
             "experiment again to repeat those."
         )
     note(f"Compare it: factible experiment compare {experiment.name}")
-    if failed or incomplete:
-        raise Exit(ExitCode.FAILED if failed else ExitCode.INCOMPLETE)
+    if failures or incomplete:
+        raise Exit(ExitCode.FAILED if failures else ExitCode.INCOMPLETE)
+
+
+def _amounts(ran: Iterable[VariantOutcome]) -> dict[str, int]:
+    """Return how many stages were computed, shared with another variant, or kept."""
+    outcomes = list(ran)
+    kinds = ("computed", "shared", "kept")
+    return {kind: sum(len(getattr(each, kind)) for each in outcomes) for kind in kinds}
 
 
 @app.command("list")
@@ -244,19 +254,15 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     Raises FactibleError: There is none, or its file has problems; the error names them all.
     """
     files, path = experiment_files(settings), Path(name)
-    if path.suffix in {".yaml", ".yml"} or path.is_file():
-        place = path.resolve()
-        if place not in {each.resolve() for each in files}:
-            files = [*files, path]
-        reading = load_experiments(files, corpora, settings)
-        _refuse(each for each in reading.problems if each.file.resolve() == place)
-        return next(one for one in reading.experiments if one.file.resolve() == place)
+    place = path.resolve() if path.is_file() else None
+    if place and place not in {each.resolve() for each in files}:
+        files = [*files, path]
     reading = load_experiments(files, corpora, settings)
-    named = reading.find(name)
-    if named is not None:
-        return named
+    for one in reading.experiments:
+        if place == one.file.resolve() or (place is None and one.name == name):
+            return one
     # Perhaps its file has a problem.
-    stem = name.replace("_", "-")
+    stem = path.stem.replace("_", "-")
     _refuse(each for each in reading.problems if each.file.stem.replace("_", "-") == stem)
     meant = did_you_mean(name, (one.name for one in reading.experiments))
     unread = f" {reading.problems[0]}" if reading.problems else ""

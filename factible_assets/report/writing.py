@@ -109,12 +109,10 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
 
 def read_index_data(warehouse: Warehouse) -> Index:
     """Read all videos and their claims from one snapshot."""
-    with warehouse.snapshot() as now, now.connection(read_only=True) as connection:
-        found = connection.execute(SQL["indexed_claims"]).fetchall()
-        names = [column[0] for column in connection.description or ()]
-        columns = map(list, zip(*found, strict=True)) if found else repeat([])
-        claims = dict(zip(names, columns, strict=False))
-        return Index(now.rows(SQL["indexed_videos"]), claims)
+    with warehouse.snapshot() as now:
+        names, found = now.table(SQL["indexed_claims"])
+        columns = zip(*found, strict=True) if found else repeat(())
+        return Index(now.rows(SQL["indexed_videos"]), dict(zip(names, columns, strict=False)))
 
 
 def render_index(index: Index, hrefs: Mapping[str, str]) -> str:

@@ -112,9 +112,6 @@ class ExperimentsReading:
     experiments: tuple[Experiment, ...] = ()
     problems: tuple[lines.FileProblem, ...] = ()
 
-    def find(self, name: str) -> Experiment | None:
-        return next((one for one in self.experiments if one.name == name), None)
-
 
 def experiment_files(settings: Settings) -> list[Path]:
     """Return the experiment files of the project and of the data folder."""
