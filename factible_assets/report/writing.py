@@ -111,7 +111,7 @@ def read_index_data(warehouse: Warehouse) -> Index:
     """Read all videos and their claims from one snapshot."""
     with warehouse.snapshot() as now:
         names, found = now.table(SQL["indexed_claims"])
-        columns = zip(*found, strict=True) if found else repeat(())
+        columns = map(list, zip(*found, strict=True)) if found else repeat([])
         return Index(now.rows(SQL["indexed_videos"]), dict(zip(names, columns, strict=False)))
 
 
