@@ -432,7 +432,7 @@ def info() -> None:
     place = load_settings().archive
     counts = _open_archive(place).collections() if place.exists() else {}
     shown = table(("collection", "pages with text"), counts.items(), title=str(place))
-    result({"archive": place, "collections": counts}, shown)
+    result({"archive": place, "collections": counts}, *([shown] if counts else []))
     if not counts:
         note("The archive is empty; fill it with: factible archive import")
 

@@ -40,6 +40,11 @@ from factible_assets.wording import counted, plain
 from resources.files import write_whole
 from warehouse.store import Warehouse
 
+try:
+    import readline
+except ImportError:  # Python on Windows has none
+    readline = None  # type: ignore[assignment]
+
 _BETWEEN_COLUMNS = 3
 
 HELP = """\
@@ -114,12 +119,13 @@ def sql(
     store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
         note("A query ends with a semicolon. .help says more, .quit leaves.")
-        remember = _line_editing(names_in(store), settings.home / ".sql_history")
+        prompt = _Prompt(
+            lambda text: _write(_answer(store, text, given, form, seconds), form, None),
+            names_in(store),
+            settings.home / ".sql_history",
+        )
         with contextlib.suppress(EOFError):
-            _Prompt(
-                lambda text: _write(_answer(store, text, given, form, seconds), form, None),
-                remember,
-            ).interact(banner="", exitmsg="")
+            prompt.interact(banner="", exitmsg="")
         return
     text = sys.stdin.read().strip() or None if query in {None, "-"} else query
     answer = _answer(store, _encodable(text or ".tables"), given, form, seconds)
@@ -251,18 +257,38 @@ def _first_bytes(text: str) -> bytes:
 class _Prompt(code.InteractiveConsole):
     """Answers queries and dot commands until the user leaves, and keeps them in a file."""
 
-    def __init__(self, answer: Callable[[str], None], remember: Callable[[str], None]) -> None:
+    def __init__(self, answer: Callable[[str], None], names: list[str], history: Path) -> None:
         super().__init__()
-        self._answer, self._remember = answer, remember
+        self._answer, self._names, self._history = answer, names, history
         sys.ps1, sys.ps2 = "factible> ", "     ...> "
+        if readline is not None:
+            readline.set_auto_history(False)  # a query of several lines is one entry
+            readline.set_history_length(_HISTORY_LENGTH)
+            with contextlib.suppress(OSError):
+                readline.read_history_file(history)
+            readline.set_completer(self._complete)
+            readline.set_completer_delims(" \t\n,;()=<>'\"")
+            readline.parse_and_bind("tab: complete")
+
+    def _complete(self, text: str, state: int) -> str | None:
+        matching = [name for name in self._names if name.startswith(text.casefold())]
+        return matching[state] if state < len(matching) else None
+
+    def _remember(self, text: str) -> None:
+        """Store a query now, because the process may end in any way."""
+        if readline is not None:
+            readline.add_history(" ".join(text.split()))
+            with contextlib.suppress(OSError):
+                self._history.unlink(missing_ok=True)  # never write through a stranger's link
+                readline.write_history_file(self._history)
 
     def runsource(self, source: str, *_: str) -> bool:
         """Answer the typed lines, or return True to ask for more."""
         text = source.strip()
-        if text and not text.startswith(".") and not is_complete(text):
-            return True
         if not text:
             return False
+        if not text.startswith(".") and not is_complete(text):
+            return True
         self._remember(text)
         command = text.rstrip("; ")
         if command in {".quit", ".exit", ".q"}:
@@ -277,31 +303,3 @@ class _Prompt(code.InteractiveConsole):
         except KeyboardInterrupt:
             note("Stopped.")
         return False
-
-
-def _line_editing(names: list[str], history: Path) -> Callable[[str], None]:
-    """Set up history and completion of names; return the function that stores a query."""
-    try:
-        import readline
-    except ImportError:  # Python on Windows has none
-        return lambda text: None
-    readline.set_auto_history(False)  # other prompts take no SQL
-    readline.set_history_length(_HISTORY_LENGTH)
-    with contextlib.suppress(OSError):
-        readline.read_history_file(history)
-
-    def complete(text: str, state: int) -> str | None:
-        matching = [name for name in names if name.startswith(text.casefold())]
-        return matching[state] if state < len(matching) else None
-
-    def remember(text: str) -> None:
-        # Write now: the process may end in any way.
-        readline.add_history(" ".join(text.split()))
-        with contextlib.suppress(OSError):
-            history.unlink(missing_ok=True)  # never write through a stranger's link
-            readline.write_history_file(history)
-
-    readline.set_completer(complete)
-    readline.set_completer_delims(" \t\n,;()=<>'\"")
-    readline.parse_and_bind("tab: complete")
-    return remember

@@ -761,9 +761,9 @@ def test_tables_come_as_csv_without_formulas(serve: Serve, home: Path) -> None:
         assert len(rows) == 5
         assert "'=1+1" in [row.get("text", row.get("claim")) for row in rows]
     nothing = client.get("/desk/queue.csv?tab=mine").text
-    assert nothing.startswith("video_id,"), "a header without rows"
-    assert len(nothing.splitlines()) == 1
-    assert "previous" not in nothing
+    (names,) = csv.reader(io.StringIO(nothing))
+    assert "video_id" in names, "a header without rows"
+    assert not {"previous", "next"} & set(names)
 
 
 def test_a_program_chooses_the_strategy_and_the_claims(
