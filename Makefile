@@ -19,8 +19,8 @@ UV     := $(shell command -v uv 2>/dev/null)
 RUNTIME_STAMP := $(VENV)/.runtime-installed
 DEV_STAMP     := $(VENV)/.dev-installed
 
-BENCHMARKS := localisation sentences claims queries evidence pages promises faults replay early_stop \
-  loop_lag backfill overhead growth lake distributed quality
+BENCHMARKS := sentences claims pages faults replay early_stop loop_lag backfill overhead growth lake \
+  distributed quality
 
 .DEFAULT_GOAL := help
 .PHONY: help pictures demo dev test test-real-model lint format bench lock clean hooks

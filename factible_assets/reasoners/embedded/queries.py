@@ -1,8 +1,7 @@
 """Words web searches for evidence for and against a claim, from the claim's own words.
 
 The query types are those of Factible (section 1.3.3, table 4). Words of the claim's field ("WHO CDC
-study") bring queries no nearer to those of a language model or to their results
-(benchmarks/queries.py).
+study") bring queries no nearer to those of a language model (docs/tried.md).
 """
 
 from __future__ import annotations
