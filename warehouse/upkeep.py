@@ -212,26 +212,28 @@ def _copy_rows(
     databases = {"source": source, "prefix": prefix, "target": target}
     for was_named, table, columns in connection.execute(_SQL["tables"], databases).fetchall():
         old, new = f'"{source}".{was_named}', f"{target}.{table}"
-
-        def digest(of: str, table: str = table, columns: str = columns) -> MovedTable:
-            sql = _SQL["digest"].format(table=of, columns=columns)
-            return MovedTable(table, *connection.execute(sql).fetchall()[0])
-
         if table == "recheck_settings":  # the only table in which a new warehouse has a row
             connection.execute(_SQL["clear"].format(table=new))
-        elif digest(new).rows:
+        elif _digest(connection, new, columns)[0]:
             raise WarehouseError(
                 f"The {target} is not empty: it has rows in {table}. Nothing was copied. Name a "
                 "new database and a new folder."
             )
-        was = digest(old)
-        if was.rows:
+        was = _digest(connection, old, columns)
+        if was[0]:
             connection.execute(_SQL["copy"].format(old=old, new=new, columns=columns))
-        if digest(new) != was:
+        if _digest(connection, new, columns) != was:
             raise WarehouseError(f"The {table} differ after the copy. Nothing was changed.")
-        moved.append(was)
-        say(was)
+        moved.append(MovedTable(table, *was))
+        say(moved[-1])
     return moved
+
+
+def _digest(connection: duckdb.DuckDBPyConnection, table: str, columns: str) -> tuple[int, int]:
+    """Return the number of rows of a table, and the sum of the hashes of some of its columns."""
+    sql = _SQL["digest"].format(table=table, columns=columns)
+    ((rows, hash_sum),) = connection.execute(sql).fetchall()
+    return rows, hash_sum
 
 
 def _replaced_name(path: Path) -> Path:

@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -226,56 +226,74 @@ async def run_judging(
     return result
 
 
+@dataclass(slots=True)
+class _Judging:
+    """A judging in progress: the waiting questions, the rows so far, and why it stopped, if so."""
+
+    judging_id: str
+    info: ModelInfo
+    ask: Callable[[Task], Awaitable[JudgeOutcome]]
+    listener: Listener | None
+    waiting: deque[Task]
+    total: int
+    rows: list[JudgementRow] = field(default_factory=list)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    not_asked: int = 0
+    failures_in_a_row: int = 0
+    stopped: str | None = None
+
+    async def work(self) -> None:
+        """Ask one waiting question after the other."""
+        while self.waiting:
+            task = self.waiting.popleft()
+            try:
+                outcome = await self.ask(task)
+            except BudgetExhaustedError as error:
+                # One video may have reached its limit while others have not.
+                self.not_asked, self.stopped = self.not_asked + 1, error.reason
+                continue
+            row, calls = _rows(self.judging_id, self.info, task, outcome)
+            self.rows.append(row)
+            self.calls += calls
+            self._stop_after_failures(row)
+            if self.listener is not None:
+                self.listener(row, len(self.rows), self.total)
+
+    def _stop_after_failures(self, row: JudgementRow) -> None:
+        """Leave the waiting questions unasked if many in a row have failed."""
+        failed = row.outcome == "infra_error"
+        self.failures_in_a_row = self.failures_in_a_row + 1 if failed else 0
+        if self.failures_in_a_row >= _MOST_FAILURES and self.waiting:
+            failures = self.failures_in_a_row
+            self.stopped = f"{failures} questions failed in a row. The last reason: {row.reason}"
+            self.not_asked += len(self.waiting)
+            self.waiting.clear()
+
+
 async def _ask_all(
     store: Warehouse,
-    judging: JudgingPlan,
+    plan: JudgingPlan,
     ask: Callable[[Task], Awaitable[JudgeOutcome]],
     listener: Listener | None,
 ) -> JudgingResult:
-    judging_id = uuid4().hex[:16]
-    waiting = deque(judging.open)
-    total, left, failures = len(waiting), 0, 0
-    stopped: str | None = None
-    rows: list[JudgementRow] = []
-    calls: list[dict[str, Any]] = []
-
-    async def work() -> None:
-        nonlocal left, failures, stopped
-        while waiting:
-            task = waiting.popleft()
-            try:
-                judged = await ask(task)
-            except BudgetExhaustedError as error:
-                # One video may have reached its limit while others have not.
-                left, stopped = left + 1, error.reason
-                continue
-            row, own = _rows(judging_id, judging.info, task, judged)
-            rows.append(row)
-            calls.extend(own)
-            failures = failures + 1 if row.outcome == "infra_error" else 0
-            if failures >= _MOST_FAILURES and waiting:
-                stopped = f"{failures} questions failed in a row. The last reason: {row.reason}"
-                left += len(waiting)
-                waiting.clear()
-            if listener is not None:
-                listener(row, len(rows), total)
-
+    tasks = deque(plan.open)
+    judging = _Judging(uuid4().hex[:16], plan.info, ask, listener, tasks, len(tasks))
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(_WORKERS, total)):
-                group.create_task(work())
+            for _ in range(min(_WORKERS, judging.total)):
+                group.create_task(judging.work())
     finally:
         # Store after an interruption too. If the process is killed, the cache keeps the answers.
-        if rows:
-            store.write_rows({"judgements": rows, "judge_calls": calls})
+        if judging.rows:
+            store.write_rows({"judgements": judging.rows, "judge_calls": judging.calls})
     return JudgingResult(
-        judging_id,
-        len(rows),
-        dict(Counter(row.outcome for row in rows)),
-        sum(row.cost_usd for row in rows),
-        all(row.price_known for row in rows),
-        left,
-        stopped,
+        judging.judging_id,
+        len(judging.rows),
+        dict(Counter(row.outcome for row in judging.rows)),
+        sum(row.cost_usd for row in judging.rows),
+        all(row.price_known for row in judging.rows),
+        judging.not_asked,
+        judging.stopped,
     )
 
 

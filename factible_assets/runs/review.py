@@ -264,22 +264,22 @@ def check_again(
 
     settings = file.settings
     with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
-        waits = has_pending_corrections(
+        has_pending = has_pending_corrections(
             now.read_current(records.Claim, file.video_id), read_actions(now, file.video_id)
         )
-        found = now.current_sets(file.video_id).get("claims")
-        made = instance.get_run_by_id(found.run_id) if found else None
-        given = last_options(now, instance, file.video_id)
+        stored = now.current_sets(file.video_id).get("claims")
+        extraction = instance.get_run_by_id(stored.run_id) if stored else None
+        last = last_options(now, instance, file.video_id)
     ids = claims or [file.claim.claim_id]
-    config = recheck_config(given, say=say, renew=False, only_claims=ids)
-    # The claims have the same inputs as the kept ones.
-    comes_from = {tag: made.tags.get(tag, "") if made else "" for tag in INPUT_TAGS}
+    config = recheck_config(last, say=say, renew=False, only_claims=ids)
+    # The run stores the claims of the last extraction again, so it carries the same input tags.
+    inputs = {tag: extraction.tags.get(tag, "") if extraction else "" for tag in INPUT_TAGS}
     return run_video(
         StoredVideo(file.video_id, settings),
         config=config,
         watch=watch,
-        assets=("claims", *ALL_STAGES) if waits else ALL_STAGES,
-        tags={"claim": ids[0], **tags, **comes_from},
+        assets=("claims", *ALL_STAGES) if has_pending else ALL_STAGES,
+        tags={"claim": ids[0], **tags, **inputs},
         run_id=run_id,
         remedy="Your changes are recorded; factible review VIDEO CLAIM --rerun checks the claim.",
     )
