@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -53,21 +54,22 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
         connection.execute(_SQL["mark_texts"], own)
         for question in () if dry_run else ("unname_verdicts", "unname_evidence"):
             connection.execute(_SQL[question], own | {"words": _UNNAMED})
-        tables = sorted(ask("tables_of_videos", {}))
-        steps: list[tuple[str, dict[str, str], dict[str, str]]] = [
-            *(("texts", {"table": table}, {}) for table in _TEXTS),
-            *(
-                ("linked", {"table": table, "column": column, "parent": parent, "key": key}, own)
-                for table, column, parent, key in _LINKED
-            ),
-            *(("rows", {"table": table}, own) for table in tables),
-        ]
-        rows: dict[str, int] = {}
-        for kind, names, values in steps:
-            counted = connection.execute(_SQL[f"count_{kind}"].format(**names), values).fetchall()
-            rows[names["table"]] = rows.get(names["table"], 0) + counted[0][0]
+        rows: Counter[str] = Counter()
+
+        def remove(kind: str, table: str, values: dict[str, str], **names: str) -> None:
+            count, erasing = (
+                _SQL[f"{step}_{kind}"].format(table=table, **names) for step in ("count", "erase")
+            )
+            rows[table] += connection.execute(count, values).fetchall()[0][0]
             if not dry_run:
-                connection.execute(_SQL[f"erase_{kind}"].format(**names), values)
+                connection.execute(erasing, values)
+
+        for table in _TEXTS:
+            remove("texts", table, {})
+        for table, column, parent, key in _LINKED:
+            remove("linked", table, own, column=column, parent=parent, key=key)
+        for table in sorted(ask("tables_of_videos", {})):
+            remove("rows", table, own)
         found = {table: count for table, count in sorted(rows.items()) if count}
         return Erasure(found, addresses, sentences, requests)
 

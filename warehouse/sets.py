@@ -70,25 +70,25 @@ def insert_rows(
         )
     if not values:
         return
-    key, kind = KEYS.get(table, ()), table.replace("_", " ")
-    duplicate = f"duplicate key ({', '.join(key)})"
-    if key and len({tuple(row[each] for each in key) for row in values}) < len(values):
-        raise _broken(kind, duplicate)
     import pyarrow as pa  # noqa: PLC0415 - slow to load, and only writers need it
 
+    key, rows_of = KEYS.get(table, ()), table.replace("_", " ")
     names = {"table": table, "key": ", ".join(key)}
-    connection.register("entering", pa.Table.from_pylist(values))
+    connection.register("incoming", pa.Table.from_pylist(values))
     try:
-        if key and again == "refuse":
-            if connection.execute(_SQL["known"].format(**names)).fetchall():
-                raise _broken(kind, duplicate)
-        elif key and again == "replace":
-            connection.execute(_SQL["displace"].format(**names))
-        connection.execute(_SQL["keep" if key else "enter"].format(**names))
+        if key:
+            is_repeated = len({tuple(row[each] for each in key) for row in values}) < len(values)
+            if again == "replace":
+                connection.execute(_SQL["delete_known"].format(**names))
+            elif again == "refuse" and not is_repeated:
+                is_repeated = bool(connection.execute(_SQL["known"].format(**names)).fetchall())
+            if is_repeated:
+                raise _broken(rows_of, f"duplicate key ({names['key']})")
+        connection.execute(_SQL["insert_unknown" if key else "insert"].format(**names))
     except duckdb.ConstraintException as failure:
-        raise _broken(kind, failure) from failure
+        raise _broken(rows_of, failure) from failure
     finally:
-        connection.unregister("entering")
+        connection.unregister("incoming")
 
 
 def _broken(rows: str, why: str | Exception) -> WarehouseIntegrityError:

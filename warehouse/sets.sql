@@ -31,13 +31,10 @@ SELECT
 FROM incoming
 
 -- name: known
-SELECT 1 FROM entering SEMI JOIN {table} USING ({key}) LIMIT 1
+SELECT 1 FROM incoming SEMI JOIN {table} USING ({key}) LIMIT 1
 
--- name: displace
-DELETE FROM {table} WHERE ({key}) IN (SELECT ({key}) FROM entering)
+-- name: delete_known
+DELETE FROM {table} WHERE ({key}) IN (SELECT ({key}) FROM incoming)
 
--- name: keep
-INSERT INTO {table} BY NAME FROM entering ANTI JOIN {table} USING ({key})
-
--- name: enter
-INSERT INTO {table} BY NAME FROM entering
+-- name: insert_unknown
+INSERT INTO {table} BY NAME FROM incoming ANTI JOIN {table} USING ({key})
