@@ -267,7 +267,7 @@ def check_list(
         raise UsageError(f"--output {output} is the list itself.", "Name another file.")
     config = arguments.checked_config(options)
     from factible_assets.exchange.importing import import_corpus
-    from factible_assets.runs.batches import check_claim_list
+    from factible_assets.runs.claim_lists import check_claim_list
 
     settings = load_settings()
     settings.ensure_home()
@@ -383,7 +383,7 @@ def recheck(
 
     Example: factible recheck everyday-beliefs-talk
     """
-    from factible_assets.runs.batches import chosen_videos, next_plan, recheck_videos
+    from factible_assets.runs.rechecks import chosen_videos, next_plan, recheck_videos
 
     arguments.checked_config(options)
     given = {name: value for name, value in options.items() if value is not None}

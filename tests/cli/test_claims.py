@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from factible_assets.errors import ExitCode, gravest
-from factible_assets.runs import batches
+from factible_assets.runs import claim_lists
 from tests.cli.conftest import Run
 
 
 def unasked(video_ids: Sequence[str], **_: object) -> list[tuple[dict[str, Any], ExitCode]]:
     return [
-        (batches.result_row(each, None, "Nobody was asked."), ExitCode.DONE) for each in video_ids
+        (claim_lists.result_row(each, None, "Nobody was asked."), ExitCode.DONE)
+        for each in video_ids
     ]
 
 
@@ -45,7 +46,7 @@ def test_an_option_out_of_its_range_is_refused(factible: Run, tmp_path: Path) ->
 def test_lists_with_the_same_name_get_separate_corpora(
     factible: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "check_claim_list", unasked)
+    monkeypatch.setattr(claim_lists, "check_claim_list", unasked)
     for folder, claim in (("x", "Honey keeps."), ("y", "The seas rise.")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "list.csv").write_text(f"claim\n{claim}\n", encoding="utf-8")
@@ -79,7 +80,7 @@ def test_the_list_itself_and_a_folder_are_refused_as_output(
 def test_quiet_still_reports_skipped_rows(
     factible: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "check_claim_list", unasked)
+    monkeypatch.setattr(claim_lists, "check_claim_list", unasked)
     file = tmp_path / "list.csv"
     file.write_text("claim,date\nHoney keeps.,\nThe seas rise.,yesterday\n", encoding="utf-8")
     result = factible("claims", "check", file, "--json", "-q")

@@ -82,7 +82,7 @@ def test_a_stopped_recheck_does_not_count_as_failed(
     def stopped(*_: object, **__: object) -> None:
         raise FactibleError("Interrupted.", "Run the same command.", ExitCode.INTERRUPTED)
 
-    monkeypatch.setattr("factible_assets.runs.batches.run_video", stopped)
+    monkeypatch.setattr("factible_assets.runs.rechecks.run_video", stopped)
     store = Warehouse(home / "warehouse.duckdb")
     assert run()[0] == run()[0] == ExitCode.INTERRUPTED
     assert store.query("FROM recheck_launches").is_empty()

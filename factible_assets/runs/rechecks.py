@@ -1,97 +1,22 @@
-"""Checks several videos: a list of claims at once, or checked videos again one after the other."""
+"""Plans re-checks, and checks videos again one after the other, as `factible recheck` does."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
-import dagster as dg
-
-from factible_assets.config import FactCheckConfig
-from factible_assets.errors import ExitCode, FactibleError, code_of
+from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.pipeline import schedules
 from factible_assets.pipeline.partitions import run_tags
 from factible_assets.pipeline.run_records import in_flight, refuse_busy
-from factible_assets.records.scales import veracity_of
 from factible_assets.runs.check import Say
 from factible_assets.runs.instance import open_instance
 from factible_assets.runs.launch import Watch, run_video
 from factible_assets.runs.result import Checked, StoredVideo
-from factible_assets.runs.reusable import Reuse
 from factible_assets.settings import Settings
 from warehouse.rechecks import PlannedVideo, forget_launch, read_plan, remember_launch
 from warehouse.store import Warehouse
-
-# --- A list of claims ---------------------------------------------------------------------------
-
-
-def check_claim_list(
-    video_ids: Sequence[str],
-    *,
-    settings: Settings,
-    config: FactCheckConfig,
-    watch: Watch,
-    jobs: int,
-    fresh: bool,
-) -> Iterator[tuple[dict[str, Any], ExitCode]]:
-    """Check claims, `jobs` at once; yield the result of each as a table row when it has ended.
-
-    Each id names a video with one claim. The failure of one claim does not stop the others.
-    Unless `fresh`, a claim with the same text, date and options keeps its finished check. Several
-    threads call `watch`.
-
-    Raises FactibleError: The user interrupted it; finished checks stay.
-    """
-    reuse: Reuse = "nothing" if fresh else "same"
-
-    def check_claim(video_id: str) -> tuple[dict[str, Any], ExitCode]:
-        video = StoredVideo(video_id, settings)
-        try:
-            checked = run_video(video, config=config, watch=watch, reuse=reuse)
-        except FactibleError as error:
-            return result_row(video_id, None, str(error)), code_of([str(error)])
-        return result_row(video_id, checked, " ".join(checked.failures)), checked.code
-
-    with ThreadPoolExecutor(jobs, thread_name_prefix="claim") as pool:
-        waiting = [pool.submit(check_claim, video_id) for video_id in video_ids]
-        try:
-            for done in as_completed(waiting):
-                yield done.result()
-        except KeyboardInterrupt as interrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            # The supervisor of each run sees this mark.
-            running = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
-            with open_instance(settings) as instance:
-                for run in instance.get_runs(filters=running):
-                    if run.tags.get("video") in video_ids:
-                        instance.report_run_canceling(run)
-            raise FactibleError(
-                "Stopped: the claims that were complete are stored.",
-                "The same command goes on from there.",
-                ExitCode.INTERRUPTED,
-            ) from interrupt
-
-
-def result_row(video_id: str, checked: Checked | None, failure: str) -> dict[str, Any]:
-    """Return the result of a claim as a table row; without a verdict, its summary is `failure`."""
-    verdict = next(iter(checked.data.verdicts), None) if checked else None
-    level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence_score))
-    shown = ("confidence", "confidence_score", "supporting", "refuting")
-    return {
-        "status": verdict.status if verdict else "failed",
-        "stance": verdict.stance if verdict else None,
-        "veracity": level or None,
-        **{name: getattr(verdict, name, None) for name in shown},
-        "summary": verdict.summary if verdict else failure or None,
-        "video_id": video_id,
-        "report": str(checked.report) if checked else None,
-    }
-
-
-# --- Checking again -----------------------------------------------------------------------------
 
 
 def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> list[PlannedVideo]:
