@@ -24,10 +24,6 @@ from resources.statements import statements
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.runs.experiments", "experiments.sql")
-_NO_FIGURE: Mapping[str, Any] = dict.fromkeys(
-    ("value", "interval_low", "interval_high", "n", "unit", "trivial")
-) | {"n": 0, "unit": ""}
-"""The columns of a metric that a variant does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +46,12 @@ class Cell:
     """One metric of one variant, and its difference from the baseline (None for the baseline)."""
 
     variant: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    unit: str
-    trivial: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    unit: str = ""
+    trivial: float | None = None
     bootstrap: PairedBootstrap | None = None
     wilcoxon: SignedRank | None = None
     above: int = 0
@@ -116,6 +112,19 @@ def finished_experiments(warehouse: Warehouse) -> dict[str, datetime]:
     return {row["experiment"]: row["finished_at"] for row in warehouse.rows(_SQL["finished"])}
 
 
+def _compared(own: Cell, before: Mapping[str, float], after: Mapping[str, float]) -> Cell:
+    """Add the tests over the videos for which both variants have a value."""
+    pairs = [(before[each], after[each]) for each in sorted(before.keys() & after.keys())]
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    return replace(
+        own,
+        bootstrap=paired_bootstrap(first, second),
+        wilcoxon=wilcoxon_signed_rank(first, second) if len(pairs) > 1 else None,
+        above=sum(b > a for a, b in pairs),
+        below=sum(b < a for a, b in pairs),
+    )
+
+
 def read_comparison(
     warehouse: Warehouse, experiment: str, *, baseline: str | None = None
 ) -> Comparison:
@@ -148,20 +157,15 @@ def read_comparison(
         by_video.setdefault((row["metric"], row["variant"]), {})[row["video_id"]] = row["value"]
 
     def cell(metric: str, variant: str) -> Cell:
-        figure = figures.get((metric, variant), _NO_FIGURE)
-        own = Cell(variant, *(figure[name] for name in _NO_FIGURE))
-        first, second = (by_video.get((metric, each), {}) for each in (against, variant))
-        both = sorted(first.keys() & second.keys())
-        if variant == against or figure is _NO_FIGURE:
+        figure = figures.get((metric, variant))
+        if figure is None:
+            return Cell(variant)
+        columns = ("value", "interval_low", "interval_high", "n", "unit", "trivial")
+        own = Cell(variant, *(figure[name] for name in columns))
+        if variant == against:
             return own
-        before, after = [first[each] for each in both], [second[each] for each in both]
-        return replace(
-            own,
-            bootstrap=paired_bootstrap(before, after),
-            wilcoxon=wilcoxon_signed_rank(before, after) if len(both) > 1 else None,
-            above=sum(b > a for a, b in zip(before, after, strict=True)),
-            below=sum(b < a for a, b in zip(before, after, strict=True)),
-        )
+        before, after = (by_video.get((metric, each), {}) for each in (against, variant))
+        return _compared(own, before, after)
 
     averaging = {metric: row["averaging"] for (metric, _), row in reversed(figures.items())}
     return Comparison(
