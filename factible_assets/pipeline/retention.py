@@ -82,7 +82,7 @@ def _old_runs(settings: Settings, instance: dg.DagsterInstance, now: datetime) -
     kept = {event.run_id for event in newest if event is not None}
     if runs and settings.warehouse.exists():
         sql = statements("factible_assets.pipeline", "retention.sql")["runs_of_newest_sets"]
-        kept |= set(Warehouse(settings.warehouse).query(sql)["run_id"])
+        kept |= {row["run_id"] for row in Warehouse(settings.warehouse).rows(sql)}
     return [run.run_id for run in runs if run.run_id not in kept]
 
 

@@ -140,7 +140,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     options = FactCheckConfig.model_validate(context.op_execution_context.op_config)
     with resources.setup_errors_are_final():
         strategy = fitting_strategy(options.strategy, options, settings)
-        model_registry(settings)
+        model_registry(settings)  # refuses an invalid models.yaml
     reads = {name: each.reads for name, each in _ASSETS.items()}
     run = read_input(
         context, store, corpora, options, reads, reads_pictures=strategy.reads_pictures
@@ -164,6 +164,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                 upstream = run.upstream
                 for each in stored_claims(context, store, upstream, found.result(), said_before):
                     yield each
+                # With each event Dagster installs its own handlers of signals.
                 CANCELLATIONS.catch_signals(context.run.run_id)
         result = await checking
     except ReasonerError as failure:

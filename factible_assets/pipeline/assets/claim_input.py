@@ -108,13 +108,13 @@ def read_input(
     """
     selected = {key.to_user_string() for key in context.selected_asset_keys}
     stages = tuple(stage for stage in ALL_STAGES if stage in selected)
-    read = {"transcripts", "claims", *(name for each in selected for name in reads[each])}
+    needed = {"transcripts", "claims", *(name for each in selected for name in reads[each])}
     video_id = context.partition_key
     listed = corpora.read().find(video_id)
     optional = ["queries"] * options.keeps_queries + ["media"] * reads_pictures
     with store.snapshot() as now:
         makes_claims = "claims" in selected
-        upstream = common.read_upstream(now, video_id, *(read - selected), optional=optional)
+        upstream = common.read_upstream(now, video_id, *(needed - selected), optional=optional)
         actions = bookkeeping.read_actions(now, video_id)
         run = RunInput(
             stages,
