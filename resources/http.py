@@ -76,7 +76,7 @@ class UnavailableError(HttpFailureError):
 
 
 @contextmanager
-def about(response: Response) -> Iterator[None]:
+def attributed_to(response: Response) -> Iterator[None]:
     """Add the status and the URL of a response to the failures in a block."""
     try:
         yield
@@ -405,7 +405,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
             )
             head = Response(str(request.url), raw.status, answer.headers, b"", framed=framed)
             target = head.redirect() if request.method == "GET" else None
-            with about(head):
+            with attributed_to(head):
                 return target or await _read(raw, head, request, self._limits.max_bytes)
 
     @cached_property

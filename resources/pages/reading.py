@@ -72,7 +72,7 @@ class BodyReader:
 
     async def read(self, response: http.Response) -> tuple[extract.Extract, Via]:
         """Read an answer of any status. UnavailableError, ScriptedPageError or OutageError."""
-        with http.about(response):
+        with http.attributed_to(response):
             response.raise_for_status()
             damage = _damage(response)
             if damage is not None:

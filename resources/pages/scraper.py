@@ -30,7 +30,7 @@ from resources.http import (
     OutageError,
     Response,
     UnavailableError,
-    about,
+    attributed_to,
     elapsed_since,
     is_passing,
     parse_url,
@@ -146,10 +146,10 @@ class PageFetcher(PageSource):
         )
 
     async def _draw(self, browser: Browser, url: str, response: Response) -> FetchedPage:
-        with about(response):
+        with attributed_to(response):
             drawn = await browser.draw(response)
         at_drawn = replace(response, url=drawn.url)
-        with about(at_drawn):
+        with attributed_to(at_drawn):
             extract = await self._reader.read_html(drawn.html, drawn.url)
             failure = drawn.failure if len(extract.text) < _ERROR_PAGE else None
             failure = failure or (drawn.foreign_failure if extract.obstacle is not None else None)

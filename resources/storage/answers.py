@@ -80,7 +80,7 @@ class CachePolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredValue:
     """A stored value. `stored_at` is in seconds since 1970."""
 
     value: Json
@@ -124,7 +124,7 @@ class DiskCache:
         self._writes = count()
         self._logged: set[str] = set()
 
-    async def get(self, key: str) -> Kept | None:
+    async def get(self, key: str) -> StoredValue | None:
         """Return the stored value of a key, however old, or None."""
         return (await self._run(lambda: self._find([key]))).get(key)
 
@@ -140,23 +140,23 @@ class DiskCache:
         """From now on, return no older search, and no older page unless its site confirms it."""
         self.renewed_at = self.now()
 
-    def age(self, kept: Kept) -> timedelta:
-        return timedelta(seconds=self.now() - kept.stored_at)
+    def age(self, stored: StoredValue) -> timedelta:
+        return timedelta(seconds=self.now() - stored.stored_at)
 
-    def is_fresh(self, kept: Kept, limit: timedelta) -> bool:
+    def is_fresh(self, stored: StoredValue, limit: timedelta) -> bool:
         """Tell whether a value is younger than a limit, and not from the future."""
-        return timedelta(seconds=-_CLOCK_SLACK) <= self.age(kept) < limit
+        return timedelta(seconds=-_CLOCK_SLACK) <= self.age(stored) < limit
 
-    def find(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
+    def find_vectors(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
         """Return the stored vectors of texts, as bytes, on the caller's thread.
 
         `model` is the hash of the model's files.
         """
         keys = {cache_key("vectors", _VECTORS_VERSION, model, text): text for text in texts}
         found = self._find(keys)
-        return {keys[key]: base64.b64decode(kept.value) for key, kept in found.items()}
+        return {keys[key]: base64.b64decode(stored.value) for key, stored in found.items()}
 
-    def keep(self, model: str, vectors: Mapping[str, bytes]) -> None:
+    def keep_vectors(self, model: str, vectors: Mapping[str, bytes]) -> None:
         """Store the vectors of texts, on the caller's thread."""
         values = {
             cache_key("vectors", _VECTORS_VERSION, model, text): base64.b64encode(vector).decode()
@@ -215,12 +215,12 @@ class DiskCache:
     def _room(self, kind: Kind) -> int:
         return int(self.policy.max_bytes * _SHARES[kind])
 
-    def _find(self, keys: Iterable[str]) -> dict[str, Kept]:
+    def _find(self, keys: Iterable[str]) -> dict[str, StoredValue]:
         asked = {"keys": json.dumps(list(keys)), "now": time.time()}
         rows = self._attempt(lambda opened: opened.execute(_SQL["find"], asked).fetchall()) or []
         if any(asked["now"] - row["used_at"] >= _TOUCH_SECONDS for row in rows):
             self._attempt(lambda opened: opened.execute(_SQL["touch"], asked), "BEGIN IMMEDIATE")
-        return {row["key"]: Kept(json.loads(row["value"]), row["stored_at"]) for row in rows}
+        return {row["key"]: StoredValue(json.loads(row["value"]), row["stored_at"]) for row in rows}
 
     def _store(self, kind: Kind, values: Mapping[str, Json], keep: timedelta) -> None:
         now = time.time()

@@ -63,7 +63,7 @@ class _CachingClient(Generic[Value]):
         self._shape = shape
         self._identity = identity
         self._flight: SingleFlight[Value] = SingleFlight(kept=False)
-        self._uncounted: set[str] = set()
+        self._unreceived: set[str] = set()
         """Keys of answers that no caller has received yet."""
 
     def _fresh_for(self, found: Value) -> timedelta | None:
@@ -102,7 +102,7 @@ class _CachingClient(Generic[Value]):
         key = cache_key(self._kind, *self._identity, question)
 
         async def answer() -> Value:
-            self._uncounted.add(key)
+            self._unreceived.add(key)
             old = await self._cache.get(key)
             known = await asyncio.to_thread(self._read, old.value) if old is not None else None
             if old is not None and known is not None:
@@ -120,8 +120,8 @@ class _CachingClient(Generic[Value]):
             return found
 
         found = await self._flight.get(key, answer)
-        first = key in self._uncounted
-        self._uncounted.discard(key)
+        first = key in self._unreceived
+        self._unreceived.discard(key)
         return found, first
 
 

@@ -92,11 +92,11 @@ def _package_folder(package: str) -> Path:
 class VectorStore(Protocol):
     """Keeps vectors between runs, as little-endian floats of 16 bits, such as `DiskCache`."""
 
-    def find(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
+    def find_vectors(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
         """Return the known vectors by text. `model` is the hash of its files."""
         ...
 
-    def keep(self, model: str, vectors: Mapping[str, bytes]) -> None: ...
+    def keep_vectors(self, model: str, vectors: Mapping[str, bytes]) -> None: ...
 
 
 class OnnxEmbedder:
@@ -130,14 +130,14 @@ class OnnxEmbedder:
             known = {text: self._kept[text] for text in texts if text in self._kept}
         missing = {*texts} - known.keys()
         if missing and self._store is not None:
-            stored = self._store.find(self._hash(), sorted(missing))
+            stored = self._store.find_vectors(self._hash(), sorted(missing))
             known.update(stored)
             missing -= stored.keys()
         if missing:
             computed = self._compute(missing)
             known.update(computed)
             if self._store is not None:
-                self._store.keep(self._hash(), computed)
+                self._store.keep_vectors(self._hash(), computed)
         with self._lock:
             for text, vector in known.items():
                 self._kept[text] = vector
