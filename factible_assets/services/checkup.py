@@ -24,6 +24,7 @@ from resources.errors import SetupError
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.lines import install_command
 from resources.pages.browser import UNSANDBOXED, is_sandboxed
+from resources.pages.scraper import JinaReader, Wayback
 from resources.search.base import SearchRequest
 from resources.search.providers import GoogleFactChecks
 from resources.storage.archive import Archive
@@ -234,11 +235,11 @@ def _services(
         return answer.reason if answer.outcome == "outage" else None
 
     async def jina() -> str | None:
-        page = await web.jina_reader(settings, http).fetch(_PAGE)
+        page = await search.open_service(JinaReader, http, settings).fetch(_PAGE)
         return None if page.outcome == "ok" else page.reason
 
     async def wayback() -> None:
-        await web.wayback_machine(settings, http).fetch(_PAGE)
+        await search.open_service(Wayback, http, settings).fetch(_PAGE)
 
     async def youtube() -> str | None:
         answer = await web.youtube_transcripts(settings).transcript(_VIDEO)

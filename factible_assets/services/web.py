@@ -25,7 +25,7 @@ from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web
 from resources.network_guard import NameTable, NetworkGuard
 from resources.pages.browser import Browser, find_browser
-from resources.pages.scraper import JINA_URL, JinaReader, PageFetcher, PageSource, Wayback
+from resources.pages.scraper import JinaReader, PageFetcher, PageSource, Wayback
 from resources.ratings import registries
 from resources.search.base import FactCheckLookup, SearchProvider
 from resources.search.providers import GoogleFactChecks, SerperSearch
@@ -135,8 +135,8 @@ async def _page_fetcher(
 ) -> tuple[PageSource, str]:
     """Return the fetcher, and its identity for the cache."""
     if settings.pages == "jina":
-        reader = jina_reader(settings, services)
-        return reader, f"jina {reader.base_url}"
+        reader = search.open_service(JinaReader, services, settings)
+        return reader, reader.identity
     guard = NetworkGuard(names=NameTable(settings.hosts))
     http = await stack.enter_async_context(
         HttpClient(guard=guard, limits=_SLOW_PAGES, retry=RetryPolicy(after_silence=False))
@@ -148,7 +148,9 @@ async def _page_fetcher(
     fetcher = PageFetcher(
         http,
         browser=browser,
-        wayback=wayback_machine(settings, services) if "wayback" in settings.pages else None,
+        wayback=search.open_service(Wayback, services, settings)
+        if "wayback" in settings.pages
+        else None,
     )
     identity = f"{settings.pages} browser={browser is not None} {sorted(settings.hosts.items())}"
     return fetcher, identity
@@ -159,16 +161,6 @@ def browser_executable(settings: Settings) -> str | None:
     if settings.browser == "off" or find_spec("playwright") is None:
         return None
     return find_browser("" if settings.browser == "auto" else settings.browser)
-
-
-def jina_reader(settings: Settings, http: HttpClient) -> JinaReader:
-    key = settings.secret("jina_api_key") or None
-    address = settings.endpoints.get("jina", JINA_URL)
-    return JinaReader(http, api_key=key, base_url=address)
-
-
-def wayback_machine(settings: Settings, http: HttpClient) -> Wayback:
-    return Wayback(http, settings.endpoints.get("wayback", "").rstrip("/"))
 
 
 def domain_registry(settings: Settings, http: HttpClient) -> registries.RdapRegistry:

@@ -8,17 +8,14 @@ second way is an outage of the page.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from abc import abstractmethod
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeAlias
-from urllib.parse import quote
+from typing import TypeAlias
 
 import httpx
 import protego
@@ -42,6 +39,7 @@ from resources.pages.browser import Browser
 from resources.pages.extract import Extract, clean, storable
 from resources.pages.reading import BodyReader, ScriptedPageError, obstacle_error
 from resources.promises import Promise, held_to
+from resources.search.service import Service, at, text_at
 from resources.single_flight import SingleFlight
 
 _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
@@ -201,43 +199,34 @@ def _page(url: str, extract: Extract, via: Via, response: Response) -> FetchedPa
 # API's answer, so that no server decides which URL is fetched.
 
 _TIMESTAMP = re.compile(r"\d{14}")
-_MAX_ANSWER_BYTES = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Wayback:
+class Wayback(Service):
     """Fetches copies of pages that are gone.
 
-    The archive's robots.txt does not apply: it is about crawling, and this is its API.
+    The archive's robots.txt does not apply: it is about crawling, and this is its API. A `base_url`
+    replaces archive.org, which lists captures, and web.archive.org, which has them.
     """
 
-    http: HttpClient
-    base_url: str = ""
-    """Replaces archive.org, which lists captures, and web.archive.org, which has them."""
+    provider = "wayback"
+    address = "https://archive.org"
 
     async def fetch(self, url: str) -> Response:
         """Return a page's newest copy. UnavailableError: there is none; OutageError: no answer."""
         # Without a time, the API often wrongly reports that there is nothing.
         now = f"{datetime.now(UTC):%Y%m%d}"
-        available = f"{self.base_url or 'https://archive.org'}/wayback/available"
-        response = await self.http.get(
-            f"{available}?url={quote(url, safe='')}&timestamp={now}",
-            headers={"Accept": "application/json"},
-            max_bytes=_MAX_ANSWER_BYTES,
-        )
-        if not response.is_success:
-            raise OutageError(f"the Wayback Machine answered {response.status}")
         try:
-            nearest = json.loads(response.body)["archived_snapshots"].get("closest")
-            if not nearest or not nearest.get("available"):
-                raise UnavailableError("the Wayback Machine holds no copy")
-            timestamp: str = nearest["timestamp"]
-            if _TIMESTAMP.fullmatch(timestamp) is None:
-                raise ValueError(timestamp)
-        except (ValueError, LookupError, AttributeError, TypeError) as error:
-            raise OutageError("the Wayback Machine's answer has an unknown form") from error
-        captures = self.base_url or "https://web.archive.org"
-        return await self.http.get(f"{captures}/web/{timestamp}id_/{url}")
+            answer = await self._get("/wayback/available", url=url, timestamp=now)
+        except HttpFailureError as failure:
+            raise OutageError(f"the Wayback Machine: {failure.reason}") from failure
+        snapshots = answer.get("archived_snapshots")
+        if isinstance(snapshots, dict) and not at(snapshots, "closest.available"):
+            raise UnavailableError("the Wayback Machine holds no copy")
+        timestamp = text_at(snapshots, "closest.timestamp")
+        if _TIMESTAMP.fullmatch(timestamp) is None:
+            raise OutageError("the Wayback Machine's answer has an unknown form")
+        captures = "https://web.archive.org" if self._base == self.address else self._base
+        return await self._http.get(f"{captures}/web/{timestamp}id_/{url}")
 
 
 # --- robots.txt (RFC 9309) -----------------------------------------------------------------------
@@ -295,21 +284,12 @@ class Robots:
 # this machine. The text comes as Markdown; its marks are removed. Pages count as `scraped`, because
 # Jina does not report its way. Without a key, Jina answers 20 requests a minute.
 
-JINA_URL = "https://r.jina.ai/"
-
 _PAGE_SECONDS = 12  # less than the client's own limit, so that Jina's error message arrives
 _JINA_HEADERS = {
     "Accept": "application/json",
-    "Content-Type": "application/json",
     "X-Retain-Images": "none",
     "X-Retain-Links": "text",
     "X-Timeout": str(_PAGE_SECONDS),
-}
-_REFUSALS: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "Jina's reader does not accept the key; check JINA_API_KEY",
-    HTTPStatus.PAYMENT_REQUIRED: "Jina's reader says that the key has no credits left",
-    HTTPStatus.FORBIDDEN: "Jina's reader refuses this key; check JINA_API_KEY",
-    HTTPStatus.TOO_MANY_REQUESTS: "Jina's reader asks for fewer questions",
 }
 _UNREADABLE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS})
 _PAGE_STATUS = re.compile(r"returned error (\d{3})")
@@ -330,13 +310,13 @@ def without_marks(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class JinaReader(PageSource):
+class JinaReader(Service, PageSource):
     """Fetches pages through Jina's Reader, always unconditionally."""
 
-    http: HttpClient
-    api_key: str | None = field(default=None, repr=False)
-    base_url: str = JINA_URL
+    provider = "jina"
+    address = "https://r.jina.ai"
+    setting, site = "JINA_API_KEY", "jina.ai"
+    key_header = ("Authorization", "Bearer ")
 
     async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
         del known
@@ -344,33 +324,25 @@ class JinaReader(PageSource):
             NetworkGuard().check_url(parse_url(url))
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
-        key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        content = json.dumps({"url": url}).encode()
-        response = await self.http.post(self.base_url, content=content, headers=_JINA_HEADERS | key)
-        status = response.status
-        if status in _REFUSALS:
-            raise OutageError(_REFUSALS[status])
-        if status in _UNREADABLE:
-            raise UnavailableError(f"Jina's reader does not read this page (status {status})")
-        if status != HTTPStatus.OK:
-            raise OutageError(f"Jina's reader could not read the page (status {status})")
-        data: Any = None
-        with suppress(ValueError, LookupError, TypeError):
-            data = json.loads(response.body)["data"]
-        if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+        try:
+            answer = await self._post("/", {"url": url}, headers=_JINA_HEADERS)
+        except HttpFailureError as failure:
+            kind = UnavailableError if failure.http_status in _UNREADABLE else OutageError
+            raise kind(f"Jina's reader: {failure.reason}") from failure
+        data = answer.get("data")
+        content = at(data, "content")
+        if not isinstance(content, str):
             raise OutageError("Jina's answer has an unknown form")
-        if seen := _PAGE_STATUS.search(str(data.get("warning") or "")):
+        if seen := _PAGE_STATUS.search(text_at(data, "warning")):
             status = int(seen[1])
             kind = OutageError if is_passing(status) else UnavailableError
             raise kind(f"the site answered {status} to Jina's reader", http_status=status)
-        text = without_marks(storable(data["content"])).strip()
-        final_url, title, day = (
-            each if isinstance(each, str) else ""
-            for each in map(data.get, ("url", "title", "publishedTime"))
-        )
+        text = without_marks(storable(content)).strip()
         if not text:
             raise obstacle_error("empty")
-        published_on = read_day(day, datetime.now(UTC))
+        published_on = read_day(text_at(data, "publishedTime"), datetime.now(UTC))
+        final_url = text_at(data, "url")
         final_url = final_url if final_url.startswith(("http://", "https://")) else url
-        site = Response(final_url, status, httpx.Headers(), text.encode())
-        return _page(url, Extract(text, clean(title), None, published_on), "scraped", site)
+        site = Response(final_url, HTTPStatus.OK, httpx.Headers(), text.encode())
+        title = clean(text_at(data, "title"))
+        return _page(url, Extract(text, title, None, published_on), "scraped", site)

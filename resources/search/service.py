@@ -114,11 +114,20 @@ class Service:
         url = f"{base or self._base}{path}?{urlencode(given)}"
         return self._read(await self._http.get(url, headers=self._keys, max_bytes=_MAX_BYTES))
 
-    async def _post(self, path: str, body: Json | bytes, media: str = "application/json") -> Json:
+    async def _post(
+        self,
+        path: str,
+        body: Json | bytes,
+        media: str = "application/json",
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> Json:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        headers, url = {**self._keys, "Content-Type": media}, f"{self._base}{path}"
+        sent = {**self._keys, "Content-Type": media, **(headers or {})}
         return self._read(
-            await self._http.post(url, content=content, headers=headers, max_bytes=_MAX_BYTES)
+            await self._http.post(
+                f"{self._base}{path}", content=content, headers=sent, max_bytes=_MAX_BYTES
+            )
         )
 
     def _read(self, response: http.Response) -> Json:

@@ -42,7 +42,7 @@ def server(server: MisbehavingServer) -> MisbehavingServer:
 
 @pytest.fixture
 def fetcher(http: HttpClient) -> PageFetcher:
-    return PageFetcher(http, wayback=Wayback(http, "http://archive.example"))
+    return PageFetcher(http, wayback=Wayback(http, base_url="http://archive.example"))
 
 
 def copy_path(server: MisbehavingServer) -> str:
