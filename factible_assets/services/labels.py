@@ -16,9 +16,7 @@ from resources.files import slug, write_whole
 from resources.models.base import known_models, model_path, read_receipt
 
 if TYPE_CHECKING:  # clients and arrays load slowly
-    from factible_assets.reasoners.embedded.embedder import Embedder
     from factible_assets.reasoners.readers.calibration import Calibration
-    from factible_assets.reasoners.readers.labels import LabelReader
     from resources.llm.labels import LabelModel
     from resources.llm.limits import Budget
     from resources.storage.answers import DiskCache
@@ -100,24 +98,6 @@ def calibration_of(settings: Settings, model: ReadingModel) -> Calibration | Non
 
 def calibrations(settings: Settings) -> Path:
     return settings.home / "calibrations"
-
-
-def open_label_reader(
-    settings: Settings, stack: AsyncExitStack, cache: DiskCache, budget: Budget, embedder: Embedder
-) -> LabelReader:
-    """Return the reader with its calibration.
-
-    Raises SetupError: No model is set up, or its settings are wrong.
-    """
-    from factible_assets.reasoners.readers.labels import LabelReader
-
-    model = reading_model(settings)
-    if model is None:
-        raise SetupError(
-            "No small model for reading pages is set up. Fetch one: factible models pull reader."
-        )
-    opened = open_label_model(settings, model, stack, cache, budget)
-    return LabelReader(opened, calibration_of(settings, model), embedder)
 
 
 async def calibrate(

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from factible_assets.config import Reasoners, StrategyName
 from factible_assets.records.tables import Basis, Maker
-from factible_assets.services.labels import reading_model
+from factible_assets.services.labels import calibration_of, open_label_model, reading_model
 from factible_assets.services.models import (
     JUDGEMENTS,
     ModelPlan,
@@ -32,7 +32,7 @@ from factible_assets.stages.ports import EvidenceReader, Reasoner
 from factible_assets.strategies import strategy_named
 from resources.errors import SetupError
 from resources.llm.limits import Budget
-from resources.models.base import model_path
+from resources.models.base import FOLDER, model_path
 from resources.storage.answers import DiskCache
 
 if TYPE_CHECKING:
@@ -289,25 +289,22 @@ def _stance_reader(
     if reader == "entailment":
         from factible_assets.reasoners.readers.entailment import EntailmentReader
 
-        folder = model_path(settings.home, ENTAILMENT)
-        if folder is None:
-            raise SetupError(
-                f"The run reads pages by an entailment model, but {_REMEDIES['entailment']}"
-            )
-        return EntailmentReader(_loaded_inference(folder))
+        return EntailmentReader(_loaded_inference(settings.home / FOLDER / ENTAILMENT))
     if reader == "lexical":
         from factible_assets.reasoners.readers.lexical import LexicalReader
 
         return LexicalReader()
     from factible_assets.reasoners.readers.plain import PlainReader
 
-    if reader == "labels":
-        from factible_assets.reasoners.readers.base import FirstDecided
-        from factible_assets.services.labels import open_label_reader
+    model = reading_model(settings) if reader == "labels" else None
+    if model is None:
+        return PlainReader()
+    from factible_assets.reasoners.readers.base import FirstDecided
+    from factible_assets.reasoners.readers.labels import LabelReader
 
-        by_labels = open_label_reader(settings, stack, cache, budget, embedder)
-        return FirstDecided(PlainReader(), by_labels)
-    return PlainReader()
+    opened = open_label_model(settings, model, stack, cache, budget)
+    by_labels = LabelReader(opened, calibration_of(settings, model), embedder)
+    return FirstDecided(PlainReader(), by_labels)
 
 
 def pulled_reader(settings: Settings) -> str | None:
