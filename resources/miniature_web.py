@@ -20,13 +20,14 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from resources.dates import read_day
 from resources.errors import SetupError
 from resources.lines import naming, read_document
 from resources.network_guard import NameTable
@@ -46,11 +47,10 @@ _COLLECTION = "miniature"
 _MEDIA_TYPE = "text/html; charset=utf-8"
 _START_SECONDS = 10.0
 _DATE_RANGE = re.compile(r"cd_(min|max):(\d{1,2})/(\d{1,2})/(\d{4})")
-_DATE_PATHS = (
-    "//meta[@property='article:published_time']/@content",
-    "//meta[@name='date' or @name='dc.date' or @itemprop='datePublished']/@content",
-    "//time[@datetime]/@datetime",
-)
+_DATES = """
+//meta[@property='article:published_time' or @name='date' or @name='dc.date'
+       or @itemprop='datePublished']/@content | //time/@datetime
+"""
 
 
 class _Resource(BaseModel):
@@ -156,10 +156,9 @@ def _page(url: str, file: Path) -> FetchedPage:
     if tree is None:
         return FetchedPage(url, "ok", UNDATED, title=url)
     described = " ".join(tree.xpath("//meta[@name='description']/@content"))
-    published_on = None
-    for stated in (text for path in reversed(_DATE_PATHS) for text in reversed(tree.xpath(path))):
-        with suppress(ValueError):
-            published_on = date.fromisoformat(stated.strip()[:10])
+    now = datetime.now(UTC)
+    days = filter(None, (read_day(stated, now) for stated in tree.xpath(_DATES)))
+    published_on = next(days, None)
     drop_hidden(tree)
     text, title = f"{plain_text(tree)}\n{described}", page_title(tree) or url
     return FetchedPage(url, "ok", UNDATED, title=title, text=text, published_on=published_on)

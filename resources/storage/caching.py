@@ -142,7 +142,7 @@ class CachingSearch(_CachingClient[tuple[SearchAnswer, ...]]):
         async def work(_: object) -> tuple[SearchAnswer, ...]:
             return tuple(await self._provider.search(request))
 
-        answers, first = await self._ask(_written(request), work)
+        answers, first = await self._ask(to_json(SearchRequest, request), work)
         # Only one caller sent the request, and only that one counts it.
         return answers if first else tuple(map(_at_once, answers))
 
@@ -161,7 +161,11 @@ class CachingFactChecks(_CachingClient[FactCheckAnswer]):
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLookup.prior_checks. A cached answer takes 0 seconds."""
-        return (await self._ask(_written(request), lambda _: self._lane.prior_checks(request)))[0]
+        return (
+            await self._ask(
+                to_json(SearchRequest, request), lambda _: self._lane.prior_checks(request)
+            )
+        )[0]
 
     def _fresh_for(self, found: FactCheckAnswer) -> timedelta | None:
         return self._cache.policy.search if found.outcome == "ok" else None
@@ -172,13 +176,6 @@ def _at_once(answer: Any) -> Any:
     if isinstance(answer, tuple):
         return tuple(map(_at_once, answer))
     return replace(answer, latency_seconds=0.0)
-
-
-def _written(request: SearchRequest) -> Json:
-    """Return a request as JSON; the order of exclusions does not count."""
-    domains, kinds = sorted(request.exclude_domains), sorted(request.exclude_file_types)
-    asked = replace(request, exclude_domains=domains, exclude_file_types=kinds)
-    return to_json(SearchRequest, asked)
 
 
 ConditionalFetch: TypeAlias = Callable[..., Awaitable[FetchedPage]]
