@@ -117,11 +117,9 @@ def _read(response: http.Response) -> extract.Extract:
         raise http.UnavailableError(f"unsupported content type: {kind}{more}")
     declared = Message()
     declared["Content-Type"] = response.headers.get("content-type", "")
-    charset = declared.get_content_charset()
-    is_wide = (charset or "").startswith(("utf-16", "utf-32")) or body.startswith(_WIDE_MARKS)
-    if b"\0" in body[:1024] and not is_wide:
+    if _is_binary(body):
         raise http.UnavailableError("unsupported content type: binary data, undeclared")
-    text = extract.decode(body, charset)
+    text = extract.decode(body, declared.get_content_charset())
     is_markup = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     if kind in _DECLARED_MARKUP or is_markup:
         return extract.extract_html(text, response.url)
@@ -194,7 +192,6 @@ def _is_pdf(body: bytes) -> bool:
 
 
 _BINARY_WINDOW = 65_536
-_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
 _LAST_WORDS = 60  # Bytes of text after all tags, such as a note about the last change.
 _CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")

@@ -1,4 +1,4 @@
-"""The common part of search services over HTTP and JSON: requests, refusals, damaged answers.
+"""The common part of services over HTTP and JSON, such as searches: requests, refusals, answers.
 
 Every failure becomes an outage.
 """
