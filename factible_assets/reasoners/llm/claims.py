@@ -53,11 +53,11 @@ _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s,.]+(?=\d)")
 _MARKS = frozenset(".,;:!?")
-_STEM = 4
-_SHORTEST_NAME = 2
-_MOST_NAMES = 0.34
-_MISSPELT = 75.0
-_LEAST_SHARED = 0.5
+_STEM = 4  # Letters at the beginning of a word by which it is recognised.
+_SHORTEST_NAME = 2  # Letters; a name has more.
+_MOST_NAMES = 0.34  # Share of capitalised words up to which they are names.
+_MISSPELT = 75.0  # Similarity, 0 to 100, from which a word is a name misspelt.
+_LEAST_SHARED = 0.5  # Share of a claim's words that the transcript has near its source.
 _AROUND_SOURCE = 300
 """Characters on either side of the source of a claim that may explain its pronouns."""
 _MOST_CANDIDATES = 60
@@ -275,24 +275,37 @@ def rests_on(claim: str, passage: str, known: str) -> bool:
     the window and the title. The transcript may misspell names, and spell figures as words, which
     are known in English only.
     """
-    digits = _BETWEEN_DIGITS.sub("", known)
-    figures = _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim))
-    if any(each not in digits for each in figures) and is_english(known) is not False:
-        # The speaker may have said "two and a half million".
-        said = (passage[number.start : number.end] for number in find_numbers(passage))
-        if not any(each[0].isalpha() for each in said):
-            return False
-    words = {word.casefold() for word in _WORD.findall(known)}
-    beginnings = {word[:_STEM] for word in words}
     inner = _WORD.findall(claim)[1:]
     names = [word.casefold() for word in inner if word[0].isupper() and len(word) > _SHORTEST_NAME]
     # In languages that capitalise every noun, capitals do not mark names.
     names = names if len(names) <= _MOST_NAMES * len(inner) else []
-    for name in names:
-        if name[:_STEM] not in beginnings and not process.extractOne(
-            name, words, scorer=fuzz.ratio, score_cutoff=_MISSPELT
-        ):
-            return False
+    return (
+        _has_figures(claim, passage, known)
+        and _has_names(names, known)
+        and _has_words(claim, passage, names)
+    )
+
+
+def _has_figures(claim: str, passage: str, known: str) -> bool:
+    digits = _BETWEEN_DIGITS.sub("", known)
+    figures = _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim))
+    if all(each in digits for each in figures) or is_english(known) is False:
+        return True
+    # The speaker may have said "two and a half million".
+    return any(passage[number.start].isalpha() for number in find_numbers(passage))
+
+
+def _has_names(names: Sequence[str], known: str) -> bool:
+    words = {word.casefold() for word in _WORD.findall(known)}
+    beginnings = {word[:_STEM] for word in words}
+    return all(
+        name[:_STEM] in beginnings
+        or process.extractOne(name, words, scorer=fuzz.ratio, score_cutoff=_MISSPELT)
+        for name in names
+    )
+
+
+def _has_words(claim: str, passage: str, names: Sequence[str]) -> bool:
     near = [*(word.casefold() for word in _WORD.findall(passage)), *names]
     heard = {word[:length] for word in near for length in (_STEM - 1, _STEM)}
     telling = [word for word in content_stems(claim) if not word[0].isdigit()]
