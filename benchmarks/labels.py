@@ -161,8 +161,11 @@ def claim_figures(read_claims: Sequence[ReadClaim], shared: float) -> str:
     told = [(each.claim.label, _verdict(each, p)) for each, p in chances]
     taken = [said == label for label, said in told if said in _SIDES]
     sided = [(label, said) for label, said in told if label in _SIDES and said in _SIDES]
-    sure = [(max(p, 1 - p), ("supports" if p >= 1 / 2 else "refutes") == each.claim.label)
-            for each, p in chances if each.claim.label in _SIDES]  # fmt: skip
+    sure = [
+        (max(chance, 1 - chance), label == ("supports" if chance >= 1 / 2 else "refutes"))
+        for (_, chance), (label, _) in zip(chances, told, strict=True)
+        if label in _SIDES
+    ]
     return (
         f"  {len(told)} claims: AUC {auc(sides['supports'], sides['refutes']):.2f}, decided "
         f"{len(taken) / len(told):.2f}, right of decided {np.mean(taken or [False]):.2f} (of those "

@@ -225,12 +225,14 @@ def compare(
                 f"There is no metric {plain(each, 80)}.", f"Known: {', '.join(known)}."
             )
     chosen = _metrics(comparison, metric or experiment.metrics)
+    videos = comparison.scored_videos
     path = output or settings.reports / f"experiment-{experiment.name}.html"
     write_whole(path, render_page(comparison, scored_again(experiment, settings)).encode())
     result(
         {**as_json(comparison), "report": path},
         _overview(comparison, chosen),
-        *(_metric_table(comparison, each) for each in chosen),
+        # One video has no interval and no test, so the overview says it all.
+        *(_metric_table(comparison, each) for each in (chosen if videos > 1 or metric else ())),
         _basis(comparison),
         f"report: {path}",
     )

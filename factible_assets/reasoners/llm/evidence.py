@@ -67,9 +67,9 @@ class _JointCall:
     """
 
     sources: Sequence[ReadingTask]
-    readings: Mapping[ReadingTask, Reading]
-    calls: Sequence[LlmCall]
-    failure: ReasonerOutageError | None
+    readings: Mapping[ReadingTask, Reading] = field(default_factory=dict)
+    calls: Sequence[LlmCall] = ()
+    failure: ReasonerOutageError | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -98,19 +98,17 @@ class SourceReader:
 
         Raises ReasonerOutageError if the model failed, ReasonerRefusalError if it declined.
         """
-        conversation = self.converse([source])
-        joint = None
+        conversation, joint = self.converse([source]), _JointCall([source])
         if source.page.together and not source.page.sought:
             joint = await self._read_with_others(source)
-            if joint.sources[0] is source:
-                conversation.calls.extend(joint.calls)
+        if joint.sources[0] is source:
+            conversation.calls.extend(joint.calls)
         shown, draft = await source.shown, None
         if shown is not None:
-            if joint is not None and (failure := joint.failure) is not None:
+            if (failure := joint.failure) is not None:
                 calls = conversation.calls
                 raise ReasonerOutageError(failure.reason, calls, lasting=failure.lasting)
-            reading = joint.readings.get(source) if joint is not None else None
-            draft = await self._draft(conversation, source, shown, reading)
+            draft = await self._draft(conversation, source, shown, joint.readings.get(source))
         return WithCalls(draft, tuple(conversation.calls))
 
     # --- One page -------------------------------------------------------------------------------
