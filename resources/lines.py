@@ -338,7 +338,8 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     """Decode a text file: byte order mark, UTF-8, UTF-16 without a mark, then an older charset.
 
     In a UTF-8 file with a few damaged bytes, these become U+FFFD; another charset would damage
-    every accent. The older charset is Windows-1252, or with `detect` the most likely one.
+    every accent. The older charset is Windows-1252, or with `detect` the most likely one. `detect`
+    also undoes the work of a tool that read UTF-8 as another charset, and saved that.
 
     Raises NotTextError: The file is binary, or several charsets are equally likely.
     """
@@ -359,7 +360,8 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
         return text
     _refuse_controls(sample)
     with suppress(UnicodeDecodeError):
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
+        return _once_decoded(text) if detect and not text.isascii() else text
     lenient = data.decode("utf-8", "replace")
     if sum(character > "\x7f" for character in lenient) > 2 * lenient.count("\ufffd"):
         return lenient
@@ -369,13 +371,28 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     return data.decode(charset if detect else "latin-1", "replace")
 
 
+def _once_decoded(text: str) -> str:
+    """Return the text that a tool read with a wrong charset; any other text as it is."""
+    for wrong in ("cp1252", "latin-1"):
+        with suppress(UnicodeError):
+            return text.encode(wrong).decode("utf-8")
+    return text
+
+
 _CHARSETS: Final = (
     "cp1252", "cp1251", "koi8-r", "cp866", "gb18030", "big5", "cp932", "euc-jp", "cp949", "cp1250",
-    "iso8859-2", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874",
+    "iso8859-2", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874", "macroman", "cp437",
+    "cp850", "cp852", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-9",
 )  # fmt: skip
 """Charsets of text files before UTF-8."""
-_FEW_FOREIGN_BYTES = 8
-"""Fewer bytes beyond ASCII tell no charset, except the most frequent one, cp1252."""
+_ODD = re.compile(
+    r"[A-Za-z\u00c0-\u024f][\u0370-\u1fff]|[\u0370-\u1fff][A-Za-z\u00c0-\u024f]"
+    r"|[^\W\d_][\u0080-\u00a9\u00ab-\u00b6\u00b8-\u00b9\u00bb-\u00bf\u2020-\u2122\ufffd](?=[^\W\d_])"
+    r"|[a-z\u0430-\u044f][\u00c0-\u00d6\u00d8-\u00de\u0410-\u042f]"
+)
+"""Two scripts, or a symbol, or a capital inside a word: signs of a wrong charset."""
+_FEW_FOREIGN_BYTES, _AS_LIKELY = 8, 0.95
+"""Fewer bytes beyond ASCII need a clear winner, except the most frequent charset, cp1252."""
 
 
 def likely_charset(data: bytes) -> str:
@@ -384,16 +401,18 @@ def likely_charset(data: bytes) -> str:
 
     # Times and numbers are the same in every charset, so only the other lines count.
     foreign = b"\n".join(line for line in data.splitlines() if not line.isascii())[:_SAMPLE_BYTES]
-    names = dict[str, str]()  # by the text that the charset gives, the most likely first
-    for each in detect_all(foreign, include_encodings=_CHARSETS, prefer_superset=True):
+    found = dict[str, tuple[int, float, str]]()  # by the text that the charset gives
+    for each in detect_all(foreign, include_encodings=_CHARSETS):
         with suppress(LookupError):
             name = codecs.lookup(each["encoding"] or "").name
-            names.setdefault(foreign.decode(name, "replace"), name)
-    if not names:
+            text = foreign.decode(name, "replace")
+            found.setdefault(text, (len(_ODD.findall(text)), -each["confidence"], name))
+    if not found:
         raise NotTextError("its character set is unknown; save it as UTF-8")
-    best, *others = names.values()
-    if others and best != "cp1252" and sum(byte > 127 for byte in foreign) < _FEW_FOREIGN_BYTES:  # noqa: PLR2004
-        raise NotTextError(f"its character set could be {best} or {others[0]}; save it as UTF-8")
+    (odd, likely, best), *others = sorted(found.values())
+    rivals = [each[2] for each in others if each[0] == odd and each[1] < _AS_LIKELY * likely]
+    if rivals and best != "cp1252" and sum(byte > 127 for byte in foreign) < _FEW_FOREIGN_BYTES:  # noqa: PLR2004
+        raise NotTextError(f"its character set could be {best} or {rivals[0]}; save it as UTF-8")
     return best
 
 

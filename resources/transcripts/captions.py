@@ -7,7 +7,9 @@ as in RFC 8216 (section 3.5 for the map of times).
 
 from __future__ import annotations
 
+import itertools
 import re
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,8 +26,10 @@ NO_TIMES: Final = (
     "or rename a file without times to .txt."
 )
 _TIME = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
+_ARROW = r"(?:[-–—−=]\s?)*(?:>|&gt;|→)"
+_SPACED = re.compile(rf"[\d\s:.,-]+{_ARROW}[\d\s:.,-]+")
 _TIMING = re.compile(
-    rf"(?P<at>{_TIME})(?:\s*-+ ?(?:>|&gt;)\s*|(?:(?<=[.,]\d\d)|(?<=[.,]\d\d\d))[\s,]\s*)"
+    rf"(?P<at>{_TIME})(?:\s*{_ARROW}\s*|(?:(?<=[.,]\d\d)|(?<=[.,]\d\d\d))[\s,]\s*)"
     rf"(?P<end>{_TIME})(?=\s|$)(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*"
 )
 """Two times with an arrow, even a damaged one, or with a comma as in SBV."""
@@ -84,10 +88,10 @@ def _parts(
         mapped = _TIME_MAP.search(head)
         time = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
         zero = time if zero is None else zero
-        shift = 0.0
-        if part and before and part[0] not in before and part[0].begins < before[-1].begins:
-            by_map = 0.0 if time is None or zero is None else (time - zero) % _CYCLE
-            shift = by_map or ends
+        shift = 0.0 if time is None or zero is None else (time - zero) % _CYCLE
+        shift = shift if shift < _CYCLE / 2 else 0.0  # a clock that runs back by a few ticks
+        if not shift and part and before and part[0] not in before:
+            shift = ends if part[0].begins < before[-1].begins else 0.0
         before = part or before
         moved = [
             replace(each, start=round(each.begins + shift, 3), end=round(each.end + shift, 3))
@@ -105,11 +109,14 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
     cues = list[tuple[Caption, list[str]]]()
     problem: PlacedError | None = None
     for number, line in enumerate(map(str.strip, text.split("\n")), first):
-        timing = _TIMING.match(line[:_LONGEST_TIMING])
+        head = unicodedata.normalize("NFKC", line[:_LONGEST_TIMING])
+        if _SPACED.fullmatch(head):  # as translators of whole files write times
+            head = re.sub(r"\s*([:.,])\s*", r"\1", head)
+        timing = _TIMING.match(head)
         times = [seconds_of(each) for each in timing.group("at", "end")] if timing else []
         if timing and times[0] is not None and times[1] is not None:
             caption = Caption("", times[0], max(times[0], times[1]))
-            rest = line[timing.end() :].strip()
+            rest = line[timing.end() :].strip() if line.startswith(timing[0]) else ""
             cues.append((caption, [rest] if rest else []))
         elif timing or ("-->" in line and _TIMING_LIKE.match(line[:_LONGEST_TIMING])):
             sentence = f"The times in {line[:80]!r} cannot be read. {_REMEDY}"
@@ -119,7 +126,9 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
     if problem and (cues or is_webvtt):
         raise problem
     tails = [next(filter(None, reversed(lines)), "") for _, lines in cues[:-1]]
-    are_numbered = sum(map(str.isdigit, tails)) >= _NUMBERED_SHARE * len(tails)
+    numbers = [int(tail) if tail.isdecimal() else 0 for tail in tails]
+    rising = sum(before + 1 == after for before, after in itertools.pairwise(numbers))
+    are_numbered = rising >= _NUMBERED_SHARE * (len(numbers) - 1)
     for (_, lines), tail in zip(cues, tails, strict=False):
         is_beside = lines[-1:] != [""]
         while lines and not lines[-1]:
@@ -134,6 +143,7 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
 
 # --- Formats that pysubs2 reads -----------------------------------------------------------------
 
+_SAMI_CLASS = re.compile(r"<P\s+Class=[\"']?(\w+)", re.IGNORECASE)
 _LONGEST_LINE, _FRAME_RATE = 10_000, 25.0
 """The rate is that of European television, for MicroDVD files without their own."""
 
@@ -145,6 +155,9 @@ def read_by_library(text: str) -> Reading | None:
     form = next((name for name, pattern in _BY_LIBRARY if pattern.search(text)), None)
     if form is None:
         return None
+    if form == "sami" and len(languages := {*_SAMI_CLASS.findall(text)}) > 1:
+        names = ", ".join(sorted(languages))
+        raise PlacedError(None, f"It holds several languages ({names}). Give a file with one.")
     if (longest := max(map(len, text.split("\n")))) > _LONGEST_LINE:  # it takes quadratic time
         raise PlacedError(None, f"A line has {longest:,} characters, so it is no caption.")
     has_rate = re.match(r"\s*\{1\}\{1\}\s*\d+(?:\.\d+)?\s*\n", text)

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from email.parser import HeaderParser
 from pathlib import Path
 from typing import Final
 
@@ -13,12 +14,13 @@ from resources.lines import NotTextError, PlacedError, decode_text, legible, nam
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.captions import NO_TIMES, read_by_library, read_cues, read_webvtt
+from resources.transcripts.credits import is_credit
 from resources.transcripts.markup import read_html, read_xml
 from resources.transcripts.records import load_json, read_records, read_table
-from resources.transcripts.segments import INVISIBLE, Reading, transcript_of
-from resources.transcripts.speakers import label_of, with_speakers
-from resources.transcripts.speech import check_lost, check_speech
-from resources.transcripts.timed_lines import read_timed_lines
+from resources.transcripts.segments import INVISIBLE, NothingSaidError, Reading, transcript_of
+from resources.transcripts.speakers import label_of, with_labels, with_speakers
+from resources.transcripts.speech import check_lost, check_prose
+from resources.transcripts.timed_lines import read_timed_lines, without_pages
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Limit of a file. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
@@ -30,7 +32,10 @@ _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\(https?://[^\s()]*\)")
 _MARKDOWN = re.compile(r"\*\*|__|\\(?=[\[\]()*_#.:-])")
 _ENDED = re.compile(r"[.!?…。\uff01\uff1f][\"'”’)\]]*$")
 _EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
-_NEARLY, _PAIR = 0.8, 2
+_HEADING = re.compile(r"^#{1,6}\s.*$", re.MULTILINE)
+_LINE_END = re.compile(r"\r\r\n|\r\n|\r")
+_ADDRESS = re.compile(r"(?:[^<>]*<)?\S+@\S+\.\w+>?")
+_NEARLY, _FIELDS = 0.8, 3
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
 
 
@@ -73,7 +78,7 @@ def _read(path: Path) -> base.TimedText:
 def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
     """Parse a transcript of any format in base.FORMATS; PlacedError for any other."""
     try:
-        text = decode_text(data, detect=True).replace("\r\n", "\n").replace("\r", "\n")
+        text = _LINE_END.sub("\n", decode_text(data, detect=True).replace("\ufeff", ""))
     except NotTextError as error:
         raise PlacedError(None, f"This is no text: {error}. Give {base.FORMATS}.") from error
     if not text.strip():
@@ -97,10 +102,13 @@ def _json(text: str, extension: str) -> Reading | None:
 
 
 def _markup(text: str, _: str) -> Reading | None:
-    if _MARKUP.match(text):
+    if _MARKUP.match(text) and any(sign in text for sign in ("</", "/>", "<!")):
         return read_html(text) if _HTML.match(text) else read_xml(text)
     if text.lstrip().startswith("{\\rtf"):
         raise base.unknown_format("This is markup, Rich Text")
+    fields = HeaderParser().parsestr(text.lstrip())
+    if len({*fields}) >= _FIELDS and any(map(_ADDRESS.fullmatch, map(str, fields.values()))):
+        raise base.unknown_format("This is a letter with the head of an e-mail")
     return None
 
 
@@ -116,7 +124,7 @@ _READERS: Final[tuple[Callable[[str, str], Reading | None], ...]] = (
     lambda text, _: read_webvtt(text.lstrip()) if text.lstrip().startswith("WEBVTT") else None,
     lambda text, _: read_table(text),
     lambda text, _: read_cues(text),
-    lambda text, _: read_timed_lines(_without_markdown(text)),
+    lambda text, _: read_timed_lines(without_pages(_without_markdown(text))),
 )
 """The readers in the order in which they are asked; each returns None for other formats."""
 
@@ -125,13 +133,14 @@ def _prose(text: str, extension: str) -> base.TimedText:
     """Return a text without times: unchanged, or in cues if it names its speakers."""
     if extension in _CAPTION_SUFFIXES:
         raise PlacedError(None, NO_TIMES)
-    words = INVISIBLE.sub("", _FRONT_MATTER.sub("", text)).strip()
+    words = without_pages(INVISIBLE.sub("", _FRONT_MATTER.sub("", text))).strip()
     if not words:
         raise PlacedError(None, "The file has no words. Give one that has.")
     plain = _without_markdown(words)
-    headless = re.sub(r"^#{1,6}\s.*$", "", plain, flags=re.MULTILINE)
-    paragraphs = re.split(r"\n\s*\n|\n(?=.{0,60}[:\uff1a])", headless)
-    lines = [each for each in (" ".join(part.split()) for part in paragraphs) if each]
+    headless = _HEADING.sub("", plain)
+    paragraphs = re.split(r"\n\s*\n|\n(?=[\[<]|.{0,60}[:\uff1a])", headless)
+    parts = with_labels([Caption(part.strip(), None) for part in paragraphs if part.strip()])
+    lines = [" ".join(each.text.split()) for each in parts]
     labelled = [each for each in lines if label_of(each)]
     if sum(map(bool, map(_ENDED.search, labelled))) > _NEARLY * len(labelled):
         # Paragraphs without a label and an end are headings, and heads of pages.
@@ -143,9 +152,11 @@ def _prose(text: str, extension: str) -> base.TimedText:
         read = transcript_of(spoken)
         check_lost(lines, read)
         return read
+    check_prose(plain.split("\n"))
     rows = words.split("\n")
-    counts = ({row.count(mark) for row in rows} for mark in ";\t|,")
-    if len(rows) > _PAIR and any(len(found) == 1 and max(found) > 1 for found in counts):
-        raise base.unknown_format("This is a table, and its first line names no start and text")
-    check_speech(re.sub(r"^#{1,6}\s+", "", plain, flags=re.MULTILINE).split("\n"))
-    return base.TimedText(plain_text=words)
+    said = max(
+        (at for at, row in enumerate(rows) if row.strip() and not is_credit(row)), default=-1
+    )
+    if said < 0:
+        raise NothingSaidError("The file names only who made it. Give one with words.")
+    return base.TimedText(plain_text="\n".join(rows[: said + 1]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
@@ -29,7 +30,7 @@ from resources.transcripts.speech import STOPS
 from resources.transcripts.times import seconds_of
 
 _MAX_DEPTH, _MAX_TIME, _SAMPLE, _PAIR = 40, 1e19, 500, 2
-_MIN_SHARE, _MOST_UNREAD, _COVERS = (0.2, 0.02), 0.05, 0.6
+_MIN_SHARE, _MOST_UNREAD, _COVERS, _MOST_HIDDEN = (0.2, 0.02), 0.05, 0.6, 0.3
 
 # The usual names of keys, reduced to small letters and digits.
 _UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|us|ns|s|secs?|seconds)?"
@@ -40,6 +41,7 @@ _TIMES: Final = (
     re.compile(rf"(?:data|d)?(?:duration|dur|length){_UNIT}|d"),
 )
 """The names of a start, an end and a length."""
+_SPAN = re.compile(r"(?<=[:.]\d\d)\s*[-–]+>?\s*(?=\d+:\d)|(?<=\.\d)\s*[-–]+>?\s*(?=\d+:\d)")
 _UNITS: Final = {"s": 1.0, "m": 1e-3, "u": 1e-6, "t": 1e-7, "n": 1e-9}
 _WORDS = re.compile(
     r"(?:punctuated|display|full|plain|raw)?(?:text|body|transcript(?:ion)?|display|caption|sentence"
@@ -53,6 +55,7 @@ _LANGUAGE = re.compile(r"(?:detected)?lang(?:uage)?(?:code)?")
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _RECOGNISED = re.compile(r"(?:acasr)?conf(?:idence)?|avglogprob|nospeechprob|toffsetms")
 _OF_WORDS = re.compile(r"word|items|elements|tokens")
+_TRANSLATED = re.compile(r"translat")
 
 _SPOKEN_PACE, _POSSIBLE_PACE, _SLOWEST = (4.0, 40.0), (1.0, 100.0), 0.05
 """Characters a second: of people, of a recogniser's worst, and of a single entry."""
@@ -73,6 +76,8 @@ class _Document:
     recognised: bool = False
 
     def add(self, node: Any, path: tuple[str, ...] = (), speaker: str | None = None) -> None:
+        if isinstance(node, list) and _is_word(node):
+            node, path = dict(zip(("word", "start", "end"), node, strict=False)), (*path, "word")
         if isinstance(node, str):
             self.letters += len(node)
         elif isinstance(node, list):
@@ -92,6 +97,12 @@ class _Document:
                 self.add(value[:1] if is_choice else value, (*path, name), speaker)
 
 
+def _is_word(node: Sequence[Any]) -> bool:
+    """Tell whether a list is a word, its start and its end, as IBM's recogniser writes them."""
+    kinds = [type(each) for each in node[: _PAIR + 1]]
+    return kinds[:1] == [str] and len(kinds) > _PAIR and {*kinds[1:]} <= {int, float}
+
+
 def load_json(text: str, extension: str) -> Any:
     """Load JSON, or several values of it; None if nothing suggests that the text should be JSON."""
     try:
@@ -106,15 +117,42 @@ def load_json(text: str, extension: str) -> Any:
 
 
 def read_table(text: str) -> Reading | None:
-    """Read a table whose head names a start and the words; None for other text."""
-    head = text.split("\n", 1)[0]
-    mark = max("\t;,", key=head.count)
+    """Read a table with a column of times and one of words; None for other text.
+
+    Usual names in the head tell the columns. Otherwise rising clocks are starts and ends, the
+    longest texts are the words, and a column whose values recur holds the speakers.
+    """
+    mark = max("\t;,|", key=text.split("\n", 1)[0].count)
+    rows = list[list[str]]()
     with suppress(csv.Error):
-        rows = list(csv.DictReader(io.StringIO(text), delimiter=mark))
-        names = [_short(name) for name in (rows[0] if rows else {}) if name]
-        if any(map(_TIMES[0].fullmatch, names)) and any(map(_WORDS.fullmatch, names)):
-            return read_records(rows)
-    return None
+        lines = csv.reader(io.StringIO(text), delimiter=mark)
+        rows = [list(itertools.chain(*map(_SPAN.split, line))) for line in lines if any(line)]
+    body = [row for row in rows[1:] if len(row) == len(rows[-1]) > 1]
+    if not body or len(body) < (1 - _MOST_UNREAD) * (len(rows) - 1):
+        return None
+    names = dict(enumerate(map(_short, rows[0])))
+    if not all(any(map(each.fullmatch, names.values())) for each in (_TIMES[0], _WORDS)):
+        columns = list(zip(*body, strict=True))
+        clocks = {at: each for at, column in enumerate(columns) if (each := _clocks(column))}
+        texts = sorted(
+            (at for at, column in enumerate(columns) if at not in clocks),
+            key=lambda at: -sum(map(str.isalpha, "".join(columns[at]))),
+        )
+        if not clocks or not texts:
+            return None
+        (start, times), *others = clocks.items()
+        body = rows[:1] * (_clocks(rows[0][start : start + 1]) is not None) + body
+        names = {at: "end" for at, each in reversed(others) if each != times}
+        recurring = [at for at in texts[1:] if len({*columns[at]}) <= len(body) / 2]
+        names |= dict.fromkeys(recurring[:1], "speaker")
+        names |= {start: "start", texts[0]: "text"}
+    return read_records([{names.get(at, ""): each for at, each in enumerate(row)} for row in body])
+
+
+def _clocks(values: Sequence[str]) -> list[float] | None:
+    """Return the seconds of values that are clocks and rise; None for others."""
+    found = [each for each in map(seconds_of, values) if each is not None]
+    return found if len(found) == len(values) and found == sorted(found) else None
 
 
 def read_records(document: Any) -> Reading:
@@ -137,7 +175,7 @@ def read_records(document: Any) -> Reading:
         elif _letters(entries) > _letters(untimed):
             untimed = entries
     chosen = _best({path: _named(each, turns) for path, each in timed.items()})
-    if problem and (not chosen or _letters(chosen) < _COVERS * _letters(untimed)):
+    if problem and (not chosen or _letters(chosen) < _MOST_HIDDEN * _letters(untimed)):
         raise problem
     chosen = chosen or untimed
     if not chosen:
@@ -237,6 +275,12 @@ def _entries(records: Sequence[tuple[dict[str, Any], str | None]]) -> list[Capti
         raise base.unknown_format("Some entries of its list have no time")
     if not timed or columns[0] is None:
         return entries
+    # The last result of a recogniser may repeat all words, with their speakers.
+    single = dict[tuple[object, ...], Caption]()
+    for each in timed:
+        key = (each.text, each.start, each.end)
+        single[key] = each if each.speaker else single.get(key, each)
+    timed = list(single.values())
     unit = _unit_of(columns[0], rows) or _unit_by_pace(timed)
 
     def scaled(time: float) -> float:
@@ -325,9 +369,13 @@ def _letters(entries: Iterable[Caption]) -> int:
 def _best(groups: Mapping[tuple[str, ...], list[Caption]]) -> list[Caption]:
     """Choose among the sentences, utterances, paragraphs and words of one document.
 
-    Those with speakers win, then those of a few seconds, then sentences as they are, then the
-    shortest. Single words are joined to cues.
+    The original wins over its translation. Then those with speakers win, then those of a few
+    seconds, then sentences as they are, then the shortest. Single words are joined to cues.
     """
+    original = {
+        path: each for path, each in groups.items() if not _TRANSLATED.search("/".join(path))
+    }
+    groups = original or groups
     most = max(map(_letters, groups.values()), default=0)
     choices = list[tuple[tuple[bool, bool, bool, int, int], list[Caption]]]()
     for path, group in groups.items():

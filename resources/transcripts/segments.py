@@ -7,7 +7,6 @@ cleans their text and removes repeated words, sounds and credits.
 from __future__ import annotations
 
 import html
-import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +15,9 @@ from typing import Final, TypeVar
 from resources.lines import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
+from resources.transcripts.credits import without_credits
 from resources.transcripts.speakers import with_speakers
-from resources.transcripts.speech import check_speech, folded
+from resources.transcripts.speech import SENTENCE_END, check_speech, folded
 
 MAX_CUES: Final = 200_000
 """Limit of a transcript. Twenty hours of live captions have 100,000."""
@@ -61,25 +61,18 @@ def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
     spoken = with_speakers([each for each in undo_rolling(ordered, by_word=by_word) if each.text])
     spoken = without_sounds([each for each in map(_without_repetition, spoken) if each.text])
     spoken = without_repetitions(spoken, lambda each: f"{each.text} {each.speaker or ''}")
-    cues = list[base.Cue]()
-    for caption in _without_credits(spoken):
-        last = cues[-1].speaker if cues else caption.speaker
+    cues, last = list[base.Cue](), spoken[0].speaker if spoken else None
+    for each in without_credits(spoken):
         # Whole milliseconds, against rounding errors of the difference.
-        lasts = 0.0 if caption.start is None else max(0.0, round(caption.end - caption.start, 3))
-        cues.append(
-            base.Cue(
-                one_line(caption.text),
-                caption.start,
-                lasts,
-                caption.speaker,
-                new_turn=caption.new_turn or caption.speaker != last,
-            )
-        )
+        lasts = 0.0 if each.start is None else max(0.0, round(each.end - each.start, 3))
+        is_turn, last = each.new_turn or each.speaker != last, each.speaker
+        cue = base.Cue(one_line(each.text), each.start, lasts, each.speaker, new_turn=is_turn)
+        cues.append(cue)
     if not cues:
         raise NothingSaidError("No caption of the file has words. Give one with speech.")
-    have_ends = any(before.end != after.start for before, after in itertools.pairwise(spoken))
-    starts = [cue.start_seconds for cue in cues]
-    check_speech([cue.text for cue in cues], starts, have_ends=have_ends)
+    check_speech(
+        [cue.text for cue in cues], [(cue.start_seconds, cue.duration_seconds) for cue in cues]
+    )
     return base.TimedText(cues=tuple(cues))
 
 
@@ -92,14 +85,14 @@ INVISIBLE: Final = re.compile(
 """Control and zero-width characters, marks of direction, and surrogates, which no file can hold."""
 WORD_TIME: Final = re.compile(r"<\d+:[\d:.]+>")
 _TAG = re.compile(
-    r"</?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p|font|span)(?:\.[^\s<>]*)?"
+    r"<\s?/?\s?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p|font|span)(?:\.[^\s<>]*)?"
     r"|(?:c|lang|font|span)(?:\.[^\s<>]*)?\s[^<>]*)\s?/?>|<\d+:[\d:.]+>|\{\\[^{}]*\}"
-    r"|\[[^\[\]\d\n]{0,40}\d{1,2}(?::\d\d){1,2}\]",
+    r"|\[[^\[\]\d\n]{0,40}\d{1,2}(?::\d\d){1,2}\]|\^[BIU]",
     re.IGNORECASE,
 )
 """Markup, times of words, and remarks of a transcriber: "[00:13:20]", "[inaudible 00:22]"."""
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]+)>", re.IGNORECASE)
-_LINE_BREAK = re.compile(r"<br\s*/?>|\[br\]|\\N", re.IGNORECASE)
+_LINE_BREAK = re.compile(r"<\s?br\s*/?>|\[br\]|\\N|\s?\|\s?", re.IGNORECASE)
 _NEW_LINE = re.compile(r"\n|\s(?=>>)")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 
@@ -114,7 +107,7 @@ def _cleaned(caption: Caption) -> Iterator[Caption]:
     voices = _VOICE.split(caption.text)
     for name, text in zip([caption.speaker, *voices[1::2]], voices[::2], strict=True):
         plain = _TAG.sub("", _LINE_BREAK.sub("\n", text))
-        shown = _ENTITY.sub(lambda match: html.unescape(match[0]), plain)
+        shown = _ENTITY.sub(lambda match: html.unescape(match[0]), plain.replace("&amp;", "&"))
         lines = "\n".join(filter(None, map(one_line, _NEW_LINE.split(shown))))
         if lines or len(voices) == 1:
             yield replace(caption, text=lines, speaker=one_line(name or "") or None)
@@ -122,26 +115,20 @@ def _cleaned(caption: Caption) -> Iterator[Caption]:
 
 # --- Captions that repeat earlier words ---------------------------------------------------------
 
-_ROLLING_GAP_SECONDS, _MIN_ROLLED, _MIN_ROLLED_SHARE = 0.1, 3, 0.25
+_ROLLING_GAP_SECONDS, _MIN_ROLLED, _MIN_ROLLED_SHARE, _MOST_GROWN = 1.0, 3, 0.25, 3
 _LONGEST_REPEAT = 80  # words; three lines have about 40
-_LOOP, _LOOP_WORDS, _LONGEST_LOOP, _CREDIT_WORDS = 3, 9, 4, 14
-_SENTENCE_END = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])\\s+")
-_CREDIT = re.compile(
-    r"(?:https?://|www\.)\S+|\b[\w-]{2,40}\.(?:com|org|net|ai|tv|io)\b|©\s?\w"
-    r"|^\W*(?:(?:closed )?caption|subtitle|transcript|transcrib|translat)\w*\b.{0,60}\bby\b",
-    re.IGNORECASE,
-)
+_LOOP, _LOOP_WORDS, _LONGEST_LOOP, _WORD_LENGTH = 3, 9, 4, 6
 
 
 def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]:
     """Remove words that captions repeat from earlier ones, if the captions roll.
 
-    Rolling captions repeat the last line above a new one, or a line that grows word by word.
-    Captions roll if every word has a time, or if many begin with the last words shown and go on.
-    In other files a repetition is really spoken, and stays.
+    Rolling captions repeat the last line above a new one, or a line that grows word by word; that
+    becomes one caption. Captions roll if every word has a time, or if many begin with the last
+    words shown and go on. In other files a repetition is really spoken, and stays.
     """
-    repeats, shown, rolled = [], list[str](), 0
-    before: Caption | None = None
+    repeats, grows, shown, rolled = [], list[bool](), list[str](), 0
+    before, whole = None, list[str]()
     for caption in captions:
         words = [folded(word) for word in caption.text.split()]
         longest = min(len(words), len(shown), _LONGEST_REPEAT)
@@ -149,22 +136,28 @@ def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]
             longest = 0
         count = next((n for n in range(longest, 0, -1) if shown[-n:] == words[:n]), 0)
         repeats.append(count)
+        is_same_line = before is not None and before.text.count("\n") == caption.text.count("\n")
         is_line = count > 1 or len(caption.text.partition("\n")[0].split()) == count
         rolled += is_line and 0 < count < len(words)
+        grows.append(0 < count == len(whole) >= len(words) - _MOST_GROWN and is_same_line)
         shown = [*shown[-_LONGEST_REPEAT:], *words[count:]]
-        before = caption if words else before
+        before, whole = (caption, words) if words else (before, whole)
     if rolled < max(1 if by_word else _MIN_ROLLED, _MIN_ROLLED_SHARE * len(captions)):
         return list(captions)
-    return [
-        replace(each, text="".join(each.text.split(None, count)[count:]))
-        for each, count in zip(captions, repeats, strict=True)
-    ]
+    kept = list[Caption]()
+    for caption, count, is_longer in zip(captions, repeats, grows, strict=True):
+        text = "".join(caption.text.split(None, count)[count:])
+        if is_longer and kept:
+            kept[-1] = replace(kept[-1], text=f"{kept[-1].text} {text}".strip(), end=caption.end)
+        else:
+            kept.append(replace(caption, text=text))
+    return kept
 
 
 def without_repetitions(items: Sequence[Item], words: Callable[[Item], str]) -> list[Item]:
     """Keep one of three or more repetitions in a row, an error of speech recognisers.
 
-    The repeated part has up to four items, and all repetitions at least nine words.
+    The repeated part has up to four items, and all repetitions at least nine words' length.
     """
     keys = [" ".join(map(folded, words(item).split())) for item in items]
     kept, at = list[Item](), 0
@@ -173,7 +166,8 @@ def without_repetitions(items: Sequence[Item], words: Callable[[Item], str]) -> 
             block, times = keys[at : at + length], 1
             while keys[at + times * length : at + (times + 1) * length] == block:
                 times += 1
-            if times >= _LOOP and times * len(" ".join(block).split()) >= _LOOP_WORDS:
+            size = max(len(" ".join(block).split()), len("".join(block)) / _WORD_LENGTH)
+            if times >= _LOOP and times * size >= _LOOP_WORDS:
                 kept += items[at : at + length]
                 at += times * length
                 break
@@ -184,20 +178,11 @@ def without_repetitions(items: Sequence[Item], words: Callable[[Item], str]) -> 
 
 
 def _without_repetition(caption: Caption) -> Caption:
-    sentences = _SENTENCE_END.split(caption.text)
-    once = without_repetitions(sentences, str)
-    return caption if len(once) == len(sentences) else replace(caption, text=" ".join(once))
-
-
-def _without_credits(captions: Sequence[Caption]) -> Iterable[Caption]:
-    """Remove credits at either end: short texts with an address, or with "by"."""
-
-    def is_credit(caption: Caption) -> bool:
-        is_short = len(caption.text.split()) <= _CREDIT_WORDS
-        return is_short and _CREDIT.search(one_line(caption.text)) is not None
-
-    kept = list(itertools.dropwhile(is_credit, captions))
-    return reversed(list(itertools.dropwhile(is_credit, reversed(kept))))
+    for divided in (SENTENCE_END.split(caption.text), caption.text.split()):
+        once = without_repetitions(divided, str)
+        if len(once) < len(divided):
+            return replace(caption, text=" ".join(once))
+    return caption
 
 
 # --- Sounds -------------------------------------------------------------------------------------

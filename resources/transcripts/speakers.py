@@ -11,7 +11,12 @@ from typing import Final
 from resources.transcripts.base import Caption
 from resources.transcripts.speech import folded
 
-_NAME = r"(?:[^\W\d_a-z]|[a-z](?=[A-Z]))[\w.'’&#/-]*"
+_NAME = r"(?:[^\W\d_a-z]|[a-z](?=[A-Z]))[^\s,;:!?()\[\]<>\"“”«»。\uff0c\uff1a\uff01\uff1f]*"
+_BRACKETED = re.compile(
+    r"^[\[(<\uff08【]([^\[\]()<>\uff08\uff09【】\n]{1,40})[\])>\uff09】]\s*(?=[^\s:\uff1a])",
+    re.MULTILINE,
+)
+_HEAD = re.compile(r"\A([^\n]{1,60})\n(?=[^a-z])")
 _LABEL = re.compile(
     r"(?P<turn>>{2,}\s*|[-–]\s+)?(?P<open>[\[(])?"
     rf"(?P<name>{_NAME}(?:,?\s(?:[^\W\d]{{1,3}}\s){{0,2}}(?:{_NAME}|\#?\d{{1,3}})){{0,4}})"
@@ -54,18 +59,23 @@ def are_names(values: Sequence[str], least: int) -> bool:
     return len(names) >= _NEARLY * least and (recur or all(v.endswith(":") for v in values))
 
 
-def _without_heads(captions: Sequence[Caption]) -> Sequence[Caption]:
-    """Take the names on the first lines, if nearly all captions begin with one of a few."""
-    lines = [each.text.split("\n") for each in captions]
-    heads = [first for first, *rest in lines if rest and not rest[0][0].islower()]
-    if not are_names(heads, len(lines)):
-        return captions
-    return [
-        replace(each, text="\n".join(rest), speaker=each.speaker or name_of(first))
-        if rest and is_name(first)
-        else each
-        for each, (first, *rest) in zip(captions, lines, strict=True)
-    ]
+def with_labels(captions: Sequence[Caption]) -> Sequence[Caption]:
+    """Write "[Ann] Yes.", or names on lines of their own, as "Ann: Yes.".
+
+    The names recur. Many captions begin with the one form, nearly all with the other.
+    """
+    for pattern, share in ((_BRACKETED, _LABELLED_SHARE), (_HEAD, _NEARLY)):
+        found = [match[1] for each in captions for match in pattern.finditer(each.text)]
+        several = len({*found}) > 1 or len(found) >= _NEARLY * len(captions)
+        if several and len(found) >= share * len(captions) and are_names(found, len(found)):
+            texts = [pattern.sub(_as_label, each.text) for each in captions]
+            return [replace(each, text=text) for each, text in zip(captions, texts, strict=True)]
+    return captions
+
+
+def _as_label(head: re.Match[str]) -> str:
+    label = f"{name_of(head[1])}: "
+    return label if label_of(label) else head[0]
 
 
 def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
@@ -73,7 +83,7 @@ def with_speakers(captions: Sequence[Caption]) -> list[Caption]:
 
     A change of speaker splits a caption, and its time by the number of characters.
     """
-    captions = _without_heads(captions)
+    captions = with_labels(captions)
     timed = any(caption.start is not None for caption in captions)
     lines = [line for caption in captions for line in caption.text.split("\n")]
     named = {caption.speaker for caption in captions if caption.speaker}

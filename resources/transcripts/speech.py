@@ -16,25 +16,37 @@ from typing import Final
 from resources.transcripts import base
 from resources.transcripts.times import CLOCK, seconds_of
 
-STOPS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
-_REMAINS: Final = {
-    "arrows between times": re.compile(r"-->"),
-    "tags": re.compile(r"</?[a-z][\w.:-]{0,30}(?:\s+[\w:-]+=[^<>]{0,200})?\s?/?>", re.IGNORECASE),
-    "codes in braces": re.compile(r"\{[\\a-zA-Z]{1,3}[:\d&]|\{\\"),
-    "escaped characters": re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d{1,6});|\\[nNrt\"]"),
-    "names of fields": re.compile(
-        r"[\"']\w{1,30}[\"']\s?:|\b(?:start|end|speaker|text|time|duration)\w{0,8}\s?[:=]\s?[\w\"']",
-        re.IGNORECASE,
-    ),
-    "times": re.compile(r"\d:\d\d:\d\d(?![^\[\]]{0,20}\])|^\W?\d{1,2}:\d\d|\b\d{1,2}:\d\d\W?$"),
-}
-_FEW, _SHARE, _MANY_LINES, _BARE, _RHYTHM, _SAME, _SAMPLE = 3, 0.1, 5, 0.2, 0.6, 10, 2_000
+STOPS: Final = (".", "!", "?", "…", "。", "।", "\uff01", "\uff1f")
+SENTENCE_END: Final = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])\\s+")
+_REMAINS = re.compile(
+    r"-->|</?[a-z][\w.:-]{0,30}(?:\s+[\w:-]+=[^<>]{0,200})?\s?/?>|\{[\\a-z]{1,3}[:\d&]|\{\\"
+    r"|&(?:amp|lt|gt|quot|nbsp|#\d{1,6});|\\[nrt\"]|[\"']\w{1,30}[\"']\s?:"
+    r"|\b(?:start|end|speaker|text|time|duration)\w{0,8}\s?[:=]\s?[\w\"']"
+    r"|\d:\d\d:\d\d(?![^\[\]]{0,20}\])|^\W?\d{1,2}:\d\d|\b\d{1,2}:\d\d\W?$",
+    re.IGNORECASE,
+)
+"""What formats leave in words: arrows, tags, codes, escaped characters, names of fields, times."""
 _NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
-_MOST_CODES, _USUAL_CODES, _MANY_TOKENS, _LONGEST_WORD = 0.7, 0.35, 12, 60
+_NO_PROSE = re.compile(
+    r"[=<>{}|\\_@^~`]|#(?!\d)|//|^/\w|/.*/|\w[(\[]|\w:\w|\d[^\W\d_]{3}|[)}\]];|[^\W\d_]{2}\.\w{2}"
+    r"|\*\w|^\W*[*]\W*$"
+)
+"""What neither a word nor a number of prose has: at most 6 % of a real talk on programming."""
+_MARK = re.compile(r"\W*[A-Z]{3,}\W*")
 _OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
-_FASTEST, _SLOWEST = 100.0, (1.0, 0.3)
-"""Characters a second that nobody speaks."""
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
+_PAIR, _FEW, _SEVERAL, _MANY, _LONG_TEXT, _SAMPLE = 2, 3, 5, 10, 12, 2_000
+_LONGEST_WORD, _WORD_LENGTH, _TITLE_WORDS = 60, 6, 4
+_MOST_CODES, _USUAL_CODES, _MOST_SIGNS, _MOST_BARE, _MOST_REMAINS, _RHYTHM = (
+    0.7,
+    0.35,
+    0.08,
+    0.2,
+    0.1,
+    0.6,
+)
+_FASTEST, _SLOWEST_FEW, _SLOWEST = 100.0, 0.3, 0.8
+"""Characters a second that nobody speaks."""
 _MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.4
 
 
@@ -47,60 +59,109 @@ def _is_code(token: str) -> bool:
     return _NO_WORD.search(token[:_SAMPLE]) is not None
 
 
-def check_speech(
-    texts: Sequence[str], starts: Sequence[float | None] = (), *, have_ends: bool = False
-) -> None:
+def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float]] = ()) -> None:
     """Refuse texts (of cues or of lines) that are not speech, or whose times cannot be theirs.
 
-    `have_ends`: the texts have ends of their own, so there may be long pauses between them.
+    `times`: the start and the length of each text in seconds.
     """
     lines = [text.strip() for text in texts if text.strip()]
     tokens = [token for text in lines for token in text.split()]
-    most = _USUAL_CODES if len(tokens) > _MANY_TOKENS else _MOST_CODES
     codes, longest = sum(map(_is_code, tokens)), max(tokens, key=len, default="")
-    is_blob = len(longest) > max(_LONGEST_WORD, len(tokens)) and longest.isascii()
-    if (len(tokens) > _FEW and codes > most * len(tokens)) or is_blob:
+    most = (_USUAL_CODES if len(tokens) > _LONG_TEXT else _MOST_CODES) * len(tokens)
+    # Some scripts have no spaces between words.
+    size = max(len(tokens), sum(map(len, tokens)) / _WORD_LENGTH)
+    signs = sum(_NO_PROSE.search(token[:_SAMPLE]) is not None for token in tokens)
+    if (
+        (len(tokens) > _FEW and codes > most)
+        or signs >= max(_FEW, _MOST_SIGNS * size)
+        or 2 * signs > len(tokens)
+        or (len(longest) > max(_LONGEST_WORD, len(tokens)) and longest.isascii())
+    ):
         raise base.unknown_format("This holds codes or numbers, not speech")
     bare = sum(all(map(_is_code, line[:_SAMPLE].split())) for line in lines)
-    if bare >= max(_MANY_LINES, _BARE * len(lines)):
+    if bare >= max(_SEVERAL, _MOST_BARE * len(lines)):
         raise base.unknown_format("Many of its lines hold numbers or codes, not words")
-    for name, pattern in _REMAINS.items():
-        found = [match[0] for text in texts for match in pattern.finditer(text[:_SAMPLE])]
-        if len(found) >= max(_FEW, _SHARE * len(texts)):
-            raise base.unknown_format(f"Its words would hold {name}, such as {found[0][:60]!r}")
+    remains = [match[0] for text in texts for match in _REMAINS.finditer(text[:_SAMPLE])]
+    if len(remains) >= max(_FEW, _MOST_REMAINS * len(texts)):
+        raise base.unknown_format(f"Its words would hold marks such as {remains[0][:60]!r}")
+    _check_edges(lines, has_times=bool(times))
+    timed = [(at, text) for (at, _), text in zip(times, texts, strict=False) if at is not None]
+    if len(timed) > 1:
+        _check_times(timed, [lasts for _, lasts in times])
+
+
+def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
+    """Refuse lines that begin or end in a rhythm: with numbers, one word or sign, or marks."""
+    signs = [line[0] for line in lines if not line[0].isalnum() and line[0] not in _OPENERS]
+    often = _RHYTHM * len(lines)
     for name, edge in (("begin", 0), ("end", -1)):
-        words = [line.split()[edge] for line in lines]
-        numbers = sum(any(map(str.isdigit, each)) for each in words)
-        if (edge == 0 or not starts) and numbers >= max(_MANY_LINES, _RHYTHM * len(lines)):
-            raise base.unknown_format(f"Its lines {name} with numbers in an unknown format")
-        signs = [line[0] for line in lines if not line[0].isalnum() and line[0] not in _OPENERS]
-        for word, count in Counter(words + signs).most_common(1):
-            if count >= max(_SAME, _RHYTHM * len(lines)):
+        words = Counter(line.split()[edge] for line in lines)
+        numbers = sum(count for word, count in words.items() if any(map(str.isdigit, word)))
+        marks = [count for word, count in words.items() if _MARK.fullmatch(word)]
+        is_code = sum(marks) > max(_FEW, often, len(marks)) and not "".join(lines).isupper()
+        are_numbers = numbers >= max(_SEVERAL, often) or _FEW <= len(lines) == numbers
+        if is_code or (are_numbers and not (edge and has_times)):
+            raise base.unknown_format(
+                f"Its lines {name} with numbers or marks of an unknown format"
+            )
+        for word, count in (words + Counter(signs)).most_common(1):
+            if count >= max(_MANY, often):
                 raise base.unknown_format(f"Its lines all {name} with {word[:60]!r}")
-    timed = [(at, text) for at, text in zip(starts, texts, strict=False) if at is not None]
-    if len(timed) >= _FEW:
-        _check_times(timed, _SLOWEST[have_ends])
 
 
-def _check_times(timed: Sequence[tuple[float, str]], slowest: float) -> None:
+def _check_times(timed: Sequence[tuple[float, str]], lasts: Sequence[float]) -> None:
     own = [
         clock[0]
         for at, text in timed
         for clock in re.finditer(CLOCK, text[:_SAMPLE])
         if int(seconds_of(clock[0]) or -1) == int(at)
     ]
-    if len(own) >= max(_FEW, _SHARE * len(timed)):
+    if len(own) >= max(_FEW, _MOST_REMAINS * len(timed)):
         raise base.unknown_format(f"Its words would hold their own times, such as {own[0]!r}")
     together = defaultdict[float, set[str]](set)
     for at, text in timed:
         together[at] |= {text} if len(text.split()) >= _FEW else set()
     several = sum(len(each) for each in together.values() if len(each) > 1)
-    if several > max(_MANY_LINES, len(timed) / 2):
+    if several > max(_SEVERAL, len(timed) / 2):
         raise base.unknown_format("It holds two texts at each time, as of two languages")
-    paces = [len(text) / (after - at) for (at, text), (after, _) in pairwise(timed) if after > at]
-    pace = median(paces) if len(timed) >= _MANY_LINES and paces else slowest
-    if pace < slowest or (pace > _FASTEST and len(timed) >= _SAME):
+    gaps = [after - at for (at, _), (after, _) in pairwise(timed)]
+    have_ends = any(abs(last - gap) > 1 / _MANY for last, gap in zip(lasts, gaps, strict=False))
+    spans = lasts if have_ends and any(lasts) else gaps
+    paces = [len(text) / span for (_, text), span in zip(timed, spans, strict=False) if span > 0]
+    if not paces:
+        return
+    # Of a few texts, all but one may have long pauses behind them.
+    pace, slowest = median(paces), _SLOWEST
+    if len(timed) < _SEVERAL:
+        pace, slowest = max(paces), _SLOWEST_FEW
+    if pace < slowest or (pace > _FASTEST and len(timed) >= _MANY):
         raise base.unknown_format(f"Its times would mean {pace:,.2f} characters a second")
+
+
+def check_prose(lines: Sequence[str]) -> None:
+    """Refuse the lines of a text without times, speakers and markup that is no prose.
+
+    In a list, most lines are a single word, or a few words that neither go on nor end a sentence.
+    """
+    lines = [line.strip() for line in lines if line.strip()]
+    counts = ({line.count(mark) for line in lines} for mark in ";\t|,")
+    if len(lines) > _PAIR and any(len(each) == 1 and max(each) > 1 for each in counts):
+        raise base.unknown_format("This is a table, and its first line names no start and text")
+    if 2 * sum(line.startswith("#") for line in lines) <= len(lines):
+        lines = [line.lstrip("# ") or line for line in lines]
+    check_speech(lines)
+    open_lines = [line for line in lines if not line.endswith(STOPS)]
+    sizes = [
+        max(len(line.split()), len("".join(line.split())) / _WORD_LENGTH) for line in open_lines
+    ]
+    titles = sum(
+        size <= _TITLE_WORDS and (not line[0].islower() or ":" in line.split()[0])
+        for line, size in zip(open_lines, sizes, strict=True)
+    )
+    are_words = len(open_lines) == len(lines) and median(sizes) < _FEW
+    most = _RHYTHM if len(open_lines) == len(lines) else _MOST_CODES
+    if len(lines) >= _FEW and (are_words or titles > most * len(lines)):
+        raise base.unknown_format("This is a list: its lines neither end a sentence nor go on")
 
 
 def check_lost(lines: Sequence[str], read: base.TimedText) -> None:

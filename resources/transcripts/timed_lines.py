@@ -8,21 +8,24 @@ Unlike those of prose, the times are several, do not decrease, and stand at the 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from resources.transcripts.base import Caption
 from resources.transcripts.segments import Reading
-from resources.transcripts.speakers import TERMINAL, are_names, is_name, name_of
+from resources.transcripts.speakers import TERMINAL, are_names, is_name, label_of, name_of
 from resources.transcripts.times import AMOUNT, CLOCK, seconds_of
 
-_MOMENT = rf"(?:{CLOCK}|{AMOUNT}|\d{{1,5}}\.\d{{1,3}}(?![\d%.]))"
-_RANGE = rf"(?P<at>{_MOMENT})(?:\s*(?:-+>?|[–—→,;|]|to)\s*(?P<end>{_MOMENT}))?"
+_MOMENT = rf"(?:{CLOCK}|{AMOUNT}|\d{{1,5}}\.\d{{1,6}}(?![\d%.]))"
+_RANGE = (
+    rf"(?P<at>{_MOMENT})(?:(?:\s*(?:-+>?|[–—→,;|]|to)\s*|\s+(?=\d+[:.]\d\d))(?P<end>{_MOMENT}))?"
+)
 _OPEN, _CLOSE = r"[\[({<【]?", r"(?P<close>[\])}>】]?)"
 _EDGE = r"[\s*_`#>|~@•·-]*(?:\d{1,6}[.)]?\s+(?=\S?\d))?"
 _BEGINS = re.compile(rf"{_EDGE}{_OPEN}{_RANGE}{_CLOSE}[\s*_`#>|~@•·:–—,;-]*")
-_ENDS = re.compile(rf"[\s|@,–—-]*[*_`]*{_OPEN}{_RANGE}{_CLOSE}[\s*_`:]*$")
+_ENDS = re.compile(rf"(?<![=\d:/-])[\s|@,–—-]*[*_`]*{_OPEN}{_RANGE}{_CLOSE}[\s*_`:]*$")
 _NAMED = re.compile(
     r"(?P<name>[^\W\d][^\n\[\]():|]{0,39}?)(?:\s*:|\s+[-–—|,])?\s*"
     rf"(?P<open>[\[(])?{_RANGE}(?(open)[\])]:?\s+|(?:\s*[-–—|:]\s+|\t))(?=\S)"
@@ -33,7 +36,8 @@ _REPEATED = re.compile(
     r"{0,2})[)\]]?"
 )
 _BARE_SHARE, _STRONG_SHARE, _SORTED_SHARE, _NEARLY = 1 / 3, 1 / 25, 0.95, 0.8
-_MANY, _LONGEST_LINE_END = 5, 80
+_MANY, _LONGEST_LINE_END, _LEAST_PAGE = 5, 80, 6
+_PAGE = re.compile(r"(\D{0,40}?)(\d{1,4})(\D.{0,40})?")
 
 
 @dataclass(slots=True)
@@ -49,6 +53,31 @@ class _Row:
     is_strong: bool = False
     """Whether the time has a form that prose does not have."""
     after_blank: bool = False
+
+
+def without_pages(text: str) -> str:
+    """Remove the numbers of printed pages, and the lines beside them that recur.
+
+    A page number is a short line that recurs, some lines later, with the next number.
+    """
+    text = text.replace("\f", "\n")
+    lines = [line.strip() for line in text.split("\n")]
+    seen, pages = dict[str, tuple[int, int]](), set[int]()
+    for at, line in enumerate(lines):
+        if (page := _PAGE.fullmatch(line)) and not line.endswith((*TERMINAL, ":")):
+            shape, number = f"{page[1]}#{page[3]}", int(page[2])
+            before, last = seen.get(shape, (at, number))
+            if number == last + 1 and at - before >= _LEAST_PAGE:
+                pages |= {before, at}
+            seen[shape] = at, number
+    near = Counter(line for at in pages for line in {*lines[max(0, at - 3) : at + 4]} if line)
+    heads = {
+        each
+        for each, count in near.items()
+        if 1 < lines.count(each) <= 2 * count and not (label_of(each) or each.endswith(TERMINAL))
+    }
+    kept = (raw for at, raw in enumerate(text.split("\n")) if at not in pages)
+    return "\n".join(raw for raw in kept if raw.strip() not in heads)
 
 
 def read_timed_lines(text: str) -> Reading | None:
@@ -165,8 +194,11 @@ def _place_words(before: list[str], rows: Sequence[_Row]) -> None:
         for row in rows:
             if row.lines and is_name(row.lines[0]):
                 row.speaker = row.speaker or name_of(row.lines.pop(0))
-    if len(rows) >= _MANY and all(len(row.lines) <= 1 for row in rows[:-1]):
-        rows[-1].lines = rows[-1].lines[:1]
+    if len(rows) >= _MANY:
+        sizes = [len(row.lines) for row in rows[:-1]]
+        is_panel = 2 * sum(size <= 1 for size in sizes) > len(rows) > 2 * sum(map(_is_beside, rows))
+        for row in rows if is_panel else rows[-1:]:
+            row.lines = row.lines[: 1 if is_panel else max(sizes)]
     before[:] = [each for each in before if rows[0].at and each.endswith(TERMINAL)]
 
 
@@ -188,8 +220,12 @@ def _take_heads(before: list[str], rows: Sequence[_Row]) -> None:
 
 def _are_headed(rows: Sequence[_Row]) -> bool:
     """Tell whether nearly all times have a name beside them, and words below."""
-    headed = [row.lines[0] for row in rows if len(row.lines) > 1 and row.lines[0] in row.raw]
+    headed = [row.lines[0] for row in rows if len(row.lines) > 1 and _is_beside(row)]
     return sum(map(is_name, headed)) >= _NEARLY * len(rows)
+
+
+def _is_beside(row: _Row) -> bool:
+    return bool(row.lines) and row.lines[0] in row.raw
 
 
 def _without_time(row: _Row) -> str | None:

@@ -71,6 +71,16 @@ def timed_words(key: str, start: str, end: str, scale: float = 1.0) -> list[dict
         f"[ti:Walls]\n[length:00:20]\n[00:03.00]<00:03.00>The <00:03.50>{WALL[4:]}\n"
         f"[00:09.00]{BATS}\n[00:14.00]\n",
         f"start\tend\ttext\n3000\t8000\t{WALL}\n9000\t14000\t{BATS}\n",
+        f"Von;Bis;Worte\n00:00:03,0;00:00:08,0;{WALL}\n00:00:09,0;00:00:14,0;{BATS}\n",
+        f"3.000000\t8.000000\t{WALL}\n9.000000\t14.000000\t{BATS}\n",
+        f"1 00:00:03:00 00:00:08:00 {WALL}\n2 00:00:09:00 00:00:14:00 {BATS}\n",
+        f"$Font = Arial\n//Words\n00:00:03:00 , 00:00:08:01 , {WALL.replace(' is', '|is')}\n"
+        f"00:00:09:00 , 00:00:14:00 , ^I{BATS}^I\n",
+        f"1\n00: 00: 03,000 -> 00: 00: 08,000\n< i > {WALL} < / i >\n\n"
+        f"2\n00：00：09，000 –> 00：00：14，000\n{BATS}\n",
+        f"\ufeff1\n00:00:03,000 --> 00:00:08,000\n{WALL}\n\n\ufeff2\n00:00:09,000 --> 00:00:14,000\n{BATS}\n",
+        f"1\r\r\n00:00:03,000 --> 00:00:08,000\r\r\n{WALL}\r\r\n\r\r\n2\r\r\n00:00:09,000 --> 00:00:14,000"
+        f"\r\r\n{BATS}\r\r\n",
     ],
 )
 def test_caption_formats_give_words_and_times(text: str) -> None:
@@ -190,6 +200,31 @@ def test_words_times_and_speakers_are_told_by_what_they_are(document: object) ->
     assert speakers(document)[:3] == [(at, who, words) for at, who, words in THREE]
 
 
+def test_words_as_lists_have_times_and_words_said_again_with_a_speaker_count_once() -> None:
+    words = [
+        [each["word"], each["start"], each["end"]] for each in timed_words("word", "start", "end")
+    ]
+    assert said({"results": [{"alternatives": [{"transcript": WALL, "timestamps": words}]}]}) == TWO
+    again = [{**each, "speakerTag": 1} for each in timed_words("word", "start", "end")]
+    results = [{"words": timed_words("word", "start", "end")}, {"words": again}]
+    found = speakers({"results": [{"alternatives": [each]} for each in results]})
+    assert found == [(at, "Speaker 1", words) for at, words in TWO]
+
+
+def test_the_original_is_read_and_not_its_translation() -> None:
+    def lines(*texts: str) -> list[dict[str, object]]:
+        return [
+            {"start": at, "end": at + 5, "text": text}
+            for (at, _), text in zip(TWO, texts, strict=True)
+        ]
+
+    translated = {
+        "translation": {"results": {"utterances": lines("La muraille se voit.", "Elle voit.")}}
+    }
+    assert said({**translated, "transcription": {"utterances": lines(WALL, BATS)}}) == TWO
+    assert len(said(translated)) == len(TWO)
+
+
 def test_a_list_of_turns_names_the_speakers_of_the_words() -> None:
     turns = [{"speaker_label": who, "start_time": str(at), "end_time": "9"} for at, who, _ in THREE]
     items = [
@@ -277,6 +312,8 @@ def test_long_utterances_are_split_into_sentences_by_the_times_of_words() -> Non
         (("X-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000", "MPEGTS:1350000"), [0, 3, 5, 8]),
         (("X-TIMESTAMP-MAP=MPEGTS:8589844592,LOCAL:00:00:00.000", "MPEGTS:810000"), [0, 3, 10, 13]),
         (("X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000", "MPEGTS:900000"), [0, 3, 10, 13]),
+        (("X-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000", "MPEGTS:1080000"), [0, 3, 2, 5]),
+        (("X-TIMESTAMP-MAP=MPEGTS:900009,LOCAL:00:00:00.000", "MPEGTS:900000"), [0, 3, 5, 8]),
         (("", ""), [0, 3, 5, 8]),
     ],
 )
@@ -289,8 +326,9 @@ def test_joined_segments_run_on_and_leave_no_header(
         for each, word in zip(headers, ("Wall", "Bat"), strict=True)
     )
     cues = parse(first.replace("\n\n\n", "\n\n") + second.replace("\n\n\n", "\n\n")).cues
-    assert [cue.text for cue in cues] == ["Wall one", "Wall two", "Bat one", "Bat two"]
-    assert [cue.start_seconds for cue in cues] == starts
+    assert [cue.start_seconds for cue in cues] == sorted(starts)
+    by_time = zip(starts, ["Wall one", "Wall two", "Bat one", "Bat two"], strict=True)
+    assert [cue.text for cue in cues] == [text for _, text in sorted(by_time)]
 
 
 def test_captions_repeated_at_segment_borders_appear_once() -> None:
@@ -330,10 +368,12 @@ def test_a_line_that_grows_word_by_word_is_said_once() -> None:
         f"00:{n:02}.000 --> 00:{n + 1:02}.000\n{' '.join(words[: n + 1])}"
         for n in range(len(words))
     )
-    assert " ".join(text for _, text in said(f"WEBVTT\n\n{cues}")) == " ".join(words)
+    assert said(f"WEBVTT\n\n{cues}") == [(0, " ".join(words))]
 
 
-@pytest.mark.parametrize("loop", [["It lost it all."], ["I am going home.", "You are going home."]])
+@pytest.mark.parametrize(
+    "loop", [["It lost it all."], ["I am going home.", "You are going home."], ["谢谢大家光临。"]]
+)
 def test_endless_repetitions_of_a_recogniser_appear_once(loop: list[str]) -> None:
     texts = [WALL, *loop * 9, BATS]
     cues = [{"start": 2 * n, "end": 2 * n + 2, "text": text} for n, text in enumerate(texts)]
@@ -342,6 +382,9 @@ def test_endless_repetitions_of_a_recogniser_appear_once(loop: list[str]) -> Non
     ]  # fmt: skip
     inside = [{"start": 0, "end": 9, "text": f"{WALL} {' '.join(loop * 9)}"}]
     assert said(inside) == [(0, f"{WALL} {' '.join(loop)}")]
+    assert said([{"start": 0, "end": 9, "text": f"{WALL} And {'no ' * 20}"}]) == [
+        (0, f"{WALL} And no")
+    ]
 
 
 def test_who_made_the_captions_is_not_said() -> None:
@@ -352,6 +395,45 @@ def test_who_made_the_captions_is_not_said() -> None:
     ]
     cues = [{"start": 2 * n, "end": 9, "text": each} for n, each in enumerate([WALL, *makers])]
     assert said(cues) == [(0, WALL)]
+
+
+@pytest.mark.parametrize(
+    "credit",
+    [
+        "Субтитры сделал DimaTorzok", "Редактор субтитров А.Синецкая", "Altyazı M.K.", "字幕志愿者 李宗盛",
+        "Sous-titrage Société Radio-Canada", "Untertitel im Auftrag des ZDF, 2021", "ترجمة نانسي قنقر",
+    ],
+)  # fmt: skip
+def test_a_credit_that_a_recogniser_invents_is_not_said(credit: str) -> None:
+    assert said(
+        [{"start": 0, "end": 3, "text": WALL}, {"start": 40, "end": 44, "text": credit}]
+    ) == [(0, WALL)]
+    assert said([{"start": 0, "end": 3, "text": f"{WALL} {credit}"}]) == [(0, WALL)]
+    assert parse(f"{WALL}\n{credit}\n").plain_text == WALL
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Subtitles help people who hear badly.",
+        "字幕をつけてください。",
+        "Субтитры есть на русском.",
+        "Thank you.",
+    ],
+)
+def test_a_last_sentence_on_subtitles_and_thanks_are_said(words: str) -> None:
+    assert said([{"start": 0, "end": 3, "text": WALL}, {"start": 4, "end": 6, "text": words}])[
+        1:
+    ] == [(4, words)]
+
+
+def test_a_farewell_after_a_silence_is_invented() -> None:
+    farewells = ["Спасибо за просмотр!", "Please subscribe."]
+    late = [{"start": 40 + n, "end": 41 + n, "text": each} for n, each in enumerate(farewells)]
+    assert said([{"start": 0, "end": 3, "text": WALL}, *late]) == [(0, WALL)]
+    assert said(
+        [{"start": 0, "end": 3, "text": WALL}, {"start": 3, "end": 29, "text": "Bye!"}]
+    ) == [(0, WALL)]
 
 
 def test_layers_that_repeat_a_caption_say_it_once() -> None:
@@ -397,10 +479,25 @@ PANEL = "".join(f"0:0{n}\nwords {'abcdefg'[n]} are said\n" for n in range(7))
         f"A recorder printed this.\n{PANEL}",
         f"{PANEL}\nPrinted by a recorder.\n",
         f"Tuesday • 21:40\n\nWORDS\nsay, word\n\n{PANEL}",
+        f"{PANEL.replace('0:03', 'The second part' + chr(10) + '0:03')}English (auto-generated)\n",
     ],
 )
 def test_text_around_the_cues_is_not_said(text: str) -> None:
     assert said(text) == said(PANEL)
+
+
+def test_heads_and_numbers_of_pages_are_not_said() -> None:
+    said_on = [f"Wall number {each} is long." for each in ("one", "two", "three")]
+    pages = [
+        f"TOWN OF FALLS\nMINUTES\n\nPage {n} of 3\n\nANN: {words}\nWe see it.\n\nTOM: {BATS}\n"
+        for n, words in enumerate(said_on, 1)
+    ]
+    found = [words for _, _, words in speakers("\f".join(pages))]
+    assert found == [each for words in said_on for each in (f"{words} We see it.", BATS)]
+    talk = "\n".join(
+        ["The wall is long.", "We see it.", "Is it old?", "It is.", "Yes.", "So it is."]
+    )
+    assert parse(f"{talk}\n- 7 -\n{talk}\n- 8 -\n").plain_text == f"{talk}\n{talk}"
 
 
 def test_a_second_line_of_the_last_cue_is_said_if_others_have_two() -> None:
@@ -426,6 +523,10 @@ def test_pictures_of_a_player_are_no_transcript() -> None:
         f"<v.loud Tom>{BATS}\n",
         f"1\n00:00:03,000 --> 00:00:08,000\nAnn: {WALL}\n\n2\n00:00:09,000 --> 00:00:14,000\n"
         f"Tom: {BATS}\n",
+        f"1\n00:00:03,000 --> 00:00:08,000\n[Ann] {WALL}\n\n2\n00:00:09,000 --> 00:00:14,000\n[Tom] {BATS}\n\n"
+        "3\n00:00:15,000 --> 00:00:16,000\n[Ann] [laughs]\n",
+        f"Timespan\tContent\tSpeaker\n0:03 - 0:08\t{WALL}\tAnn\n0:09 - 0:14\t{BATS}\tTom\n0:15 - 0:16\t…\tTom\n"
+        "0:17 - 0:18\t…\tAnn\n",
         f"Ann  0:03  \n{WALL}\n\nTom  0:09  \n{BATS}\n",
         f"Ann (00:03):\n{WALL}\n\nTom (00:09):\n{BATS}\n",
         f"@0:03 - Ann (Acme)\n{WALL}\n\n@0:09 - Tom\n{BATS}\n",
@@ -462,6 +563,24 @@ def test_a_text_without_times_has_speakers_too() -> None:
     assert speakers(text) == [
         (None, "Ann Berg", WALL), (None, "Tom Reed", BATS), (None, "Ann Berg", "Really?")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("label", ["[{}] ", "<{}> ", "（{}）", "{}:\n", "{}\n"])
+def test_names_in_brackets_or_on_lines_of_their_own_are_speakers(label: str) -> None:
+    turns = [("Ann", WALL), ("Tom", BATS), ("Ann", "Really?")]
+    text = "\n\n".join(f"{label.format(name)}{words}" for name, words in turns)
+    assert [(who, words) for _, who, words in speakers(text)] == turns
+    timed = [
+        {"start": 3 * n, "end": 3 * n + 3, "text": f"{label.format(who)}{words}"}
+        for n, (who, words) in enumerate(turns)
+    ]
+    assert [(who, words) for _, who, words in speakers(timed)] == turns
+
+
+def test_a_name_in_brackets_holds_until_the_next() -> None:
+    texts = [f"[Ann] {WALL}", "And more.", f"[Tom] {BATS}", "[Ann] Really?", "[Tom] No."]
+    cues = [{"start": 3 * n, "end": 3 * n + 3, "text": each} for n, each in enumerate(texts)]
+    assert [who for _, who, _ in speakers(cues)] == ["Ann", "Ann", "Tom", "Ann", "Tom"]
 
 
 def test_labels_of_other_scripts_and_of_devices_are_speakers() -> None:
@@ -523,6 +642,43 @@ def test_a_label_that_names_nobody_stays(text: str) -> None:
             ".txt",
         ),
         ("QUJD" * 40, ".txt"),
+        (
+            "CHAPTER01=00:00:00.000\nCHAPTER01NAME=One\nCHAPTER02=00:04:31.250\nCHAPTER02NAME=The shop",
+            "",
+        ),
+        ("0:00 Intro\n4:31 The shop\n17:02 Lunch\n", ""),
+        ("WEBVTT\n\n00:00.000 --> 04:31.000\nIntro\n\n04:31.000 --> 17:02.000\nThe shop\n", ".vtt"),
+        (
+            "From: Jo <jo@a.org>\nTo: tom@a.org\nSubject: Walls\n\nI will be at home on Thursday.\n",
+            "",
+        ),
+        ("Von: Jo <jo@a.org>\nAn: Tom\nBetreff: Die Wand\n\nIch bin am Donnerstag zu Hause.\n", ""),
+        (
+            "<html><body><table><tr><td>Monday</td><td>09:00 - 18:00</td></tr><tr><td>Sunday</td>"
+            "<td>10:00 - 14:00</td></tr></table><button>Go</button></body></html>",
+            "",
+        ),
+        ("Milk\nEggs\nBread\nTwo lemons\nDish soap\n", ""),
+        ("title: Walls\nauthor: Ann\ntags:\n  - stone\n  - brick\n", ""),
+        ("1. Harbour Lights (3:45)\n2. The Monks (4:10)\n3. Boats (4:58)\n", ""),
+        (
+            'PERFORMER "Band"\nFILE "a.wav" WAVE\n  TRACK 01 AUDIO\n    TITLE "One"\n    INDEX 01 00:00:00\n'
+            '  TRACK 02 AUDIO\n    TITLE "Two"\n    INDEX 01 04:31:00\n',
+            "",
+        ),
+        (
+            "[09:14:02] INFO Server started\n[09:14:03] INFO Ready\n[09:14:09] WARN Slow query\n"
+            "[09:15:00] ERROR Refused by peer\n[09:15:02] INFO Retrying\n",
+            "",
+        ),
+        (
+            "CREATE TABLE boats (id INTEGER, name TEXT);\nINSERT INTO boats VALUES (1, 'Anna');\nINSERT INTO boats VALUES (2, 'Tom');\n",
+            "",
+        ),
+        (
+            "Day,Time,What,Price\nMo,09:12,Coffee,-3.20\nMo,12:40,Lunch,-14.00\nTu,08:01,Train,-7.60\n",
+            "",
+        ),
         ("0:00 Intro\n5:23 The magnet\n12:40 Rice\n21:05 Cleaning\n30:11 Verdict\n", ".txt"),
         (
             "function add(a) {\n  return a + 1;\n}\nconst x = add(1);\nconsole.log(x);\nreturn x;",
@@ -541,6 +697,18 @@ def test_an_unknown_format_is_refused_with_the_known_ones(text: str, extension: 
     with pytest.raises(PlacedError) as refusal:
         parse_transcript(text.encode(), extension)
     assert base.FORMATS in str(refusal.value)
+
+
+def test_two_languages_in_one_file_are_refused() -> None:
+    cues = "".join(f"<SYNC Start={n}000><P Class=ENCC>{WALL}<P Class=KRCC>박쥐는" for n in range(3))
+    with pytest.raises(PlacedError, match=r"several languages \(ENCC, KRCC\)"):
+        parse(f"<SAMI><BODY>{cues}</BODY></SAMI>")
+
+
+def test_numbers_that_are_said_are_no_numbers_of_cues() -> None:
+    counted = ["3", "2", "1", WALL, BATS]
+    cues = (f"{clock(n)} --> {clock(n + 1)}\n{each}\n\n" for n, each in enumerate(counted))
+    assert [text for _, text in said("".join(cues))] == counted
 
 
 def test_truncated_xml_is_refused() -> None:
@@ -572,6 +740,10 @@ RUSSIAN = "Великую китайскую стену видно с Луны.\
     [
         ("cp1251", RUSSIAN),
         ("koi8-r", RUSSIAN),
+        ("iso8859-5", RUSSIAN),
+        ("cp850", "Le mur est très visible, mais ça coûte très cher à réparer."),
+        ("mac-roman", "Le mur est très visible, mais ça coûte très cher à réparer."),
+        ("cp1250", "Portul a fost construit de călugări.\nÎncap două sute de bărci."),
         ("gb18030", "从月球上可以看到中国的长城。\n蝙蝠是瞎的，只用回声。"),
         ("shift_jis", "万里の長城は月から見えます。\nコウモリは目が見えません。"),
         ("euc_kr", "만리장성은 달에서 보입니다.\n박쥐는 눈이 멀었습니다."),
@@ -600,9 +772,17 @@ def test_older_character_sets_are_told_by_their_words(encoding: str, words: str)
     assert cue.text == words.replace("\n", " ")
 
 
+def test_a_text_that_was_decoded_with_a_wrong_charset_is_mended() -> None:
+    for words, wrong in (("Le mur est très visible, à l'été.", "cp1252"), (RUSSIAN, "latin-1")):
+        text = f"1\n00:00:03,000 --> 00:00:08,000\n{words}\n".encode().decode(wrong)
+        assert parse_transcript(text.encode()).cues[0].text == words.replace("\n", " ")
+
+
 def test_a_text_too_short_for_charset_detection_is_refused() -> None:
-    with pytest.raises(PlacedError, match=r"could be .*cp1251.*save it as UTF-8"):
-        parse_transcript("Привет".encode("cp1251"))
+    with pytest.raises(PlacedError, match="could be iso8859-2 or cp1250; save it as UTF-8"):
+        parse_transcript(
+            "Přístav postavili mniši. Vejde se do něj dvě stě lodí.".encode("iso8859-2")
+        )
 
 
 # --- Time ---------------------------------------------------------------------------------------

@@ -1,0 +1,61 @@
+"""Removes the makers of captions, and the farewells that speech recognisers invent in silence."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from resources.lines import read_document
+from resources.transcripts.base import Caption
+from resources.transcripts.speech import SENTENCE_END, STOPS
+
+_CREDIT_WORDS, _FAREWELL_WORDS, _SILENCE_SECONDS = 14, 10, 10.0
+_WORDS = {
+    key: "|".join(map(re.escape, words))
+    for key, words in read_document(Path(__file__).with_name("credits.yaml")).data.items()
+}
+_FAREWELL = re.compile(rf"(?<![a-z])(?:{_WORDS['farewells']})", re.IGNORECASE)
+_MAKER = re.compile(
+    rf"\W*(?:\S+ ){{0,2}}?\S{{0,4}}?(?P<kind>{_WORDS['subtitles']})\S*\s?(?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ADDRESS = re.compile(
+    r"(?:https?://|www\.)\S+|\b[\w-]{2,40}\.(?:com|org|net|ai|tv|io)\b|(?<!\w)©\s?\w|^\W*copyright\b"
+    r"|^\W*(?:\w+ )?(?:caption|subtitle|transcri|translat)\w*\b.{0,60}\bby\b",
+    re.IGNORECASE,
+)
+
+
+def is_credit(text: str) -> bool:
+    """Tell whether a short text has an address, or the word for subtitles and a name."""
+    is_short = 0 < len(text.split()) <= _CREDIT_WORDS
+    maker = _MAKER.match(text) if is_short else None
+    is_sentence = text.endswith(STOPS) and not re.search(r"\b\w\.$", text)  # but initials
+    if maker is None or is_sentence:
+        return is_short and _ADDRESS.search(text) is not None
+    has_case = maker["kind"].lower() != maker["kind"].upper()
+    names = [word for word in maker["rest"].split() if word[0].isupper() or not word.islower()]
+    return not has_case or bool(names) or _ADDRESS.search(text) is not None
+
+
+def without_credits(captions: Sequence[Caption]) -> list[Caption]:
+    """Remove credits at either end, and farewells after a silence or over one."""
+    kept = list(itertools.dropwhile(lambda each: is_credit(each.text), captions))
+    while kept:
+        *before, last = SENTENCE_END.split(" ".join(kept[-1].text.split()))
+        if not is_credit(last):
+            break
+        kept[-1:] = [replace(kept[-1], text=" ".join(before))] if before else []
+    at = len(kept)
+    while at > 1 and _is_farewell(kept[at - 1].text):
+        at -= 1
+    silences = [after.begins - before.end for before, after in itertools.pairwise(kept[at - 1 :])]
+    lengths = [each.end - each.begins for each in kept[at:]]
+    return kept[:at] if max([*silences, *lengths], default=0) > _SILENCE_SECONDS else kept
+
+
+def _is_farewell(text: str) -> bool:
+    return len(text.split()) <= _FAREWELL_WORDS and _FAREWELL.search(text) is not None
