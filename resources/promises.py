@@ -58,30 +58,30 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
     """Return why a page is not the promised one; None if it is, or if that is uncertain."""
     titles = [title[:_MOST_TITLE] for title in (promise.title, page.title or "")]
     snippet, titled = _words(promise.snippet), set(_words(titles[0]))
-    if not snippet and (not titled or page.via in _OWN_WAYS):
+    is_own_way = page.via in _OWN_WAYS
+    if not snippet and (not titled or is_own_way):
         return None
     promised = {*snippet, *titled, *_words(unquote(urlsplit(page.url).path))}
     weight = _weight(promised)
     if weight < _LITTLE_WEIGHT:
         return None
-    has = _without(titles, page.text)
-    there, is_long = set(has), len(has) >= _LONG_PAGE
-    share = _share(promised, there)
+    words = _without(titles, page.text)
+    is_long = len(words) >= _LONG_PAGE
+    share = _share(promised, set(words))
     is_full = bool(snippet) and weight >= _LEAST_WEIGHT
     if not is_full:
         is_other = not is_long and share < _LITTLE_SHARE
     elif is_long:
-        telling = [word for word in has if _weigh(word)]
+        telling = [word for word in words if _weigh(word)]
         density = sum(word in promised for word in telling) / max(1, len(telling))
         is_other = share < _LEAST_SHARE and density < _LEAST_DENSITY
     else:
         own = {*snippet} - {*_words(" ".join(titles))}
-        tells = _weight(own) >= _TELLING_WEIGHT
-        is_other = share < _LEAST_SHARE or (tells and _share(own, there) < _OWN_SHARE)
+        lacks_own = _weight(own) >= _TELLING_WEIGHT and _share(own, set(words)) < _OWN_SHARE
+        is_other = share < _LEAST_SHARE or lacks_own
     if is_other:
         return "another page came: it has next to none of the words that the search showed"
-    is_own = page.via in _OWN_WAYS
-    if is_full and not is_own and len(has) < _LEAST_LENGTH * len(snippet):
+    if is_full and not is_own_way and len(words) < _LEAST_LENGTH * len(snippet):
         return "a part of the page came: it is hardly longer than its search snippet"
     return None
 
@@ -100,6 +100,7 @@ def is_repeated(promise: Promise, page: FetchedPage, other: Promise) -> bool:
 
 
 def _words(text: str) -> list[str]:
+    """Return the words of a text in lower case; text without spaces as pairs of characters."""
     words: list[str] = []
     for word in _WORD.findall(text.casefold().replace("_", " ")):
         if SYLLABIC.match(word):
@@ -118,6 +119,7 @@ def _weigh(word: str) -> int:
 
 
 def _share(words: set[str], there: set[str]) -> float:
+    """Return the share of the weight of some words that is there."""
     return _weight(words & there) / max(1, _weight(words))
 
 
