@@ -15,7 +15,8 @@ from resources.errors import SetupError
 
 if TYPE_CHECKING:  # `factible status` names the providers, and asks none
     from resources.http import HttpClient, RetryPolicy
-    from resources.search.service import SearchService, Service
+    from resources.search.providers import SearchService
+    from resources.service import Service
 
 Client = TypeVar("Client", bound="Service")
 

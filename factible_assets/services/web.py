@@ -28,8 +28,7 @@ from resources.pages.browser import Browser, find_browser
 from resources.pages.scraper import JinaReader, PageFetcher, PageSource, Wayback
 from resources.ratings import registries
 from resources.search.base import FactCheckLookup, SearchProvider
-from resources.search.providers import GoogleFactChecks, SerperSearch
-from resources.search.service import MergedSearch
+from resources.search.providers import GoogleFactChecks, MergedSearch, SerperSearch
 from resources.storage.answers import DiskCache
 from resources.storage.archive import Archive, ArchivedWeb
 from resources.storage.caching import CachingAges, CachingFactChecks, CachingFetcher, CachingSearch

@@ -16,7 +16,7 @@ from pydantic.alias_generators import to_camel
 from resources.errors import SetupError
 from resources.http import HttpClient, OutageError
 from resources.images.base import ImageAnswer, ImageMatch, MatchKind
-from resources.search.service import Service, whole_number, wrong_shape
+from resources.service import Service, whole_number, wrong_shape
 
 _MAX_MATCHES = 20
 

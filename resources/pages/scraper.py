@@ -39,7 +39,7 @@ from resources.pages.browser import Browser
 from resources.pages.extract import Extract, clean, storable
 from resources.pages.reading import BodyReader, ScriptedPageError, obstacle_error
 from resources.promises import Promise, held_to
-from resources.search.service import Service, at, text_at
+from resources.service import Service, at, text_at
 from resources.single_flight import SingleFlight
 
 _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"

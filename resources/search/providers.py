@@ -9,21 +9,31 @@ https://developers.google.com/fact-check/tools/api/reference/rest/v1alpha1/claim
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from textwrap import shorten
+from typing import TypeAlias
 from urllib.parse import quote_plus
 
 from resources.dates import read_day
 from resources.http import OutageError
-from resources.search.base import ANSWERS, FactCheckAnswer, FoundFactCheck, FoundHit, SearchRequest
-from resources.search.service import (
+from resources.search.base import (
+    ANSWERS,
+    FactCheckAnswer,
+    FoundFactCheck,
+    FoundHit,
+    SearchAnswer,
+    SearchProvider,
+    SearchRequest,
+)
+from resources.service import (
     KEY_REFUSED,
     NO_CREDITS,
-    Findings,
-    SearchService,
+    Json,
     Service,
     at,
     objects,
@@ -32,6 +42,85 @@ from resources.search.service import (
     whole_number,
     wrong_shape,
 )
+
+_MAX_RESULTS = 100
+"""Results of one page; the rest of a longer answer is ignored."""
+
+Findings: TypeAlias = tuple[Sequence[FoundHit], str]
+"""One page of results, and the reason if it is partial, else an empty text."""
+
+
+class SearchService(Service):
+    """A search provider over HTTP. Subclasses implement its wire format."""
+
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+        findings, answer = await self._answer(self._find(request))
+        if findings is None:
+            return (SearchAnswer(**answer),)
+        hits, lacking = findings
+        if lacking:
+            answer["reason"] = f"{self.provider}: {lacking}"
+        # An answer engine's own words do not count towards the limit.
+        own = [hit for hit in hits if hit.url.startswith(ANSWERS)]
+        wanted = [hit for hit in hits if hit not in own and request.admits_url(hit.url)]
+        return (SearchAnswer(hits=(*wanted[: request.limit], *own), **answer),)
+
+    async def _hits(
+        self,
+        entries: Sequence[Json],
+        before: int = 0,
+        *,
+        url: str = "url",
+        snippet: str = "snippet",
+        day: str = "",
+    ) -> list[FoundHit]:
+        """Read results from their fields `url`, `snippet` and `day` as named; see `text_at`.
+
+        `before` results came before the first. Results without a URL are left out; the others keep
+        their ranks. OutageError if no result has a URL.
+        """
+        ranked = list(enumerate(entries[:_MAX_RESULTS], before + 1))
+        words = [text_at(entry, day) for _, entry in ranked]
+        now = self.now()  # parsing a date in words is slow
+        days = await asyncio.to_thread(lambda: [read_day(each, now) for each in words])
+        hits = [
+            FoundHit(
+                rank,
+                text_at(entry, "title"),
+                address,
+                text_at(entry, snippet),
+                published_on,
+                whole_number(entry.get("citationCount")),
+                text_at(entry, "journal.name"),
+            )
+            for (rank, entry), published_on in zip(ranked, days, strict=True)
+            if (address := text_at(entry, url))
+        ]
+        if entries and not hits:
+            raise wrong_shape("gives no result a URL")
+        return hits
+
+    @abstractmethod
+    async def _find(self, request: SearchRequest) -> Findings:
+        """Ask the service once. The caller enforces the exclusions and the limit."""
+
+
+class MergedSearch:
+    """Asks several providers at once, and returns their answers in the order of the providers.
+
+    ValueError without a provider: a search that asks nobody would seem to find nothing.
+    """
+
+    def __init__(self, providers: Sequence[SearchProvider]) -> None:
+        if not providers:
+            raise ValueError("MergedSearch needs at least one search provider")
+        self._providers = tuple(providers)
+
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each.search(request)) for each in self._providers]
+        return [answer for task in tasks for answer in task.result()]
+
 
 _OPERAND = re.compile(r"[\w.-]+")
 

@@ -15,13 +15,14 @@ from resources.network_guard import NetworkGuard
 from resources.search.base import FactCheckAnswer, SearchAnswer, SearchProvider, SearchRequest
 from resources.search.providers import (
     GoogleFactChecks,
+    MergedSearch,
     PerplexityExpert,
     SearxngSearch,
     SemanticScholarSearch,
     SerperSearch,
     WikipediaSearch,
 )
-from resources.search.service import MergedSearch, Service
+from resources.service import Service
 from tests.resources.search.asking import ask
 from tests.servers import Behaviour, MisbehavingServer, redirect, respond, respond_json, truncate
 

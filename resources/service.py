@@ -1,15 +1,13 @@
-"""The common part of services over HTTP and JSON, such as searches: requests, refusals, answers.
+"""The client of a service that speaks HTTP and JSON, and the reading of damaged answers.
 
 Every failure becomes an outage.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import time
-from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -17,10 +15,8 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 from resources import http
-from resources.dates import read_day
 from resources.errors import SetupError
 from resources.http import HttpClient
-from resources.search.base import ANSWERS, FoundHit, SearchAnswer, SearchProvider, SearchRequest
 
 Found = TypeVar("Found")
 Json = Mapping[str, Any]
@@ -47,8 +43,6 @@ _KEY = re.compile(r"[\x21-\x7e]+")
 _SHOWN_BYTES = 4_000
 _ERRORS = ("error", "errors", "message")
 """The fields with which services report an error in an answer of status 200."""
-_MAX_RESULTS = 100
-"""Results of one page; the rest of a longer answer is ignored."""
 
 
 class Service:
@@ -147,82 +141,6 @@ class Service:
         if any(map(answer.get, _ERRORS)) and not has_results:
             raise http.OutageError("it found nothing and reported an error; try again later")
         return answer
-
-
-Findings: TypeAlias = tuple[Sequence[FoundHit], str]
-"""One page of results, and the reason if it is partial, else an empty text."""
-
-
-class SearchService(Service):
-    """A search provider over HTTP. Subclasses implement its wire format."""
-
-    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        findings, answer = await self._answer(self._find(request))
-        if findings is None:
-            return (SearchAnswer(**answer),)
-        hits, lacking = findings
-        if lacking:
-            answer["reason"] = f"{self.provider}: {lacking}"
-        # An answer engine's own words do not count towards the limit.
-        own = [hit for hit in hits if hit.url.startswith(ANSWERS)]
-        wanted = [hit for hit in hits if hit not in own and request.admits_url(hit.url)]
-        return (SearchAnswer(hits=(*wanted[: request.limit], *own), **answer),)
-
-    async def _hits(
-        self,
-        entries: Sequence[Json],
-        before: int = 0,
-        *,
-        url: str = "url",
-        snippet: str = "snippet",
-        day: str = "",
-    ) -> list[FoundHit]:
-        """Read results from their fields `url`, `snippet` and `day` as named; see `text_at`.
-
-        `before` results came before the first. Results without a URL are left out; the others keep
-        their ranks. OutageError if no result has a URL.
-        """
-        ranked = list(enumerate(entries[:_MAX_RESULTS], before + 1))
-        words = [text_at(entry, day) for _, entry in ranked]
-        now = self.now()  # parsing a date in words is slow
-        days = await asyncio.to_thread(lambda: [read_day(each, now) for each in words])
-        hits = [
-            FoundHit(
-                rank,
-                text_at(entry, "title"),
-                address,
-                text_at(entry, snippet),
-                published_on,
-                whole_number(entry.get("citationCount")),
-                text_at(entry, "journal.name"),
-            )
-            for (rank, entry), published_on in zip(ranked, days, strict=True)
-            if (address := text_at(entry, url))
-        ]
-        if entries and not hits:
-            raise wrong_shape("gives no result a URL")
-        return hits
-
-    @abstractmethod
-    async def _find(self, request: SearchRequest) -> Findings:
-        """Ask the service once. The caller enforces the exclusions and the limit."""
-
-
-class MergedSearch:
-    """Asks several providers at once, and returns their answers in the order of the providers.
-
-    ValueError without a provider: a search that asks nobody would seem to find nothing.
-    """
-
-    def __init__(self, providers: Sequence[SearchProvider]) -> None:
-        if not providers:
-            raise ValueError("MergedSearch needs at least one search provider")
-        self._providers = tuple(providers)
-
-    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each.search(request)) for each in self._providers]
-        return [answer for task in tasks for answer in task.result()]
 
 
 # --- Reading an answer --------------------------------------------------------------------------
