@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
-import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -71,18 +71,17 @@ def copy_whole(source: Path, path: Path) -> Path:
 
 
 def _replace(path: Path, content: bytes | BinaryIO, mode: int | None) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    permissions = 0o666 if mode is None else mode  # less the umask
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with open(
+            temporary, "xb", opener=lambda name, how: os.open(name, how, permissions)
+        ) as file:
             if isinstance(content, bytes):
-                stream.write(content)
+                file.write(content)
             else:
-                shutil.copyfileobj(content, stream)
-        # Temporary files are private, so set the permissions of an ordinary new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask if mode is None else mode)
-        Path(temporary).replace(path)
+                shutil.copyfileobj(content, file)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
