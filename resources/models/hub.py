@@ -200,26 +200,23 @@ def add_model(home: Path, model: base.ManifestModel, files: Sequence[Path]) -> b
         incoming.mkdir(parents=True, exist_ok=True)
         added: list[base.ReceiptFile] = []
         for path in files:
-            copy = incoming / "added.part"
             try:
-                shutil.copyfile(path, copy)
-                digest = _sha256(copy)
+                digest = _sha256(path)
+                spec = missing.pop(digest, None)
+                if spec is not None:
+                    shutil.copyfile(path, incoming / spec.save_as)
             except OSError as error:
-                copy.unlink(missing_ok=True)
                 raise base.ModelPullError(
                     f"{path} could not be copied ({error.strerror or error}). Correct its name or "
                     "permissions, or free some space."
                 ) from error
-            spec = missing.pop(digest, None)
             if spec is None:
-                copy.unlink()
                 needed = ", ".join(f"{each.path} ({each.sha256})" for each in missing.values())
                 raise base.ModelPullError(
                     f"{path} is no file of {model.title}: its SHA-256 is {digest}. It needs "
                     f"{needed} of {model.repo} at {model.revision}."
                 )
-            size = copy.replace(incoming / spec.save_as).stat().st_size
-            added.append(base.ReceiptFile(name=spec.save_as, bytes=size, sha256=digest))
+            added.append(base.ReceiptFile(name=spec.save_as, bytes=spec.bytes, sha256=digest))
         if missing:
             paths = ", ".join(each.path for each in missing.values())
             raise base.ModelPullError(
