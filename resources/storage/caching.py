@@ -100,29 +100,34 @@ class _CachingClient(Generic[Value]):
         not suit.
         """
         key = cache_key(self._kind, *self._identity, question)
-
-        async def answer() -> Value:
-            self._unreceived.add(key)
-            old = await self._cache.get(key)
-            known = await asyncio.to_thread(self._read, old.value) if old is not None else None
-            if old is not None and known is not None:
-                limit = self._fresh_for(known) or timedelta(0)
-                # Renewing a run does not ask for the ages of domains again.
-                is_new = self._kind == "ages" or old.stored_at >= self._cache.renewed_at
-                if is_new and self._cache.is_fresh(old, limit) and suits(known):
-                    return self._after(known, self._cache.age(old))
-            found = await work(known)
-            fresh = self._fresh_for(found)
-            written = await asyncio.to_thread(self._write, found)
-            if fresh and written is not None:
-                keep = max(fresh, self._kept_for(found))
-                await self._cache.put(self._kind, key, written, keep=keep)
-            return found
-
-        found = await self._flight.get(key, answer)
+        found = await self._flight.get(key, partial(self._answer, key, work, suits))
         first = key in self._unreceived
         self._unreceived.discard(key)
         return found, first
+
+    async def _answer(
+        self,
+        key: str,
+        work: Callable[[Value | None], Awaitable[Value]],
+        suits: Callable[[Value], bool],
+    ) -> Value:
+        """Return the stored answer if it is fresh and suits; else the client's, which is stored."""
+        self._unreceived.add(key)
+        old = await self._cache.get(key)
+        known = await asyncio.to_thread(self._read, old.value) if old is not None else None
+        if old is not None and known is not None:
+            limit = self._fresh_for(known) or timedelta(0)
+            # Renewing a run does not ask for the ages of domains again.
+            is_new = self._kind == "ages" or old.stored_at >= self._cache.renewed_at
+            if is_new and self._cache.is_fresh(old, limit) and suits(known):
+                return self._after(known, self._cache.age(old))
+        found = await work(known)
+        fresh = self._fresh_for(found)
+        written = await asyncio.to_thread(self._write, found)
+        if fresh and written is not None:
+            keep = max(fresh, self._kept_for(found))
+            await self._cache.put(self._kind, key, written, keep=keep)
+        return found
 
 
 class CachingSearch(_CachingClient[tuple[SearchAnswer, ...]]):
@@ -202,19 +207,18 @@ class CachingFetcher(_CachingClient[FetchedPage]):
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Fetch one page. A failure is an outcome of the page and does not raise."""
-
-        def suits(page: FetchedPage) -> bool:
-            return promise is None or page.outcome != "ok" or broken(promise, page) is None
-
-        async def work(old: FetchedPage | None) -> FetchedPage:
-            known = old if old is not None and old.outcome == "ok" else None
-            page = await self._fetch(url, known, promise=promise)
-            if old is not None and page.http_status == HTTPStatus.NOT_MODIFIED:
-                page = replace(page, http_status=old.http_status)
-            return page
-
-        page, _ = await self._ask(url.partition("#")[0], work, suits=suits)
+        work = partial(self._fetch_or_confirm, url, promise)
+        page, _ = await self._ask(url.partition("#")[0], work, suits=partial(_keeps, promise))
         return replace(page, url=url)
+
+    async def _fetch_or_confirm(
+        self, url: str, promise: Promise | None, old: FetchedPage | None
+    ) -> FetchedPage:
+        known = old if old is not None and old.outcome == "ok" else None
+        page = await self._fetch(url, known, promise=promise)
+        if old is not None and page.http_status == HTTPStatus.NOT_MODIFIED:
+            page = replace(page, http_status=old.http_status)
+        return page
 
     def _fresh_for(self, found: FetchedPage) -> timedelta | None:
         policy = self._cache.policy
@@ -245,6 +249,10 @@ class CachingFetcher(_CachingClient[FetchedPage]):
             _LOG.warning("A page was fetched and not archived: %s", error)
             return None
         return super()._write(replace(found, text=_digest(found.text)))
+
+
+def _keeps(promise: Promise | None, page: FetchedPage) -> bool:
+    return promise is None or page.outcome != "ok" or broken(promise, page) is None
 
 
 def _digest(text: str) -> str:
