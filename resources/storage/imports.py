@@ -49,6 +49,7 @@ _SAVED_FROM = re.compile(
     r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s+url:\s*)(https?://[^\s<>\"]+)"
 )
 _NOTE_WINDOW = 2_048
+_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\ud800-\udfff\u0000]")
 
 
@@ -145,7 +146,7 @@ class _PageLine(BaseModel):
             self.retrieved_at or UNDATED,
             title=self.title,
             text=self.text,
-            final_url=self.final_url or None,
+            final_url=self.final_url if _ADDRESS.fullmatch(self.final_url) else None,
             author=self.author or None,
             published_on=self.published_on and self.published_on.date(),
         )

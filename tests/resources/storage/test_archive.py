@@ -315,6 +315,13 @@ def test_pages_and_searches_are_imported_and_a_second_time_changes_nothing(
     assert search(archive, "ice bees") == before
 
 
+def test_a_final_address_that_is_none_is_left_out(archive: Archive, tmp_path: Path) -> None:
+    archive.import_from(jsonl(tmp_path / "p.jsonl", {**PAGES[0], "final_url": "the same"}), "w")
+    found = archive.page("https://a.org/1")
+    assert found is not None
+    assert found.final_url is None
+
+
 def test_a_page_without_an_address_is_counted_and_left_out(
     archive: Archive, tmp_path: Path
 ) -> None:
