@@ -15,6 +15,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.corpora.editing import add_video, remove_video
 from factible_assets.corpora.format import (
     ClaimEntry,
     CorpusError,
@@ -28,7 +29,6 @@ from factible_assets.corpora.reading import (
     load_corpus,
     load_ground_truth,
 )
-from factible_assets.corpora.writing import add_video, remove_video
 from factible_assets.exchange.importing import import_corpus
 from resources.lines import PlacedError, parse_document
 from resources.transcripts.file import read_transcript
@@ -572,7 +572,7 @@ def test_an_entry_finds_its_place_in_every_form_of_a_file(folder: Path, before: 
     assert not reading.problems
     assert [each.video.video_id for each in reading.videos()] == [*listed, "-LDjqcvSbP5"]
     after = file.read_bytes()
-    for line in before.replace("\r\n", "\n").split("\n"):
+    for line in before.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"):
         assert line.replace(" []", "").encode() in after
     assert after.count(b"\r\n") in {0, after.count(b"\n")}
 
@@ -629,7 +629,7 @@ def test_the_last_entry_leaves_an_empty_list_to_which_one_can_be_added(folder: P
 
 
 def test_a_video_that_cannot_be_taken_out_alone_changes_nothing(folder: Path) -> None:
-    written = "videos: [{id: v, transcript: talk.txt}]\n"
+    written = "videos: [{id: v, transcript: talk.txt}, {id: u, transcript: talk.txt}]\n"
     file = corpus(folder, written)
     for video_id, sentence in (("v", "by hand"), ("w", "does not list")):
         with pytest.raises(CorpusError, match=sentence):
@@ -657,7 +657,7 @@ def test_a_video_that_is_listed_here_or_beside_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "sentence"),
     [
-        ("videos: [{id: v, transcript: talk.txt}]\n", "in brackets"),
+        ("videos: [{id: v, transcript: talk.txt}]\n", "beginning with a dash"),
         (ENTRY + "    colour: red\n", "'colour' is not a key here"),
         ("videos: [\n", "not valid YAML"),
         ("- a\n", "not a mapping"),

@@ -28,7 +28,6 @@ from factible_assets.cli.output import (
 from factible_assets.cli.progress import PlainObserver, breaking_silence, watching
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpus
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
 from factible_assets.exchange.tables import csv_of
 from factible_assets.runs.targets import Target, resolve, unchecked
@@ -36,6 +35,7 @@ from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, confidence_words, counted, dollars, plain
 from resources.errors import SetupError
 from resources.files import digest, slug, write_whole
+from resources.transcripts.youtube_ids import bare_id
 
 # Help should come at once, so what loads DuckDB or Dagster is imported where it is needed.
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from typer import Argument, Exit, Option, Typer, echo
 
 from factible_assets.cli.arguments import Output, read_corpora
 from factible_assets.cli.output import counting, note, output_mode, result, show_rows, table
+from factible_assets.corpora.editing import remove_video
 from factible_assets.corpora.format import corpus_json_schema
 from factible_assets.corpora.reading import Corpus, CorpusVideo, load_corpora, load_corpus
-from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video, remove_video
+from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import write_averitec
@@ -27,7 +28,7 @@ from factible_assets.wording import counted, plain
 from resources.files import digest, slug, write_whole
 from resources.lines import FileProblem
 from resources.storage.archive import Archive, ImportReport
-from resources.transcripts.youtube_ids import is_on_youtube, is_video_id
+from resources.transcripts.youtube_ids import bare_id, is_on_youtube, is_video_id
 
 app = Typer()
 _ALL_LISTED = "All videos: factible corpus list"

@@ -10,7 +10,6 @@ from typer import Exit, Option
 
 from factible_assets.cli.arguments import Corpora, Videos, read_corpora
 from factible_assets.cli.output import Columns, between, note, output_mode, result, table, table_of
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode
 from factible_assets.evaluation import tables
 from factible_assets.evaluation.judging.judge import rubrics
@@ -23,6 +22,7 @@ from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.services.models import plan_judge
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, plain
+from resources.transcripts.youtube_ids import bare_id
 from warehouse.bookkeeping import read_judgements, verdict_models
 from warehouse.store import Warehouse
 

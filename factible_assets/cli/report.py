@@ -13,7 +13,6 @@ from typer import Argument, Option
 
 from factible_assets.cli.arguments import Live, Videos, video_ids
 from factible_assets.cli.output import note, output_mode, result
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError, UsageError
 from factible_assets.exchange import ExportFormat
 from factible_assets.report.writing import publish_all, write_report
@@ -22,6 +21,7 @@ from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
 from resources.files import INDEX
+from resources.transcripts.youtube_ids import bare_id
 
 
 def report(

@@ -8,13 +8,13 @@ from rich.text import Text
 from typer import Argument, Option
 
 from factible_assets.cli.output import Columns, grid, note, result, show_rows
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.runs.said_before import said_before
 from factible_assets.runs.state import list_runs, state_of
 from factible_assets.runs.targets import open_store
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
+from resources.transcripts.youtube_ids import bare_id
 
 _STATUSES = ("queued", "starting", "started", "success", "failure", "canceling", "canceled")
 _RUN_STYLES = {"success": "green", "failure": "red", "canceled": "yellow", "started": "cyan"}

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from factible_assets.corpora.editing import add_video
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import load_corpus
-from factible_assets.corpora.writing import add_video, write_corpus
+from factible_assets.corpora.writing import write_corpus
 from resources.files import digest, slug
 from resources.transcripts.podcast import Episode, Feed
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of

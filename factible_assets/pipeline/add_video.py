@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, StageConfig, Web
 from factible_assets.corpora.format import CorpusError
-from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
+from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
 from factible_assets.pipeline.assets.common import final_failure, launcher_of
 from factible_assets.pipeline.launchpad import run_config_for, validated_schema
 from factible_assets.pipeline.partitions import run_tags, videos
@@ -24,6 +24,7 @@ from factible_assets.pipeline.resources import CorporaResource, FactCheckService
 from factible_assets.records.tables import METHOD
 from factible_assets.settings import Settings
 from resources.transcripts.base import TranscriptError
+from resources.transcripts.youtube_ids import bare_id
 
 ADD_JOB = "add_video"
 CORPUS_NAME = r"^[A-Za-z0-9_-]{1,60}$"

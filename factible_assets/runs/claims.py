@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError
 from factible_assets.records import tables as records
 from factible_assets.records.rows import VideoRows
@@ -18,6 +17,7 @@ from factible_assets.stages.ids import claim_id
 from factible_assets.wording import plain
 from resources.files import digest
 from resources.statements import statements
+from resources.transcripts.youtube_ids import bare_id
 from warehouse.bookkeeping import known_claims, read_actions
 from warehouse.store import Warehouse
 

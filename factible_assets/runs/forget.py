@@ -14,8 +14,9 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 
+from factible_assets.corpora.editing import remove_video
 from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora
-from factible_assets.corpora.writing import TRANSCRIPTS, remove_video
+from factible_assets.corpora.writing import TRANSCRIPTS
 from factible_assets.errors import FactibleError
 from factible_assets.pipeline import run_erasure
 from factible_assets.pipeline.locks import video_lock

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import CorporaReading, load_corpora
-from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
+from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
 from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.records.tables import Rating
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.files import digest_of, slug
 from resources.lines import did_you_mean
-from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
+from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id, is_video_id
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse

@@ -21,7 +21,6 @@ from pydantic import Field, ValidationError
 from pydantic_core import to_jsonable_python
 from starlette.exceptions import HTTPException
 
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.tables import with_text_keys
 from factible_assets.runs.query import ask, describe
@@ -38,7 +37,7 @@ from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import RunManager, ServiceRun, launch_worker
 from resources.lines import problem_words
 from resources.transcripts.base import TranscriptError
-from resources.transcripts.youtube_ids import NotAVideoLinkError
+from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id
 from warehouse.errors import WarehouseError
 
 _INSTRUCTIONS = """\

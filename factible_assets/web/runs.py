@@ -23,14 +23,13 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from factible_assets.corpora.reading import load_corpora
-from factible_assets.corpora.writing import bare_id
 from factible_assets.runs.state import list_runs
 from factible_assets.settings import Settings
 from factible_assets.web import models
 from factible_assets.web.auth import Client, Clients
 from factible_assets.wording import counted
 from resources.lines import did_you_mean, shown
-from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
+from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id, is_video_id
 
 _LOG = logging.getLogger("factible.serve")
 

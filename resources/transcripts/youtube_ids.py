@@ -13,6 +13,12 @@ _PAGES = frozenset({"shorts", "live", "embed", "v", "e", "watch", "watch_popup",
 # Pages under /embed/ with the length of an id.
 _EMBEDDED_PAGES = frozenset({"videoseries", "live_stream"})
 _MAX_SHOWN = 120
+_LINK = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://|(?:www\.|m\.|music\.)?(?:youtube(?:-nocookie)?\.com|youtu\.be)/)",
+    re.IGNORECASE,
+)
+_AROUND = " \t\r\n<>()[]{}\"'\u2018\u2019\u201c\u201d\u00ab\u00bb.,;:!?"
+"""What surrounds a pasted link."""
 
 
 class NotAVideoLinkError(ValueError):
@@ -78,3 +84,22 @@ def video_id_of(link: str) -> str:
     if first.lower() == "playlist" or ("list" in parameters and "v" not in parameters):
         raise NotAVideoLinkError(text, "names a playlist, not a video")
     raise NotAVideoLinkError(text, "contains no video id of 11 characters")
+
+
+def bare_id(target: str) -> str:
+    """Return the id in a YouTube link; return any other text unchanged.
+
+    Raises NotAVideoLinkError if it is a link, but not to a YouTube video.
+    """
+    # People paste a link with surrounding punctuation and invisible characters.
+    seen = (each for each in target if each.isprintable() or each.isspace())
+    link = "".join(seen).strip(_AROUND)
+    if not _LINK.match(link):
+        return target
+    before, mark, parameters = link.partition("?")
+    try:
+        return video_id_of(f"{before}{mark}{parameters.replace('?', '&')}")
+    except NotAVideoLinkError as error:
+        if len(link.split()) > 1 or link.count("://") > 1:
+            raise NotAVideoLinkError(target, "holds more than one link or word") from error
+        raise

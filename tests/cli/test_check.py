@@ -11,7 +11,6 @@ from factible_assets.cli.check import _show, as_document
 from factible_assets.cli.output import as_json
 from factible_assets.config import FactCheckConfig, run_options
 from factible_assets.corpora.reading import load_corpora
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.targets import enlist, resolve
@@ -20,6 +19,7 @@ from factible_assets.services.search import default_remarks
 from factible_assets.settings import EXAMPLE, Settings, load_settings
 from factible_assets.wording import balance_words
 from resources.files import file_stem, slug, write_whole
+from resources.transcripts.youtube_ids import bare_id
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.cli.test_corpus import VTT, talk
