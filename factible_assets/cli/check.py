@@ -25,7 +25,7 @@ from factible_assets.cli.output import (
     table,
     table_of,
 )
-from factible_assets.cli.progress import PlainObserver, breaking_silence, watching
+from factible_assets.cli.progress import PlainObserver, watching
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
 from factible_assets.corpora.reading import load_corpus
 from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
@@ -286,16 +286,16 @@ def check_list(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    with breaking_silence(PlainObserver(listed=len(given))) as lines:
-        checks = check_claim_list(
-            tuple(given),
-            settings=settings,
-            config=config,
-            watch=lambda _: nullcontext(lines),
-            jobs=jobs,
-            fresh=force,
-        )
-        found = {row["video_id"]: (row, code) for row, code in checks}
+    lines = PlainObserver(listed=len(given))
+    checks = check_claim_list(
+        tuple(given),
+        settings=settings,
+        config=config,
+        watch=lambda _: nullcontext(lines),
+        jobs=jobs,
+        fresh=force,
+    )
+    found = {row["video_id"]: (row, code) for row, code in checks}
     rows = [told | found[each][0] for each, told in given.items()]
     if output is not None:
         names = list(dict.fromkeys(name for row in rows for name in row))

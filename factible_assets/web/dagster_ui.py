@@ -10,7 +10,6 @@ with `dev`, or for the children with `web`, `daemon` or `code` and the process i
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,11 +18,10 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -43,14 +41,13 @@ from factible_assets.settings import Settings, load_settings
 from factible_assets.web import access
 from factible_assets.web.server import RequestTimeoutProtocol
 from factible_assets.wording import web_address
-from resources.files import slug
 
 _MODULE = "factible_assets.web.dagster_ui"
 _ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "code"}
 _MOST_BODY_BYTES = 16 * 1024 * 1024
 _GOODBYE_SECONDS = 30.0
 _STREAM_SECONDS = 5
-_NEWS_SECONDS, _LOOK_SECONDS = 20.0, 1.0
+_LOOK_SECONDS = 1.0
 
 _SERVICE_PATHS = (access.DESK, "/api/v1/", "/reports/", "/feeds/", "/docs", "/openapi.json")
 
@@ -123,16 +120,11 @@ def _problem_with(scope: Scope) -> HTTPException | None:
 
 
 def report_start(host: str, port: int) -> None:
-    """Say on stderr that the UI is still starting, until it answers."""
-    began = time.monotonic()
-    news = began + _NEWS_SECONDS
+    """Wait until the UI answers, and say so on stderr."""
     while not _answers(host, port):
         time.sleep(_LOOK_SECONDS)
-        if time.monotonic() > news:
-            news += _NEWS_SECONDS
-            waited = time.monotonic() - began
-            _say(f"Still starting after {waited:.0f} seconds: Dagster is loading.")
-    _say(f"The Dagster UI answers on {web_address(host, port)}.")
+    with suppress(OSError, ValueError):  # The terminal is gone.
+        print(f"The Dagster UI answers on {web_address(host, port)}.", file=sys.stderr, flush=True)
 
 
 def _answers(host: str, port: int) -> bool:
@@ -141,34 +133,11 @@ def _answers(host: str, port: int) -> bool:
     return False
 
 
-def _say(words: str) -> None:
-    with suppress(OSError, ValueError):  # The terminal is gone.
-        print(words, file=sys.stderr, flush=True)
-
-
 def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
     """Start a process of Dagster through this module."""
     interpreter, flag, module, *arguments = parts
     command = [interpreter, flag, _MODULE, _ROLES[module], str(os.getpid()), *arguments]
     return subprocess.Popen(command, **options)  # noqa: S603 - Dagster's own command line
-
-
-@contextmanager
-def own_temporary_folder(host: str, port: int) -> Iterator[Path]:
-    """Give all processes below one temporary folder, and remove it at the end.
-
-    A killed Dagster leaves its sockets. The next start on the same port removes them.
-    """
-    common = tempfile.gettempdir()
-    folder = Path(common) / f"factible-dev-{os.getuid()}-{slug(host)}-{port}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)
-    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
-    try:
-        yield folder
-    finally:
-        os.environ["TMPDIR"] = tempfile.tempdir = common
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_with(starter: int) -> None:
@@ -222,7 +191,8 @@ def main() -> None:
         threading.Thread(target=reporter, name="starting", daemon=True).start()
         # Dagster's successor of this command would start the processes without our access control.
         warnings.filterwarnings("ignore", message="Function `dev_command` is superseded")
-        with own_temporary_folder(host, int(port)):
+        with tempfile.TemporaryDirectory(prefix="factible-dev-") as folder:
+            os.environ["TMPDIR"] = folder  # Of all processes, whose sockets go with it.
             dagster_dev.dev_command.main(arguments)
     starter, *arguments = arguments
     _end_with(int(starter))

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -29,8 +27,7 @@ from factible_assets.settings import Settings, SettingsError
 from factible_assets.web import dagster_ui
 from factible_assets.web import server as web_server
 from factible_assets.web.app import create_app
-from factible_assets.web.dagster_ui import guarded_ui, own_temporary_folder, report_start, ui_policy
-from tests.patience import eventually
+from factible_assets.web.dagster_ui import guarded_ui, report_start, ui_policy
 from tests.web.conftest import TOKEN, bearer
 
 LOOPBACK = "127.0.0.1"
@@ -144,45 +141,19 @@ def test_no_process_reads_the_env_file_of_the_working_folder(tmp_path: Path) -> 
     assert f"$DAGSTER_HOME: {mine}" in told
 
 
-def test_a_slow_start_is_reported_until_the_ui_answers(
+def test_the_address_is_printed_once_the_ui_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(dagster_ui, "_NEWS_SECONDS", 0.05)
     monkeypatch.setattr(dagster_ui, "_LOOK_SECONDS", 0.01)
     with socket.socket() as reserved:
         reserved.bind((LOOPBACK, 0))
         port = reserved.getsockname()[1]
         thread = threading.Thread(target=report_start, args=(LOOPBACK, port))
         thread.start()
-        said = ""
-
-        def hears(words: str) -> bool:
-            nonlocal said
-            said += capsys.readouterr().err
-            return words in said
-
-        eventually(lambda: hears("Dagster is loading."))
-        assert "answers on" not in said
+        assert capsys.readouterr().err == ""
         reserved.listen()
         thread.join()
-    assert hears(f"The Dagster UI answers on http://{LOOPBACK}:{port}.")
-
-
-def test_the_next_start_on_a_port_removes_the_temporary_files_of_a_killed_ui(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with own_temporary_folder("::1", 3000) as killed:
-        (killed / "socket").touch()
-        left = shutil.copytree(killed, tmp_path / "left")
-    for port, kept in ((3001, True), (3000, False)):
-        if kept:
-            left.rename(killed)
-        with own_temporary_folder("::1", port) as folder:
-            assert Path(tempfile.mkdtemp()).parent == folder
-            assert (killed / "socket").exists() is kept
-    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().err == f"The Dagster UI answers on http://{LOOPBACK}:{port}.\n"
 
 
 def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
