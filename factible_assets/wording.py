@@ -76,7 +76,6 @@ def _cut(text: str, limit: int) -> str:
 
 
 def counted(number: int, noun: str, nouns: str | None = None) -> str:
-    """Return a number with its noun."""
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 

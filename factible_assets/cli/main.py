@@ -171,7 +171,6 @@ class Program(TyperGroup):
                 self.commands[name] = TyperCommand(name, help=words, short_help=words)
 
     def load(self, name: str) -> Any:
-        """Import a command and return it."""
         module, _, attribute = _PLACES[name].partition(".")
         found = getattr(import_module(f"factible_assets.cli.{module}"), attribute)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)

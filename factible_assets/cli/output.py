@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -112,13 +112,8 @@ def print_error(words: str) -> None:
 
 
 def _print_stderr(words: str) -> None:
-    try:
+    with suppress(BrokenPipeError):  # The reader closed the pipe. The work goes on without it.
         typer.echo(words, err=True)
-    except BrokenPipeError:
-        # The reader closed the pipe, perhaps stdout's too. The work goes on without it.
-        out, err, nowhere = sys.stdout.fileno(), sys.stderr.fileno(), os.open(os.devnull, os.O_RDWR)
-        for each in (out, err) if os.path.sameopenfile(out, err) else (err,):
-            os.dup2(nowhere, each)
 
 
 def result(document: Any, *shown: Any) -> None:
@@ -137,7 +132,6 @@ def result(document: Any, *shown: Any) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document on stdout."""
     output_mode.printed = True
     text = json.dumps(value, ensure_ascii=not is_utf(sys.stdout), indent=2, default=as_json)
     typer.echo(without_controls(text))
@@ -208,7 +202,6 @@ def table(
 
 
 def table_of(documents: Iterable[Any], columns: Columns, **drawn: Any) -> Table:
-    """Return documents as a table."""
     headings, cells = [], []
     for each in columns:
         heading, cell = each.rpartition(": ")[::2] if isinstance(each, str) else each

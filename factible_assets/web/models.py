@@ -110,7 +110,6 @@ class FactCheckRequest(BaseModel):
         return value
 
     def config(self) -> FactCheckConfig:
-        """Return the options of the run."""
         return service_config(
             self.max_claims or MOST_CLAIMS,
             self.strategy,
@@ -256,7 +255,6 @@ class CheckOrder(BaseModel):
 
     @property
     def tags(self) -> dict[str, str]:
-        """The tags of the Dagster run."""
         return {"launched_by": "factible serve", "experiment": self.experiment_name}
 
     def is_same_work(self, other: CheckOrder) -> bool:
