@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -112,8 +112,13 @@ def print_error(words: str) -> None:
 
 
 def _print_stderr(words: str) -> None:
-    with suppress(BrokenPipeError):  # The reader closed the pipe. The work goes on without it.
+    try:
         typer.echo(words, err=True)
+    except BrokenPipeError:
+        # The reader closed the pipe, perhaps stdout's too. The work goes on without it.
+        out, err, nowhere = sys.stdout.fileno(), sys.stderr.fileno(), os.open(os.devnull, os.O_RDWR)
+        for each in (out, err) if os.path.sameopenfile(out, err) else (err,):
+            os.dup2(nowhere, each)
 
 
 def result(document: Any, *shown: Any) -> None:

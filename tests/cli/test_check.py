@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -24,9 +23,7 @@ from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.cli.test_corpus import VTT, talk
 from tests.report import samples
-from tests.warehouse.samples import write_asset
 from warehouse.errors import NoRoomError
-from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
 
@@ -359,18 +356,3 @@ def test_help_shows_the_common_options_on_two_screens_and_help_all_every_one(fac
     refused = factible("check", "everyday-beliefs-talk", "--min-margin", "7")
     assert refused.exit_code == 2
     assert "--min-margin 7.0 cannot be used" in refused.stderr
-
-
-def test_a_copy_for_readers_that_lacks_a_check_is_made_anew_when_it_is_shown(
-    factible: Run, home: Path, tmp_path: Path
-) -> None:
-    store = store_sample(home, ("supports", "refutes"))
-    copy = Settings(home=home).published
-    store.publish(copy)
-    verdicts = [samples.verdict(number, "refutes") for number in (0, 1)]
-    later = Stamp("run-2", datetime(2026, 2, 3, 4, 5, tzinfo=UTC))
-    write_asset(store, "verdicts", VIDEO_ID, verdicts, stamp=later, code_version="test")
-    factible("corpus", "add", VIDEO_ID, "--transcript", talk(tmp_path))
-    assert factible("check", VIDEO_ID).exit_code == 0
-    stances = Warehouse(copy).query("SELECT stance FROM current_verdicts ORDER BY rank")
-    assert set(stances["stance"]) == {"refutes"}

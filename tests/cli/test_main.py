@@ -70,7 +70,7 @@ def test_reading_commands_load_neither_dagster_nor_polars(home: Path) -> None:
     with open_instance(Settings(home=home)) as instance:
         instance.add_run(dg.DagsterRun("fact_check", status=dg.DagsterRunStatus.STARTED))
     heavy = ("dagster", "polars", "numpy", "pyarrow", "onnxruntime", "httpx", "trafilatura")
-    commands = [["status"], ["sql", "from current_claims"], ["report", VIDEO_ID]]
+    commands = [["sql", "from current_claims"], ["report", VIDEO_ID]]
     program = (
         "import sys\n"
         "from contextlib import suppress\n"
