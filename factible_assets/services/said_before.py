@@ -104,7 +104,7 @@ def _differs(one: Quantity, other: Quantity) -> bool:
     if bounds & {"at_least", "at_most"}:
         return bounds == {"at_least", "at_most"}
     part = 0.0 if one.dimension == "year" else _ABOUT if "about" in bounds else _ROUNDED
-    room = max(one.half_step, other.half_step, part * abs(one.value))
+    room = max(one.half_decade, other.half_decade, part * abs(one.value))
     return abs(one.value - other.value) > room
 
 

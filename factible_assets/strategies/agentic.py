@@ -49,22 +49,28 @@ MOST_STEPS = 12
 
 
 @dataclass
-class _Inquiry:
-    """The state of one claim's investigation."""
+class _Investigation:
+    """The investigation of one claim: its plans, its sources, and what the model made of them."""
 
     check: ClaimCheck
     case: CaseFile
     plan: investigation.Plan = field(default_factory=lambda: investigation.Plan((), ()))
-    asked: list[str] = field(default_factory=list)  # The searches in the plans' own words
+    asked: list[str] = field(default_factory=list)
+    """The searches so far, in the words of the plans."""
     pool: dict[int, Evidence | MediaFinding] = field(default_factory=dict)
     """The sources that speak of the claim, and findings on pictures, numbered from 1."""
     waiting: list[int] = field(default_factory=list)
+    """The sources that no reasoning has seen."""
     useful: list[int] = field(default_factory=list)
-    reasoned: int = 0
-    thought: investigation.Reasoning | None = None  # The newest accumulated reasoning
+    """The sources that a temporary reasoning kept."""
+    steps: int = 0
+    """Reasoning steps so far."""
+    reasoning: investigation.Reasoning | None = None
+    """The newest accumulated reasoning."""
     conclusion: investigation.Reasoning | None = None
-    end: str | None = None  # Why it ended unsettled, in a sentence
-    outage: ports.ReasonerOutageError | None = None  # The failure that ended it
+    why_unsettled: str | None = None
+    outage: ports.ReasonerOutageError | None = None
+    """The failure that ended it."""
     escalated: bool = False
 
     async def run(self) -> ClaimRows:
@@ -74,22 +80,22 @@ class _Inquiry:
                 self.check.trace.round = turn
                 await self._make_plan()
                 if not self.plan.items:
-                    self.end = "The revised plan has no new query."
+                    self.why_unsettled = "The revised plan has no new query."
                     break
-                if await self._is_enough():
+                if await self._follow_plan():
                     break
             else:
-                self.end = f"It was not settled after {turn} plans."
+                self.why_unsettled = f"It was not settled after {turn} plans."
             await self._explain()
         except ports.BudgetSpentError as spent:
-            self.end = spent.reason
+            self.why_unsettled = spent.reason
         except ports.ReasonerRefusalError as refusal:
-            self.end = f"The model declined to go on: {refusal.reason}"
+            self.why_unsettled = f"The model declined to go on: {refusal.reason}"
         except ports.ReasonerOutageError as outage:
             self.outage = outage
-        if self.end:
+        if self.why_unsettled:
             self.check.trace.record_step(
-                "judge", "end", StepResult(status="skipped", reason=self.end)
+                "judge", "end", StepResult(status="skipped", reason=self.why_unsettled)
             )
         return self._rows()
 
@@ -137,7 +143,7 @@ class _Inquiry:
             for each in self.check.known.media
             if each.kind == kind and each.status == "ok" and each.claim_id in own
         ][:_MOST_FINDINGS]
-        self.useful += self._number(told)
+        self.useful += self._add_to_pool(told)
         words = "The claim rests on a picture."
         if not told:
             words += " Nothing is known of the video's pictures: factible media examines them."
@@ -147,24 +153,25 @@ class _Inquiry:
             "retrieve", "findings on pictures", StepResult(words, made=made, status=status)
         )
 
-    def _number(self, rows: Sequence[Evidence | MediaFinding]) -> list[int]:
+    def _add_to_pool(self, rows: Sequence[Evidence | MediaFinding]) -> list[int]:
         """Add rows to the pool; return their numbers."""
         numbers = range(len(self.pool) + 1, len(self.pool) + 1 + len(rows))
         self.pool.update(zip(numbers, rows, strict=True))
         return [*numbers]
 
     def _why_not_settled(self) -> str:
-        thought, vote = self.thought, self.check.form_opinion(self.case).vote.stance
-        if thought is None:
+        """Say for the next plan how far the last one came."""
+        if self.reasoning is None:
             read = sum(isinstance(each, Evidence) for each in self.pool.values())
             return f"Sources that were read: {read}. None was useful."
+        vote = self.check.form_opinion(self.case).vote.stance
         return (
-            f"The label is {thought.label} with confidence {thought.confidence}; the sources, "
-            f"weighed by reliability, say: {vote}. {thought.words}"
+            f"The label is {self.reasoning.label} with confidence {self.reasoning.confidence}; the "
+            f"sources, weighed by reliability, say: {vote}. {self.reasoning.words}"
         )
 
-    async def _is_enough(self) -> bool:
-        """Search for each item, the statements first, and reason; return whether it is settled."""
+    async def _follow_plan(self) -> bool:
+        """Search for each item, the statements first, and reason; return whether that ends it."""
         for item in self.plan.items:
             await self._retrieve(item)
             if await self._reason(BATCH):
@@ -194,29 +201,25 @@ class _Inquiry:
                 [counted(len(rows), "source"), *map(investigation.trust, rows)]
             ),
         )
-        self.waiting += self._number(speaking)
+        self.waiting += self._add_to_pool(speaking)
 
     async def _reason(self, least: int) -> bool:
-        """Reason in batches while at least `least` sources wait; return whether it is settled."""
-        while len(self.waiting) >= least:
-            if self._is_over():
-                return True
+        """Reason in batches while at least `least` sources wait; return whether that ends it."""
+        while len(self.waiting) >= least and not self._has_spent_steps():
             batch, self.waiting = self.waiting[:BATCH], self.waiting[BATCH:]
             found = await self._weigh("reason", "temporary reasoning", batch, investigation.reason)
-            self.reasoned += 1
+            self.steps += 1
             kept = [number for number in found.evidence if number not in self.useful]
             self.useful += kept
-            if kept and self._is_over():
-                return True
-            if kept:
+            if kept and not self._has_spent_steps():
                 over_all = partial(investigation.reason, accumulated=True)
-                self.thought = await self._weigh(
+                self.reasoning = await self._weigh(
                     "reason", "accumulated reasoning", self.useful, over_all
                 )
-                self.reasoned += 1
-                if self._is_settled(self.thought):
+                self.steps += 1
+                if self._is_settled(self.reasoning):
                     return True
-        return self._is_over()
+        return self._has_spent_steps()
 
     async def _weigh(
         self,
@@ -236,14 +239,14 @@ class _Inquiry:
             if found.invented:
                 words = "Citations of evidence that does not exist were dropped"
                 notes.append(f"{words}: {found.invented}.")
-            if doubt := self._why_not_borne(found):
+            if doubt := self._why_unsupported(found):
                 found = replace(found, label="unproven", confidence=1, words="")
                 notes.append(f"The label does not count: {doubt}")
             note.reason = " ".join(notes) or None
             note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
         return found
 
-    def _why_not_borne(self, found: investigation.Reasoning) -> str | None:
+    def _why_unsupported(self, found: investigation.Reasoning) -> str | None:
         """Say why the cited evidence does not bear a label; None if it may."""
         cited = [self.pool[at] for at in found.evidence]
         read = {each.stance for each in cited if isinstance(each, Evidence)}
@@ -256,10 +259,10 @@ class _Inquiry:
         is_denied = read & DEFINITE and not read & CARRIERS[stance_of(found.label, UNPROVEN)]
         return "the sources that it cites say the contrary." if is_denied else None
 
-    def _is_over(self) -> bool:
-        if self.reasoned >= MOST_STEPS:
-            self.end = f"It was not settled after {MOST_STEPS} reasoning steps."
-        return self.reasoned >= MOST_STEPS
+    def _has_spent_steps(self) -> bool:
+        if self.steps >= MOST_STEPS:
+            self.why_unsettled = f"It was not settled after {MOST_STEPS} reasoning steps."
+        return self.steps >= MOST_STEPS
 
     def _is_settled(self, thought: investigation.Reasoning) -> bool:
         """Whether a label is settled; with `escalate`, not if the vote denies it the first time."""
@@ -274,9 +277,9 @@ class _Inquiry:
     async def _explain(self) -> None:
         """Word the conclusion from the useful sources, if there are any."""
         self.check.trace.refuse_beyond_budget()
-        if self.thought is None:
+        if self.reasoning is None:
             return
-        explain = partial(investigation.explain, so_far=self.thought)
+        explain = partial(investigation.explain, so_far=self.reasoning)
         self.conclusion = await self._weigh("judge", "explanation", self.useful, explain)
         for point, numbers in self.conclusion.points:
             self.check.trace.record_step(
@@ -296,14 +299,14 @@ class _Inquiry:
         """
         case = self.case if self.case.queries else self.check.open_case(())
         opinion = self.check.form_opinion(case)
-        found = self.conclusion or self.thought
-        settled = self.conclusion or (self.thought and self._is_settled(self.thought))
+        found = self.conclusion or self.reasoning
+        settled = self.conclusion or (self.reasoning and self._is_settled(self.reasoning))
         if self.outage and not settled and opinion.doubt is None:
             why = self.outage.reason.rstrip(".")
             doubt = f"The investigation was interrupted ({why}). Check the claim again."
             opinion = replace(opinion, doubt=doubt, is_due=True)
         failure = self.outage if settled else None
-        close = partial(conclude, opinion, failure=failure, ended=self.end)
+        close = partial(conclude, opinion, failure=failure, ended=self.why_unsettled)
         if found is None:
             return case, close(draft=None)
         score = (found.confidence - 1) / 4
@@ -315,7 +318,7 @@ class _Inquiry:
 
 STRATEGY = Strategy(
     name="agentic",
-    check=lambda claim: _Inquiry(claim, CaseFile(claim.claim)).run(),
+    check=lambda claim: _Investigation(claim, CaseFile(claim.claim)).run(),
     most_searches=lambda config: 2 * investigation.LIST_ITEMS * MOST_PLANS + 1,  # one in English
     needs_model=True,
     in_rounds=True,

@@ -65,6 +65,22 @@ def is_stop_word(word: str) -> bool:
     return word in STOP_WORDS or (len(word) == 1 and not word.isdigit())
 
 
+def is_abbreviation(word: str, before: str, following: str) -> bool:
+    """Whether the full stop after a word belongs to it: "Dr.", "e.g.", the J of "J. Doe".
+
+    `before` is the word before, `following` the text behind the full stop. "No." abbreviates
+    "number" only before a digit. A function word with a capital begins a sentence: "5 p.m. The …".
+    """
+    folded = fold(word)
+    if folded in {"no", "nos"}:
+        return following[:1].isdigit()
+    if folded in ABBREVIATIONS:
+        opens = _WORD.match(following)
+        return not (opens and following[0].isupper() and fold(opens[0]) in STOP_WORDS)
+    is_initial = len(word) == 1 and word.isupper() and word != "I"
+    return is_initial and fold(before) not in NAMED_BY_LETTER
+
+
 _SHORTEST_INFLECTED = 4
 _SHORTEST_ROOT = 3
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import uuid4
 
 from factible_assets.reasoners.embedded.embedder import Embedder
@@ -78,7 +79,7 @@ class PageReader:
         Quotes are exact substrings of the page, never of the search snippet. Without a side, it
         raises ReasonerRefusalError if the claim or the page is in another language than English.
         """
-        read = await self._read(video, claim, query, page)
+        read = await self._read(claim, query, page)
         foreign = None
         if read.value is None or read.value.stance == "unclear":
             foreign = _foreign_part(claim.text, video.language or "", page.text)
@@ -91,7 +92,7 @@ class PageReader:
         return read
 
     async def _read(
-        self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
+        self, claim: records.Claim, query: records.Query, page: PageExcerpt
     ) -> WithCalls[EvidenceDraft | None]:
         text = claim.text
         selection = await self._workers.run(
@@ -102,21 +103,7 @@ class PageReader:
         if selection.relevance < _LEAST_ASKED:
             return WithCalls(None)
 
-        def rows(calls: Sequence[ModelCall], version: str) -> tuple[records.LlmCall, ...]:
-            return tuple(
-                records.LlmCall(
-                    call_id=uuid4().hex,
-                    prompt_version=version,
-                    video_id=video.video_id,
-                    stage="evidence",
-                    claim_id=claim.claim_id,
-                    query_id=query.query_id,
-                    canonical_url=page.canonical_url,
-                    **call.model_dump() | {"attempt": place},
-                )
-                for place, call in enumerate(calls, start=1)
-            )
-
+        rows = partial(_call_rows, claim, query, page)
         try:
             reading = await self.reader.read(text, selection, title=page.title)
         except ReadingOutageError as outage:
@@ -177,6 +164,29 @@ class PageReader:
             if end - start <= _LONGEST_QUOTE and _holds_only(text, start, end, stated)
         )
         return (next(joined, text[first.start : first.end]),), max(0.0, *near)
+
+
+def _call_rows(
+    claim: records.Claim,
+    query: records.Query,
+    page: PageExcerpt,
+    calls: Sequence[ModelCall],
+    version: str,
+) -> tuple[records.LlmCall, ...]:
+    """Return the rows of the model calls for a page, with the version of their prompt."""
+    return tuple(
+        records.LlmCall(
+            call_id=uuid4().hex,
+            prompt_version=version,
+            video_id=claim.video_id,
+            stage="evidence",
+            claim_id=claim.claim_id,
+            query_id=query.query_id,
+            canonical_url=page.canonical_url,
+            **call.model_dump() | {"attempt": attempt},
+        )
+        for attempt, call in enumerate(calls, start=1)
+    )
 
 
 def _holds_only(text: str, start: int, end: int, sentences: Sequence[PageSentence]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from factible_assets.reasoners.embedded.text import ABBREVIATIONS, NAMED_BY_LETTER, tokenise
+from factible_assets.reasoners.embedded.text import is_abbreviation, tokenise
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ _STOP = re.compile(
     r"[.!?…]+[\"'”’)\]»]*(?:\[\d+\])*(?=\s|$)|;\s(?=[A-Z])"
 )
 _OPENS_SENTENCE = re.compile(r"\s*[\"'\u201c\u2018(\[«—–-]*\s*[^\sa-z]")
-_LAST_WORD = re.compile(r"(?<![\d\w])([^\W\d_]+(?:\.[^\W\d_]+)*)\.$")
+_LAST_WORDS = re.compile(r"(?:(?P<before>\w+) )?(?<![\d\w])(?P<word>[^\W\d_]+(?:\.[^\W\d_]+)*)\.$")
 _LONGEST_WORD = 20
 """Characters before a full stop that may form an abbreviation."""
 _STATEMENT = re.compile(r"[.!:;][\"'\u201d\u2019)\]]{0,3}(?:\[\d{1,4}\]){0,5}\s{0,3}$")
@@ -53,7 +53,7 @@ def _split(text: str) -> tuple[PageSentence, ...]:
         cuts = [
             found.start() + stop.end()
             for stop in _STOP.finditer(line)
-            if _OPENS_SENTENCE.match(line, stop.end()) and not _is_abbreviation(line, stop)
+            if _OPENS_SENTENCE.match(line, stop.end()) and not _is_abbreviated(line, stop)
         ]
         for cut in [*cuts, found.end()]:
             sentences.extend(_pieces(text, start, cut, paragraph))
@@ -61,23 +61,12 @@ def _split(text: str) -> tuple[PageSentence, ...]:
     return tuple(sentences)
 
 
-def _is_abbreviation(line: str, stop: re.Match[str]) -> bool:
-    """Whether the full stop belongs to its word: "Dr.", "e.g.", the J of "J. Doe".
-
-    "No." abbreviates "number" only before a digit; elsewhere it is an answer.
-    """
-    if stop.group() != ".":
+def _is_abbreviated(line: str, stop: re.Match[str]) -> bool:
+    """Whether the full stop belongs to the word before it."""
+    found = _LAST_WORDS.search(line, max(0, stop.start() - _LONGEST_WORD), stop.end())
+    if stop.group() != "." or found is None:
         return False
-    found = _LAST_WORD.search(line, max(0, stop.start() - _LONGEST_WORD), stop.end())
-    if found is None:
-        return False
-    word = found.group(1).casefold()
-    if word in {"no", "nos"}:
-        return line[stop.end() : stop.end() + 2].lstrip()[:1].isdigit()
-    if len(word) == 1:
-        before = line[max(0, stop.start() - _LONGEST_WORD) : stop.start() - 1].split()
-        return not (before and before[-1].casefold() in NAMED_BY_LETTER)
-    return word in ABBREVIATIONS
+    return is_abbreviation(found["word"], found["before"] or "", line[stop.end() :].lstrip())
 
 
 def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentence]:

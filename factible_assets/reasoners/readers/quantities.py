@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -63,10 +62,9 @@ _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
 }
 _WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
 """May name the counted things: "747 officially confirmed cases"."""
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _HALF_A_DECADE = 4.5
-_CLOSE, _CLOSE_ABOUT = 0.05, 0.15
-"""Relative differences for rounded numbers and for "about"."""
+_CLOSE = 0.05
+"""Relative difference of rounded numbers."""
 _RANGE = re.compile(r"\s*(?:and|to|or|[-\u2013])\s*")
 """Between two numbers of one unit: "18 to 22 hours"."""
 _LIKE_SIZE = 2.0
@@ -88,10 +86,10 @@ class Quantity:
     dimension: str
     """A measure ("length"), a kind ("percent", "money", "year", "ordinal"), or "count"."""
     bound: Bound
-    half_step: float
-    """Half a unit of the last written decimal: what rounding may have hidden."""
     start: int
     end: int
+    half_decade: float = 0.0
+    """4.5 years for a decade, 0 for any other number."""
     counts: frozenset[str] = frozenset()
     """The stems that may name the counted things; empty if nothing is named."""
 
@@ -116,18 +114,13 @@ def _quantity(text: str, number: Number) -> Quantity:
     if number.kind == "year":
         half = _HALF_A_DECADE if raw.endswith("s") else 0.0
         bound = _bound(before, _BOUNDS_OF_YEAR)
-        return Quantity(number.value + half, "year", bound, half, number.start, number.end)
-    value, unit, dimension, factor, half = number.value, number.unit, str(number.kind), 1.0, 0.0
+        return Quantity(number.value + half, "year", bound, number.start, number.end, half)
+    value, unit, dimension, factor = number.value, number.unit, str(number.kind), 1.0
     if dimension == "plain":
         if raw.endswith(" m"):
             # After a space, a lone "m" is metres; millions are written together or in full.
             value, unit = value / 1e6, "m"
         dimension, factor = _SCALES.get(unit or "", ("count", 1.0))
-    if (digits := _DIGITS.search(raw)) is not None:
-        # Half a unit of the last written decimal: 8.8 stands for 8.75 to 8.85.
-        written = float(digits.group().replace(",", ""))
-        decimals = len(digits.group().partition(".")[2])
-        half = 0.5 * math.pow(10, -decimals) * factor * (value / (written or value or 1.0))
     counts: set[str] = set()
     if dimension == "count":
         after = _WORDS_AFTER.match(text, number.end)
@@ -135,7 +128,7 @@ def _quantity(text: str, number: Number) -> Quantity:
         counts = {*map(stem, words), *filter(None, [unit])}
     bound = _bound(before, _BOUNDS)
     return Quantity(
-        value * factor, dimension, bound, half, number.start, number.end, frozenset(counts)
+        value * factor, dimension, bound, number.start, number.end, counts=frozenset(counts)
     )
 
 
@@ -212,16 +205,12 @@ def _close(wanted: Quantity, found: Quantity) -> bool:
             or (one.bound == "at_most" and other.value < one.value)
             for one, other in ((wanted, found), (found, wanted))
         )
-        return possible or difference <= max(wanted.half_step, found.half_step)
-    if difference <= max(wanted.half_step, found.half_step):
-        return True
+        return possible or difference <= max(wanted.half_decade, found.half_decade)
     if wanted.bound == "at_least" and found.bound != "at_most":
         return found.value >= wanted.value * (1 - _CLOSE * (found.bound != "exact"))
     if wanted.bound == "at_most" and found.bound != "at_least":
         return found.value <= wanted.value * (1 + _CLOSE * (found.bound != "exact"))
-    greatest = max(abs(wanted.value), abs(found.value))
-    is_about = "about" in {wanted.bound, found.bound}
-    return difference <= (_CLOSE_ABOUT if is_about else _CLOSE) * greatest
+    return difference <= _CLOSE * max(abs(wanted.value), abs(found.value))
 
 
 def _is_counted(quantity: Quantity) -> bool:
@@ -233,7 +222,7 @@ def _is_counted(quantity: Quantity) -> bool:
 def _far(wanted: Quantity, found: Quantity) -> bool:
     """Whether two quantities that are not close cannot both be true."""
     if wanted.dimension == "year":
-        return abs(wanted.value - found.value) > max(wanted.half_step, found.half_step)
+        return abs(wanted.value - found.value) > max(wanted.half_decade, found.half_decade)
     bare = _is_bare(wanted, found)
     if not bare and _is_counted(wanted) and _is_counted(found):
         return True

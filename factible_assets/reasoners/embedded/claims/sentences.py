@@ -7,6 +7,7 @@ the raw text; its `text` is for reading, without markers such as [Music].
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,9 +15,8 @@ from statistics import median
 
 from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, find_sentences
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.text import ABBREVIATIONS, NAMED_BY_LETTER, fold, word_set
+from factible_assets.reasoners.embedded.text import fold, is_abbreviation, word_set
 from factible_assets.records.tables import TranscriptSegment
-from resources.words import STOP_WORDS
 
 # Sounds and speakers in brackets, notes around song, arrows at a change of speaker.
 _MARKER = re.compile(
@@ -39,8 +39,6 @@ _TOKEN = re.compile(r"\S+")
 _STOPS, _CLOSING_MARKS = ".!?\u2026", "\"'\u201d\u2019)]"
 _OPENING_MARKS = "\"'\u201c\u2018([-\u2013\u2014\u2022*"
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
-
-_INITIAL = re.compile(r"[A-Z]\.\Z")
 
 _PUNCTUATED_RATE = 0.02  # stops per word; English prose has about 0.06
 _LONGEST_PUNCTUATED = 60
@@ -92,19 +90,13 @@ def split_sentences(
     outside the text are ignored. `reader` defaults to MiniLM.
     """
     markers = list(_MARKER.finditer(text))
-    masked = _MARKER.sub(lambda marker: " " * len(marker.group()), text.translate(_DIRECTIONS))
-    found = [
-        _Token(each.start(), each.end(), _bare(each.group())) for each in _TOKEN.finditer(masked)
-    ]
-    tokens = _mark_stops(text, found, markers)
-    if not tokens:
-        return []
+    tokens = _tokens_of(text, markers)
     # A change of speaker ends a sentence, but does not make a text punctuated.
     stops = sum(token.has_stop for token in tokens)
-    punctuated = stops >= _PUNCTUATED_RATE * len(tokens)
-    limit = _LONGEST_PUNCTUATED if punctuated else _LONGEST_RAW
+    is_punctuated = stops >= _PUNCTUATED_RATE * len(tokens)
+    limit = _LONGEST_PUNCTUATED if is_punctuated else _LONGEST_RAW
     gaps = _read_gaps(tokens, markers, segments)
-    ends = [at for at, token in enumerate(tokens) if token.ends_sentence or at == len(tokens) - 1]
+    ends = [at for at, token in enumerate(tokens) if token.ends_sentence]
     runs = list(zip([0, *(end + 1 for end in ends)], ends, strict=False))
     return [
         Sentence(
@@ -125,47 +117,48 @@ def reading_text(raw: str) -> str:
 # --- Tokens and stops ---------------------------------------------------------------------------
 
 
+def _tokens_of(text: str, markers: Sequence[re.Match[str]]) -> list[_Token]:
+    """List the tokens outside markers.
+
+    A sentence ends at a stop, a paragraph, a change of speaker, and with the text.
+    """
+    masked = _MARKER.sub(lambda marker: " " * len(marker.group()), text.translate(_DIRECTIONS))
+    spans = [(*each.span(), text[slice(*each.span())]) for each in _TOKEN.finditer(masked)]
+    speakers = [marker.start() for marker in markers if _SPEAKER.match(marker.group())]
+    tokens = []
+    before = ""
+    for (start, end, word), following in zip(spans, [*spans, None][1:], strict=True):
+        has_stop = _is_stop(before, word, following[2] if following else "")
+        ends = (
+            has_stop
+            or following is None
+            or _has_any(speakers, end, following[0])
+            or _PARAGRAPH.search(text, end, following[0]) is not None
+        )
+        tokens.append(_Token(start, end, _bare(word), has_stop, ends))
+        before = word
+    return tokens
+
+
+def _has_any(places: Sequence[int], start: int, end: int) -> bool:
+    """Whether an ascending sequence has a value from `start` up to `end`."""
+    at = bisect_left(places, start)
+    return at < len(places) and places[at] < end
+
+
 def _bare(token: str) -> str:
     return fold(token).strip("\"'\u201c\u201d\u2018\u2019()[]{}.,;:!?\u2026-\u2013\u2014*")
-
-
-def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]]) -> list[_Token]:
-    """Mark the ends of sentences: at stops, paragraphs and changes of speaker."""
-    speakers = [marker.start() for marker in markers if _SPEAKER.match(marker.group())]
-    marked = []
-    position = 0
-    before = ""
-    for token, following in pairwise(tokens):
-        raw = text[token.start : token.end]
-        while position < len(speakers) and speakers[position] < token.end:
-            position += 1
-        changes = position < len(speakers) and speakers[position] < following.start
-        stop = _is_stop(before, raw, text[following.start : following.end])
-        ends = stop or changes or bool(_PARAGRAPH.search(text, token.end, following.start))
-        before = raw
-        marked.append(_Token(token.start, token.end, token.norm, stop, ends))
-    for last in tokens[-1:]:
-        stop = _is_stop(before, text[last.start : last.end], "")
-        marked.append(_Token(last.start, last.end, last.norm, stop))
-    return marked
 
 
 def _is_stop(before: str, token: str, following: str) -> bool:
     """Whether a sentence ends between two tokens, by their punctuation."""
     closed = token.rstrip(_CLOSING_MARKS)
     stop = closed[len(closed.rstrip(_STOPS)) :]
-    if not stop:
-        return False
     opening = following.lstrip(_OPENING_MARKS)
-    if not opening or opening[0].islower() or stop != ".":
-        return not opening or not opening[0].islower()
-    # A full stop, or the dot of an abbreviation or an initial; "vitamin C." is neither.
-    word = closed.lstrip(_OPENING_MARKS)
-    if fold(word).rstrip(_STOPS) in ABBREVIATIONS:
-        return opening[0].isupper() and _bare(opening) in STOP_WORDS
-    if opening[0].isdigit() and fold(word) in {"no.", "nos."}:
+    if not stop or opening[:1].islower():
         return False
-    return word == "I." or _INITIAL.match(word) is None or fold(before) in NAMED_BY_LETTER
+    word = closed.lstrip(_OPENING_MARKS)[:-1]
+    return stop != "." or not opening or not is_abbreviation(word, before, opening)
 
 
 # --- Runs without punctuation -------------------------------------------------------------------
@@ -201,16 +194,16 @@ def _read_gaps(
     segments: Sequence[TranscriptSegment],
 ) -> list[Gap]:
     pauses = _pauses_by_line_end(tokens, segments)
-    broken_by_sense = bool(pauses) and not _is_broken_by_width(tokens, pauses)
+    are_broken_by_sense = bool(pauses) and not _is_broken_by_width(tokens, pauses)
     starts = [marker.start() for marker in markers]
-    gaps, position = [], 0
-    for index, (token, following) in enumerate(pairwise(tokens)):
-        while position < len(starts) and starts[position] < token.end:
-            position += 1
-        marked = position < len(starts) and starts[position] < following.start
-        line_end = (index in pauses) if broken_by_sense else None
-        gaps.append(Gap(line_end=line_end, pause=pauses.get(index, 0.0), marker=marked))
-    return gaps
+    return [
+        Gap(
+            line_end=(at in pauses) if are_broken_by_sense else None,
+            pause=pauses.get(at, 0.0),
+            marker=_has_any(starts, token.end, following.start),
+        )
+        for at, (token, following) in enumerate(pairwise(tokens))
+    ]
 
 
 def _is_broken_by_width(tokens: Sequence[_Token], line_ends: Collection[int]) -> bool:
