@@ -94,17 +94,17 @@ def options_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str
         return None
     ops: Any = run.run_config.get("ops", {})
     given = ops.get("claim_checks", {}).get("config", {})
-    return {
-        name: each for name, each in _known(given, FactCheckConfig()).items() if name not in own
-    }
+    known = _known_options(given, FactCheckConfig())
+    return {name: each for name, each in known.items() if name not in own}
 
 
-def _known(given: dict[str, Any], options: StageConfig) -> dict[str, Any]:
+def _known_options(given: dict[str, Any], options: StageConfig) -> dict[str, Any]:
+    """Return the given options that this version has too."""
     known = {}
     for name in given.keys() & type(options).model_fields.keys():
         section = getattr(options, name)
         is_section = isinstance(section, StageConfig)
-        known[name] = _known(given[name], section) if is_section else given[name]
+        known[name] = _known_options(given[name], section) if is_section else given[name]
     return known
 
 

@@ -158,36 +158,14 @@ def plan_judging(
     """
     info = plan.stages[JUDGE]
     by = f"{info.provider}/{info.name}"
-    if corpora:
-        groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
-        outcomes = tuple(
-            outcome
-            for corpus, found in groups.items()
-            for outcome in found
-            if corpus in corpora or outcome.video.video_id in videos
-        )
-    else:
-        outcomes = tuple(load_outcomes(store, reading, videos=videos or None))
-    asked = []
-    for outcome in outcomes:
-        # Judge a verdict by its own evidence, which may not be the newest.
-        standing = store.read_judged(outcome.video.video_id)
-        texts = {**outcome.texts, **standing.texts}
-        for subject in subjects_of(outcome, standing.evidence, texts):
-            asked += [
-                question_on(subject, each) for each in rubrics if each.subject == subject.kind
-            ]
+    outcomes = _outcomes(store, reading, videos, corpora)
+    asked = _questions(store, outcomes, rubrics)
     if not asked:
         raise FactibleError(
             "There is nothing to judge: no claim of these videos is stored.",
             "Check them first: factible check VIDEO.",
         )
-    drawn: dict[str, set[str]] = {}
-    for rubric in rubrics:
-        # The order is random but stable, so that a larger sample contains a smaller one.
-        ids = {each.subject.subject_id for each in asked if each.rubric == rubric}
-        order = sorted(ids, key=lambda each: hashlib.sha256(each.encode()).digest())
-        drawn[rubric.name] = set(order[:sample])
+    drawn = {rubric.name: _drawn(rubric, asked, sample) for rubric in rubrics}
     kept = {
         each.judgement_id(by): each
         for each in asked
@@ -196,6 +174,42 @@ def plan_judging(
     known = read_judgements(store, list(kept))
     tasks = tuple(Task(name, each, known.get(name)) for name, each in kept.items())
     return JudgingPlan(info, by, outcomes, tasks, tuple(rubrics))
+
+
+def _outcomes(
+    store: Warehouse, reading: CorporaReading, videos: Collection[str], corpora: Collection[str]
+) -> tuple[VideoOutcome, ...]:
+    if not corpora:
+        return tuple(load_outcomes(store, reading, videos=videos or None))
+    groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
+    return tuple(
+        outcome
+        for corpus, found in groups.items()
+        for outcome in found
+        if corpus in corpora or outcome.video.video_id in videos
+    )
+
+
+def _questions(
+    store: Warehouse, outcomes: Sequence[VideoOutcome], rubrics: Sequence[Rubric]
+) -> list[Question]:
+    asked = []
+    for outcome in outcomes:
+        # Judge a verdict by its own evidence, which may not be the newest.
+        judged = store.read_judged(outcome.video.video_id)
+        texts = {**outcome.texts, **judged.texts}
+        for subject in subjects_of(outcome, judged.evidence, texts):
+            asked += [
+                question_on(subject, each) for each in rubrics if each.subject == subject.kind
+            ]
+    return asked
+
+
+def _drawn(rubric: Rubric, asked: Sequence[Question], sample: int | None) -> set[str]:
+    """Draw subjects, by id; a larger sample contains a smaller one."""
+    ids = {each.subject.subject_id for each in asked if each.rubric == rubric}
+    order = sorted(ids, key=lambda each: hashlib.sha256(each.encode()).digest())
+    return set(order[:sample])
 
 
 async def run_judging(

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 from dagster import DagsterInstance
 
 from factible_assets.config import FactCheckConfig
+from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.pipeline.assets import claims as claims_asset
 from factible_assets.pipeline.assets import transcripts as transcripts_asset
 from factible_assets.pipeline.run_records import options_of_run
@@ -25,6 +26,7 @@ from factible_assets.report.data import ReportData
 from factible_assets.runs.result import StoredVideo
 from factible_assets.services.models import plan_models
 from factible_assets.services.reasoning import choose_reasoners
+from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.version import VERSION
@@ -46,19 +48,8 @@ def input_tags(video: StoredVideo, config: FactCheckConfig) -> dict[str, str]:
     """
     settings, listed = video.settings, video.listed()
     entry = listed.video.model_dump(mode="json") if listed else None
-    if listed is None or listed.transcript is None:
-        words: list[Any] = list(settings.languages)
-        if listed is not None:
-            words += filter(None, (listed.entry.transcript_url, listed.entry.recording_url))
-            with suppress(OSError):  # They identify a recording without reading it.
-                media = listed.media.stat() if listed.media else None
-                words += [media.st_size, media.st_mtime] if media else []
-    else:
-        try:
-            words = [hashlib.sha256(listed.transcript.read_bytes()).hexdigest()]
-        except OSError:
-            words = ["unreadable"]  # the run reports the error
-    transcript = _digest([transcripts_asset.CODE_VERSION, video.video_id, entry, *words])
+    source = _transcript_source(listed, settings)
+    transcript = _digest([transcripts_asset.CODE_VERSION, video.video_id, entry, *source])
     reasoner: list[Any] = ["embedded"]
     try:
         if choose_reasoners(config, settings).claims == "llm":
@@ -70,6 +61,22 @@ def input_tags(video: StoredVideo, config: FactCheckConfig) -> dict[str, str]:
     options = config.claims.model_dump(mode="json")
     claims = _digest([transcript, *version, options, *reasoner])
     return {TRANSCRIPT_TAG: transcript, CLAIMS_TAG: claims}
+
+
+def _transcript_source(listed: CorpusVideo | None, settings: Settings) -> list[Any]:
+    """Return the content of the transcript's file, or else what the search for one depends on."""
+    if listed is not None and listed.transcript is not None:
+        try:
+            return [hashlib.sha256(listed.transcript.read_bytes()).hexdigest()]
+        except OSError:
+            return ["unreadable"]  # the run reports the error
+    source: list[Any] = list(settings.languages)
+    if listed is not None:
+        source += filter(None, (listed.entry.transcript_url, listed.entry.recording_url))
+        with suppress(OSError):  # They identify a recording without reading it.
+            media = listed.media.stat() if listed.media else None
+            source += [media.st_size, media.st_mtime] if media else []
+    return source
 
 
 def find_reusable(
