@@ -213,23 +213,27 @@ def carry_out(
     code = checked.code if checked.failures else ExitCode.DONE
     if runs and not checked.failures and checked.incomplete.intersection(ids):
         code = ExitCode.INCOMPLETE
-    hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}
-    blocked = (act.target or "" for act in actions if act.action == "block_source")
-    remarks = (
-        f"No source of the claim is of {plain(domain, 120)} so far; what is found there later is "
-        "left out."
-        for domain in blocked
-        if "://" not in domain and not any(f".{host}".endswith(f".{domain}") for host in hosts)
-    )
     return Reviewed(
         checked,
         actions,
         ids or (file.claim.claim_id,),
         len(checked.data.claims) - len(ids),
-        tuple(remarks),
+        _unused_blocks(file, actions),
         again.run_id if again else None,
         waits=affects and (again is None or bool(again.failures)),
         code=code,
+    )
+
+
+def _unused_blocks(file: ClaimFile, actions: Sequence[records.ReviewAction]) -> tuple[str, ...]:
+    """Return a sentence on each blocked domain that no source of the claim is of."""
+    hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}
+    blocked = (act.target or "" for act in actions if act.action == "block_source")
+    return tuple(
+        f"No source of the claim is of {plain(domain, 120)} so far; what is found there later is "
+        "left out."
+        for domain in blocked
+        if "://" not in domain and not any(f".{host}".endswith(f".{domain}") for host in hosts)
     )
 
 
