@@ -36,7 +36,7 @@ def fact_check(
     if target.remark:
         say(target.remark)
     stored = StoredVideo(target.video_id, settings)
-    if reuse == "verdicts" and (checked := stored.result(finished=True)):
+    if reuse == "verdicts" and (checked := stored.finished_check()):
         when = f"{checked.data.checked_at:%Y-%m-%d %H:%M} UTC"
         say(f"Checked before, on {when}; --force checks it again.")
         return checked

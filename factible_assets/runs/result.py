@@ -12,6 +12,7 @@ from factible_assets.report.data import ReportData, read_report_data
 from factible_assets.report.writing import publish_data, read_index_data
 from factible_assets.settings import Settings
 from resources.statements import statements
+from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.runs", "questions.sql")
@@ -86,3 +87,19 @@ class StoredVideo:
             (ever,) = snapshot.rows(_SQL["cost_of_all_checks"], {"video": self.video_id})
         report = publish_data(data, index, settings.reports)
         return Checked(data, report, data.run_id, cost_ever=float(ever["usd"]))
+
+    def finished_check(self) -> Checked | None:
+        """Return the stored check if it is finished, else None.
+
+        If an earlier run could not publish its result, for lack of room say, this publishes it.
+        """
+        checked = self.result(finished=True)
+        live, copy = self.settings.warehouse, self.settings.published
+        if checked and not live.is_shared and copy.exists():
+            try:
+                is_behind = Warehouse(copy).current_sets(self.video_id) != checked.data.sets
+            except WarehouseError:  # the copy is damaged
+                is_behind = True
+            if is_behind:
+                Warehouse(live).publish(copy)
+        return checked
