@@ -168,7 +168,7 @@ class Backend(ABC):
     def mode(self, output_type: type[Any]) -> AnswerMode:
         """Return the strictest mode that the server has not rejected for this type."""
 
-    def cut_to(self, counted: int, expected: int) -> int | None:
+    def silent_cut(self, counted: int, expected: int) -> int | None:
         """Return the window if the server silently cut the prompt to fit it, else None.
 
         `counted` is the server's count of the prompt's tokens, `expected` our estimate.

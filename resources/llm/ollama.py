@@ -116,7 +116,7 @@ class OllamaBackend(backend.Backend):
             return "next_token"
         return "json_schema" if self._ways[0].formats else "text"
 
-    def cut_to(self, counted: int, expected: int) -> int | None:
+    def silent_cut(self, counted: int, expected: int) -> int | None:
         """Recognise the token count of a cut prompt: half of the window, or all of it.
 
         The model's own window may be smaller than the one we set. It is a power of two, and counts
@@ -167,7 +167,7 @@ class OllamaBackend(backend.Backend):
         reply = backend.Reply(text, "length" if cut else "stop", usage=_usage(answer))
         is_silent = not text and not answer.message.thinking
         if way.formats and not (cut or is_silent or _is_object(text, request)):
-            self._leave(way)
+            self._drop_way(way)
             if way is not self._ways[0]:
                 reason = "the model ignored the format; asked again otherwise"
                 raise backend.BackendError("adapted", reason, lost=True, usage=reply.usage)
@@ -190,7 +190,7 @@ class OllamaBackend(backend.Backend):
         listed = [each for token in first for each in token.top_logprobs or []]
         return backend.next_token([(each.token, each.logprob) for each in listed], _usage(answer))
 
-    def _leave(self, way: _Way) -> None:
+    def _drop_way(self, way: _Way) -> None:
         """Change to the next way of asking, unless another request already has."""
         if way is self._ways[0] and len(self._ways) > 1:
             del self._ways[0]

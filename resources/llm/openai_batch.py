@@ -118,14 +118,18 @@ class OpenAIBatches(OpenAIBackend):
         """Return the task that waits for the present or future batch of a request."""
         for record in self._records():
             if name in record.requests:
-                wait = self._waits.get(record.path)
-                if wait is None or (wait.done() and (wait.cancelled() or wait.exception())):
-                    wait = self._waits[record.path] = asyncio.create_task(self._finish(record))
-                return wait
+                return self._wait_for_batch(record)
         self._bodies[name], self._last = body, time.perf_counter()
         if self._gathering is None:
             self._gathering = asyncio.create_task(self._gather())
         return self._gathering
+
+    def _wait_for_batch(self, record: _Record) -> _Wait:
+        """Return the task that waits for a batch; after a failure it is a new one."""
+        wait = self._waits.get(record.path)
+        if wait is None or (wait.done() and (wait.cancelled() or wait.exception())):
+            wait = self._waits[record.path] = asyncio.create_task(self._results(record))
+        return wait
 
     def _records(self) -> list[_Record]:
         found = []
@@ -138,6 +142,7 @@ class OpenAIBatches(OpenAIBackend):
         return found
 
     async def _gather(self) -> tuple[_Record, Lines]:
+        """Collect requests until none has come for a while, and return the results of all."""
         try:
             quiet = self._batching.gather_seconds
             while elapsed_since(self._last) < quiet:  # noqa: ASYNC110 - each request prolongs it
@@ -158,10 +163,9 @@ class OpenAIBatches(OpenAIBackend):
             raise self._failure(error) from None
         record = _Record(self._batching.folder / f"{file.id}.json", sorted(bodies), file.id)
         await asyncio.to_thread(record.write)
-        wait = self._waits[record.path] = asyncio.create_task(self._finish(record))
-        return await asyncio.shield(wait)
+        return await asyncio.shield(self._wait_for_batch(record))
 
-    async def _finish(self, record: _Record) -> tuple[_Record, Lines]:
+    async def _results(self, record: _Record) -> tuple[_Record, Lines]:
         """Start a batch unless it has started, and return the results of its requests."""
         client = self._client
         try:
@@ -176,7 +180,7 @@ class OpenAIBatches(OpenAIBackend):
                 ]
                 record.batch = batches[0].id
                 await asyncio.to_thread(record.write)
-            batch = await self._ended(record.batch)
+            batch = await self._ended_batch(record.batch)
             if batch.status == "failed":
                 record.path.unlink(missing_ok=True)
                 problem = next(iter((batch.errors and batch.errors.data) or ()), None)
@@ -205,7 +209,7 @@ class OpenAIBatches(OpenAIBackend):
                     await task
         await super().aclose()
 
-    async def _ended(self, name: str) -> Batch:
+    async def _ended_batch(self, name: str) -> Batch:
         """Poll a batch until it has ended, in spite of passing failures."""
         while True:
             try:

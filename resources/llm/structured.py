@@ -335,7 +335,7 @@ class _Exchange(Generic[base.Answer]):
             raise backend.BackendError("passing", reason, crowded=True, lost=True) from None
         if counted := reply.usage.input_tokens:
             expected = self.scale.tokens(prompt.size, len(prompt.messages))
-            window = self.backend.cut_to(counted, expected)
+            window = self.backend.silent_cut(counted, expected)
             if window is not None:
                 reason = f"the server cut the prompt to {counted:,} tokens of its {window:,}"
                 raise backend.BackendError("context", reason, window=window, usage=reply.usage)
