@@ -3,25 +3,22 @@
 Factible, section 1.3.2, "Fuzzy Claim Localization": normalise the texts, slide windows of the
 claim's length in words plus or minus two over the transcript, compare each with the claim by the
 ratio of `difflib.SequenceMatcher`, and accept the best from 0.5. The same ratio decides here, but
-few windows need it. Its matching blocks are a common subsequence, so the longest common subsequence
-(LCS; rapidfuzz finds it for all places in milliseconds) bounds it from above: 2·LCS divided by both
-lengths. The LCS with the largest window at a word bounds all windows there. The search tries places
-in the order of their bounds until no bound exceeds the best ratio, which is then the maximum over
-all windows.
+few windows need it. Its matching blocks are a common subsequence, so the similarity by the longest
+common subsequence, which rapidfuzz computes for all windows in milliseconds, is never lower. The
+search tries windows in that order until none can exceed the best ratio.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
 from rapidfuzz import process
-from rapidfuzz.distance import Indel, LCSseq
+from rapidfuzz.distance import Indel
 
 from resources.words import UNSPACED
 
@@ -29,10 +26,10 @@ MIN_SCORE = 0.5
 """The least similarity of a place (Factible, section 1.3.2)."""
 SLACK_WORDS = 2
 """Words by which a window may be longer or shorter than the claim (Factible, section 1.3.2)."""
-_MAX_STARTS = 200
-"""The most first words to try. Only if nothing resembles the claim do more bounds reach 0.5; the
-search may then miss a weak match."""
-_ROUNDING = 1e-9
+_MAX_WINDOWS = 1_000
+"""The most windows to try. Only if nothing resembles the claim do more reach 0.5; the search may
+then miss a weak match."""
+_ROUNDING = 1e-6
 _NOT_SPOKEN = re.compile(r"[^A-Za-z0-9]+")
 _WORD = re.compile(rf"{UNSPACED.pattern}|[^\s{UNSPACED.pattern[1:]}+")
 
@@ -87,46 +84,32 @@ class Localiser:
         folded = [word.folded for word in _words_of(wanted)]
         if not folded or not self._words:
             return None
-        claim, length = " ".join(folded), len(folded)
-        count = len(self._words)
-        shortest = min(count, max(1, length - SLACK_WORDS))
-        longest = length + SLACK_WORDS
+        import numpy as np  # noqa: PLC0415 - few starts of a process place a claim
+
+        claim, length, count = " ".join(folded), len(folded), len(self._words)
+        sizes = range(
+            min(count, max(1, length - SLACK_WORDS)), min(count, length + SLACK_WORDS) + 1
+        )
+        spans = [(first, first + size) for size in sizes for first in range(count - size + 1)]
+        windows = [self._window(*span) for span in spans]
+        bounds = process.cdist([claim], windows, scorer=Indel.normalized_similarity)[0] + _ROUNDING
         matcher = SequenceMatcher(None, "", claim, autojunk=False)
         best_score, best = MIN_SCORE, None
-        for first, bound in self._most_promising(claim, shortest, longest):
-            if bound < best_score:
+        for at in np.argsort(-bounds, kind="stable")[:_MAX_WINDOWS].tolist():
+            if bounds[at] < best_score:
                 break
-            for last in range(first + shortest, min(count, first + longest) + 1):
-                window = self._window(first, last)
-                if Indel.normalized_similarity(window, claim) < best_score - _ROUNDING:
-                    continue
-                matcher.set_seq1(window)
-                score = matcher.ratio()
-                earlier = best is None or (first, last) < best
-                if score > best_score or (score == best_score and earlier):
-                    best_score, best = score, (first, last)
+            matcher.set_seq1(windows[at])
+            score = matcher.ratio()
+            is_earlier = best is None or spans[at] < best
+            if score > best_score or (score == best_score and is_earlier):
+                best_score, best = score, spans[at]
         if best is None:
             return None
         first, last = best
         return TextMatch(self._words[first].start, self._words[last - 1].end, best_score)
 
-    def _most_promising(
-        self, claim: str, shortest: int, longest: int
-    ) -> Iterator[tuple[int, float]]:
-        """Yield first words and the bound on the ratio of their windows, highest bound first."""
-        import numpy as np  # noqa: PLC0415 - few starts of a process place a claim
-
-        firsts = range(len(self._words) - shortest + 1)
-        largest = [self._window(first, first + longest) for first in firsts]
-        common = process.cdist([claim], largest, scorer=LCSseq.similarity, dtype=np.int32)[0]
-        sizes = np.array([len(self._window(first, first + shortest)) for first in firsts])
-        bounds = 2 * common / (len(claim) + sizes)
-        for first in np.argsort(-bounds, kind="stable")[:_MAX_STARTS]:
-            yield int(first), float(bounds[first]) + _ROUNDING
-
     def _window(self, first: int, last: int) -> str:
-        final = min(last, len(self._words)) - 1
-        return self._folded[self._starts[first] : self._starts[final + 1] - 1]
+        return self._folded[self._starts[first] : self._starts[last] - 1]
 
 
 def similarity(first: str, second: str) -> float:

@@ -177,8 +177,6 @@ _FIGURE = re.compile(
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
 _EARLY_YEAR = re.compile(r"\d{3,4}")
 _BEFORE_YEAR = MONTHS | word_set("in since until from by before after year ad")
-_OR_MORE = re.compile(r"\s+or\s+(?:more|less|fewer|so)\b", re.IGNORECASE)
-"""Words between a number and its unit: "ten or more years"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +276,9 @@ def _finish(
         kind, end = "percent", percent.end()
     elif last < len(words) and words[last].norm in _MONEY_WORDS:
         kind = "money"
-    between = _OR_MORE.match(text, end)
-    after = between.end() if between else end
-    word = next((each for each in words[last : last + 4] if each.start >= after), None)
+    word = next((each for each in words[last : last + 4] if each.start >= end), None)
     unit = None
-    if word is not None and set(text[after : word.start]).isdisjoint(".,;:!?"):
+    if word is not None and set(text[end : word.start]).isdisjoint(".,;:!?"):
         is_end = is_stop_word(word.norm) or word.norm[0].isdigit()
         unit = None if is_end else stem(word.norm)
     if kind == "plain" and unit is None and first and _EARLY_YEAR.fullmatch(words[first].norm):
