@@ -82,16 +82,23 @@ class RuleResult:
 
 
 _SPECIFIC: list[Rule] = []
+"""The rules of single assets, which `rule` enters."""
 
 
 def rule(asset: str, *, blocking: bool = True) -> Callable[[Find], Find]:
     """Make a generator of breaches a rule of an asset; its docstring states the rule."""
 
     def enter(find: Find) -> Find:
-        _SPECIFIC.append(Rule(asset, *_name_and_docstring(find), find, blocking))
+        _SPECIFIC.append(_rule_of(asset, find, find, blocking=blocking))
         return find
 
     return enter
+
+
+def _rule_of(
+    asset: str, stated: Callable[..., Breaches], find: Find, *, blocking: bool = True
+) -> Rule:
+    return Rule(asset, stated.__name__, str(stated.__doc__).strip(), find, blocking)
 
 
 def rules_of(asset: str, limits: SearchConfig | None = None) -> tuple[Rule, ...]:
@@ -99,16 +106,12 @@ def rules_of(asset: str, limits: SearchConfig | None = None) -> tuple[Rule, ...]
     general = [rows_are_valid, ids_are_derived]
     if asset not in {"transcripts", "media"}:  # Their rows stand without claims and page texts.
         general.append(references_lead_to_rows)
-    found = [Rule(asset, *_name_and_docstring(each), partial(each, asset)) for each in general]
+    found = [_rule_of(asset, each, partial(each, asset)) for each in general]
     found += (each for each in _SPECIFIC if each.asset == asset)
     if asset == "evidence":
         dated = partial(no_page_is_too_new, limits or SearchConfig())
-        found.append(Rule(asset, *_name_and_docstring(no_page_is_too_new), dated))
+        found.append(_rule_of(asset, no_page_is_too_new, dated))
     return tuple(found)
-
-
-def _name_and_docstring(find: Callable[..., Breaches]) -> tuple[str, str]:
-    return find.__name__, str(find.__doc__).strip()
 
 
 def judge(

@@ -59,7 +59,7 @@ class Corrections:
     @property
     def added(self) -> list[FoundHit]:
         """The pages to read whatever the searches find, in order of entry."""
-        acts = sorted(self.sources.items(), key=lambda pair: _place(pair[1]))
+        acts = sorted(self.sources.items(), key=lambda pair: _moment_of(pair[1]))
         addresses = [act.value or page for page, act in acts if self.adds(page)]
         return [FoundHit(rank, each, each) for rank, each in enumerate(addresses, start=1)]
 
@@ -78,9 +78,11 @@ class Corrections:
         labels = (urlsplit(canonical).hostname or "").split(".")
         names = [".".join(labels[start:]) for start in range(len(labels))]
         acts = [self.sources[name] for name in names if name in self.sources]
-        last = max((act for act in acts if act.action == "block_source"), key=_place, default=None)
+        last = max(
+            (act for act in acts if act.action == "block_source"), key=_moment_of, default=None
+        )
         if own is not None and (
-            own.action == "block_source" or (last and _place(own) > _place(last))
+            own.action == "block_source" or (last and _moment_of(own) > _moment_of(last))
         ):
             last = own
         if last is None or last.action != "block_source":
@@ -98,12 +100,12 @@ NO_CORRECTIONS = Corrections()
 def in_order(actions: Iterable[records.ReviewAction]) -> list[records.ReviewAction]:
     """Return distinct actions in order of time."""
     distinct = {action.action_id: action for action in actions}
-    return sorted(distinct.values(), key=_place)
+    return sorted(distinct.values(), key=_moment_of)
 
 
 def corrections_by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, Corrections]:
     """Fold the actions on a video's claims, in any order, into the corrections of each claim."""
-    return {claim: _fold(claim, done) for claim, done in by_claim(actions).items()}
+    return {claim: _corrections_of(claim, done) for claim, done in by_claim(actions).items()}
 
 
 def by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, list[records.ReviewAction]]:
@@ -124,7 +126,7 @@ def latest(
     `claim` restricts it to one claim id; None: any former words of the claim count.
     """
     done = (each for each in actions if each.action == kind and claim in {None, each.claim_id})
-    last = max(done, key=_place, default=None)
+    last = max(done, key=_moment_of, default=None)
     return last if last is not None and last.value is not None else None
 
 
@@ -209,7 +211,7 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
 # --- Queries and sources ------------------------------------------------------------------------
 
 
-def _fold(claim: str, actions: Sequence[records.ReviewAction]) -> Corrections:
+def _corrections_of(claim: str, actions: Sequence[records.ReviewAction]) -> Corrections:
     worded: dict[str, WordedQuery] = {}
     unasked: set[str] = set()
     sources: dict[str, records.ReviewAction] = {}
@@ -248,7 +250,7 @@ def _fold(claim: str, actions: Sequence[records.ReviewAction]) -> Corrections:
     return Corrections(tuple(worded.values()), frozenset(unasked), sources, stances, ratings)
 
 
-def _place(action: records.ReviewAction) -> tuple[datetime, int, str]:
+def _moment_of(action: records.ReviewAction) -> tuple[datetime, int, str]:
     return action.acted_at, action.position, action.action_id
 
 
@@ -340,4 +342,4 @@ def applied_by(
                 concerned = {claim_id(action.video_id, each) for each in words}
             if needed.get(action.action) in stages and (not concerned or concerned & claim_ids):
                 kept.append(action)
-    return tuple(action.action_id for action in sorted(kept, key=_place))
+    return tuple(action.action_id for action in sorted(kept, key=_moment_of))

@@ -92,15 +92,18 @@ async def _ask(
     )
     searches, hits = [], []
     for answer in await searcher.search(request):
-        failed, provider = answer.outcome == "outage", answer.provider
-        given = () if failed else answer.hits
-        found = [hit for hit in given if config.answers or not is_answer(hit)]
-        status: records.Status = "infra_error" if failed else "ok" if found else "no_evidence"
-        reason = answer.reason or (f"{provider} did not say why" if failed else None)
+        found = [hit for hit in answer.hits if config.answers or not is_answer(hit)]
+        status: records.Status = "ok" if found else "no_evidence"
+        reason = answer.reason
+        if answer.outcome == "outage":
+            found, status = [], "infra_error"
+            reason = reason or f"{answer.provider} did not say why"
         seconds = answer.latency_seconds
-        searches.append(_search_row(query, provider, page, len(found), seconds, status, reason))
-        for rank, hit in enumerate(found, start=1 + before_it.get(provider, 0)):
-            hits.append(_hit_row(query, hit, provider, page, rank))
+        searches.append(
+            _search_row(query, answer.provider, page, len(found), seconds, status, reason)
+        )
+        for rank, hit in enumerate(found, start=1 + before_it.get(answer.provider, 0)):
+            hits.append(_hit_row(query, hit, answer.provider, page, rank))
     return searches, hits
 
 

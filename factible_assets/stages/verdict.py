@@ -201,18 +201,23 @@ def confidence_of(score: float) -> records.Confidence:
 
 
 def _wins(side: int, mixed: int, margin: float, config: VerdictsConfig) -> bool:
-    return side >= _least(config) and side > mixed and margin > 0.0 and margin >= config.min_margin
+    return (
+        side >= _deciding_weight(config)
+        and side > mixed
+        and margin > 0.0
+        and margin >= config.min_margin
+    )
 
 
 def _in_conflict(counted: Tally, config: VerdictsConfig) -> bool:
-    return min(counted.reliable_supports, counted.reliable_refutes) >= _least(config)
+    return min(counted.reliable_supports, counted.reliable_refutes) >= _deciding_weight(config)
 
 
 def _mostly_mixed(counted: Tally, config: VerdictsConfig) -> bool:
-    return counted.mixed >= max(_least(config), counted.supports, counted.refutes)
+    return counted.mixed >= max(_deciding_weight(config), counted.supports, counted.refutes)
 
 
-def _least(config: VerdictsConfig) -> int:
+def _deciding_weight(config: VerdictsConfig) -> int:
     """Return the weight that decides: the run's, and more than one source rated low has."""
     return max(1 + round(UNIT * VOTE_WEIGHTS["low"]), round(UNIT * config.min_weight))
 

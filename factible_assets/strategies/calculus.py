@@ -50,10 +50,14 @@ FLOOR, CEILING = 15, 95
 MIXES: Final = ((3, 0.7, 0.8), (1, 0.5, 0.7))
 """Least number of sources, credibility to exceed, and the share of the evidence (equation 17)."""
 _SHARE_OTHERWISE: Final = 0.5
-_MANY_NEUTRAL, _COMPLEX, _OPEN = 3, 0.4, 0.5
+_FEW_NEUTRAL, _FEW_AGREE, _MANY_AGREE = 3, 0.5, 0.4
+"""Agreement of neutral sources alone: 0.5 up to three, 0.4 for more (algorithm 4)."""
 _OPPOSED, _OPPOSED_SLOPE, _OPPOSED_FLOOR = 0.3, 0.2, 0.1
+"""Agreement if most sources oppose: 0.3 - 0.2 · their share, at least 0.1 (algorithm 4)."""
 CONSENSUS_SOURCES, CONSENSUS_BONUS = 2, 0.1
+"""Supporting sources without an opposing one that earn the bonus (algorithm 4)."""
 _GOOD, _GOOD_SOURCES, _QUALITY_BONUS = 0.8, 2, 0.05
+"""Credibility to exceed, and the sources above it that earn the bonus (equation 18)."""
 _DIGITS: Final = 9
 """Decimals at which thresholds compare, so that a mean of 0.7 in floats is not above 0.7."""
 Label = Literal["Very Low", "Low", "Moderate", "High", "Very High"]
@@ -109,7 +113,7 @@ def agreement(sources: Sequence[ScoredSource]) -> float:
     support = sum(each.supports is True for each in sources)
     oppose = sum(each.supports is False for each in sources)
     if support + oppose == 0:
-        return _COMPLEX if len(sources) > _MANY_NEUTRAL else _OPEN
+        return _FEW_AGREE if len(sources) <= _FEW_NEUTRAL else _MANY_AGREE
     if support >= oppose:
         share = support / len(sources)
         is_consensus = oppose == 0 and support >= CONSENSUS_SOURCES
