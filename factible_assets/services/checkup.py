@@ -81,23 +81,26 @@ async def examine(settings: Settings, *, network: bool = False) -> list[PartStat
     return parts
 
 
-async def _ask(
-    idle: PartStatus, problem: Callable[[], Awaitable[str | None]], answer: str, *, asks: bool
+async def _probe(
+    idle: PartStatus, call: Callable[[], Awaitable[str | None]], works: str, *, calls: bool
 ) -> PartStatus:
-    """Return `idle`, or with `asks` the result of `problem`, which returns an error or None."""
-    if not asks:
+    """Return `idle`, or with `calls` the state that a call shows.
+
+    `call` returns the problem, raises it, or returns None. `works` is the sentence without one.
+    """
+    if not calls:
         return idle
     try:
         async with asyncio.timeout(_SECONDS):
-            wrong = await problem()
+            problem = await call()
     except TimeoutError:
-        wrong = f"It did not answer within {_SECONDS:g} seconds."
+        problem = f"It did not answer within {_SECONDS:g} seconds."
     except (SetupError, HttpFailureError) as error:
-        wrong = str(error)
-    if wrong is None:
-        return PartStatus(idle.service, "works", answer)
+        problem = str(error)
+    if problem is None:
+        return PartStatus(idle.service, "works", works)
     remedy = "Correct this, or remove its settings from .env."
-    return PartStatus(idle.service, "fails", wrong, remedy)
+    return PartStatus(idle.service, "fails", problem, remedy)
 
 
 # --- This machine -------------------------------------------------------------------------------
@@ -251,20 +254,20 @@ def _services(
     live = search.search_names(settings)
     for name, provider in search.PROVIDERS.items():
         idle = PartStatus(name, "not set up", remedy=provider.remedy)
-        yield _ask(idle, partial(searched, name), "It answers a search.", asks=name in live)
+        yield _probe(idle, partial(searched, name), "It answers a search.", calls=name in live)
     remedy = "For published fact-checks: set GOOGLE_FACT_CHECK_API_KEY."
     idle = PartStatus("prior fact checks", "not set up", remedy=remedy)
     answer = "Google's Fact Check Tools answer."
-    yield _ask(idle, fact_checks, answer, asks=settings.google_fact_check_api_key is not None)
+    yield _probe(idle, fact_checks, answer, calls=settings.google_fact_check_api_key is not None)
     yield asyncio.to_thread(_browser, settings)
     yield asyncio.to_thread(_reader, settings)
     idle = PartStatus("jina", "not set up", "This machine fetches pages itself.")
-    yield _ask(idle, jina, "It fetches pages.", asks=settings.pages == "jina")
+    yield _probe(idle, jina, "It fetches pages.", calls=settings.pages == "jina")
     remedy = "For copies of deleted pages: set FACTIBLE_PAGES=direct+wayback."
     idle = PartStatus("wayback", "not set up", remedy=remedy)
-    yield _ask(idle, wayback, "It has copies.", asks="wayback" in settings.pages)
+    yield _probe(idle, wayback, "It has copies.", calls="wayback" in settings.pages)
     idle = PartStatus("youtube", "set up", "It needs no key. To call it: --network.")
-    yield _ask(idle, youtube, "It returns captions.", asks=network)
+    yield _probe(idle, youtube, "It returns captions.", calls=network)
     words = "They need no key. To call one: --network." if live else "Only the live web uses them."
     idle = PartStatus("domain registries", "set up" if live else "not set up", words)
-    yield _ask(idle, registries, "RDAP answers.", asks=bool(live) and network)
+    yield _probe(idle, registries, "RDAP answers.", calls=bool(live) and network)
