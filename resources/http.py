@@ -37,6 +37,7 @@ _PASSING_STATUSES = frozenset({408, 425, 429})
 _SLOWING_STATUSES = frozenset({429, 503})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip"})
+_MAX_REDIRECTS = 8
 _SHOWN_CHARACTERS = 120
 _LONGEST_WAIT = 1e9
 _RANDOM = random.SystemRandom()
@@ -111,7 +112,6 @@ class HttpLimits:
     """One attempt with all its redirects and its whole body; stops servers that drip."""
     max_bytes: int = 10_000_000
     """Of a body after decompression; a larger one is an error."""
-    max_redirects: int = 8
     max_requests: int = 64
     """Simultaneous requests to all hosts."""
     max_requests_per_host: int = 6
@@ -319,7 +319,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         url, headers = request.url, request.headers
         cookies, left = httpx.Cookies(), self._limits.attempt_seconds
         async with self._slots:
-            for _ in range(self._limits.max_redirects + 1):
+            for _ in range(_MAX_REDIRECTS + 1):
                 host = host_of(url)
                 at_once = self._limits.at_once.get(host, self._limits.max_requests_per_host)
                 slot = self._host_slots.setdefault(host, asyncio.Semaphore(at_once))
@@ -341,7 +341,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 if (answer.scheme, host_of(answer), answer.port) != (url.scheme, host, url.port):
                     headers = {}
                 url = answer
-        reason = f"{shown(request.url)} redirects more than {self._limits.max_redirects} times"
+        reason = f"{shown(request.url)} redirects more than {_MAX_REDIRECTS} times"
         raise UnavailableError(reason, final_url=str(url))
 
     def _failure(self, url: httpx.URL, error: Exception) -> HttpFailureError:

@@ -28,7 +28,6 @@ HUGGING_FACE = "https://huggingface.co"
 
 _RANGE = re.compile(r"bytes (\d{1,15})-")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-_MAX_REDIRECTS = 6
 _MAX_SECONDS = 86_400.0
 _RETRY = http.RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
 _PARTIAL = ".partial"
@@ -57,12 +56,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
         self._retry = retry
         self._http = http.HttpClient(
             guard=NetworkGuard(NameTable.for_service(base_url), https_only=True),
-            limits=http.HttpLimits(
-                connect_seconds=15.0,
-                read_seconds=read_seconds,
-                attempt_seconds=_MAX_SECONDS,
-                max_redirects=_MAX_REDIRECTS,
-            ),
+            limits=http.HttpLimits(read_seconds=read_seconds, attempt_seconds=_MAX_SECONDS),
             retry=http.RetryPolicy(attempts=1),
         )
 
