@@ -325,7 +325,7 @@ class JinaReader(Service, PageSource):
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
         try:
-            answer = await self._post("/", {"url": url}, headers=_JINA_HEADERS)
+            answer = await self._post("", {"url": url}, headers=_JINA_HEADERS)
         except HttpFailureError as failure:
             kind = UnavailableError if failure.http_status in _UNREADABLE else OutageError
             raise kind(f"Jina's reader: {failure.reason}") from failure

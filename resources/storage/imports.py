@@ -95,6 +95,12 @@ def _text(value: object) -> str:
     return _UNSTORABLE.sub("\ufffd", value).strip() if isinstance(value, str) else ""
 
 
+def _address(value: object) -> str:
+    """Return a text without those characters; "" for any other value."""
+    text = _text(value)
+    return "" if "\ufffd" in text else text
+
+
 def _moment(value: object) -> datetime | None:
     if value is None or value == "":
         return None
@@ -107,13 +113,14 @@ def _moment(value: object) -> datetime | None:
 
 
 _Text = Annotated[str, BeforeValidator(_text)]
+_Address = Annotated[str, BeforeValidator(_address)]
 _Moment = Annotated[datetime | None, BeforeValidator(_moment)]
 
 
 class _HitLine(BaseModel):
     rank: int | None = Field(None, strict=True, ge=1, le=1_000_000)
     title: _Text = ""
-    url: _Text = ""
+    url: _Address = ""
     snippet: _Text = ""
 
 
@@ -131,10 +138,10 @@ class _SearchLine(BaseModel):
 
 
 class _PageLine(BaseModel):
-    url: _Text
+    url: _Address
     text: _Text
     title: _Text = ""
-    final_url: _Text = ""
+    final_url: _Address = ""
     author: _Text = ""
     published_on: _Moment = None
     retrieved_at: _Moment = None

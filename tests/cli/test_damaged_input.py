@@ -18,19 +18,19 @@ HIT = '{"query": "q", "hits": [{"url": "http://a.example/", "rank": %s}]}'
 @pytest.mark.parametrize(
     ("command", "name", "content", "words"),
     [
-        ("archive import", "a.jsonl", f"\n{HIT % 10**30}\n", "a.jsonl:2: Hit 1 has the rank"),
+        ("archive import", "a.jsonl", f"\n{HIT % 10**30}\n", "a.jsonl:2: rank is 1000"),
         ("archive import", "a.jsonl", HIT % DIGITS, "a.jsonl:1: This is not JSON"),
         (
             "archive import",
             "a.jsonl",
             '{"url": "http://a.example/", "text": "t", "retrieved_at": "0001-01-01T00:00+14:00"}',
-            "a.jsonl:1: The retrieved_at '0001-01-01T00:00+14:00' is no date",
+            "a.jsonl:1: retrieved_at is '0001-01-01T00:00+14:00': write a date",
         ),
         (
             "archive import",
             "a.jsonl",
             '{"url": "http://a.example/\\ud800", "text": "t"}',
-            "a.jsonl:1: the page has no web address",
+            "a.jsonl:1: '' is no address",
         ),
         ("corpus validate", "c.yaml", f"{VIDEO}    title: {DEEP}\n", "c.yaml:3: "),
         ("corpus validate", "c.yaml", f"{VIDEO}    duration_seconds: {DIGITS}\n", "c.yaml:3: "),
