@@ -1,8 +1,7 @@
 """Text files: their encoding, YAML with line numbers, and sentences on problems in them.
 
-The YAML reader works on parser events. It follows no tag, and every plain value stays text: the id
-`1e10` is no number, the title `No` no boolean; models convert values. It limits the depth and
-refuses aliases, because PyYAML's fast C parser overflows the stack on deeply nested input.
+Every plain value of YAML stays text: the id `1e10` is no number, the title `No` no boolean; models
+convert values.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import requires
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, get_args
 
@@ -31,7 +29,7 @@ Place: TypeAlias = tuple[str | int, ...]
 """The keys and positions on the way to a value."""
 Model = TypeVar("Model", bound=BaseModel)
 
-_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_NULL: Final = "tag:yaml.org,2002:null"
 _MAX_DEPTH: Final = 40
 _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_BYTES: Final = 16 * 1024 * 1024
@@ -160,9 +158,11 @@ def read_document(path: Path) -> Document:
 @lru_cache(maxsize=32)
 def parse_document(text: str) -> Document:
     """Parse YAML; do not change the cached result. Raises PlacedError if it is malformed."""
-    reader = _Reader(yaml.parse(text, Loader=_Loader))
+    lines: dict[Place, int] = {}
     try:
-        data = reader.document()
+        _refuse_aliases_and_depth(text)
+        root = yaml.compose(text, Loader=_Loader)
+        data = None if root is None else _value(root, (), lines)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = error.problem or error.context or "this is not YAML"
@@ -174,63 +174,43 @@ def parse_document(text: str) -> Document:
         raise PlacedError(
             line, "There is a character here that YAML does not allow. Remove it."
         ) from error
-    return Document(data, reader.lines)
+    return Document(data, lines)
 
 
-@dataclass
-class _Reader:
-    """Builds values from parser events."""
-
-    events: Iterator[yaml.Event]
-    lines: dict[Place, int] = field(default_factory=dict)
-
-    def document(self) -> Any:
-        data = None
-        read = False
-        for event in self.events:
-            if isinstance(event, yaml.DocumentStartEvent) and read:
-                raise PlacedError(
-                    _line(event), "A second document begins here. Put it into a file of its own."
-                )
-            if isinstance(event, yaml.NodeEvent):
-                data = self._value(event, ())
-                read = True
-        return data
-
-    def _value(self, event: yaml.Event, place: Place) -> Any:
-        self.lines.setdefault(place, _line(event))
-        if len(place) > _MAX_DEPTH:
+def _refuse_aliases_and_depth(text: str) -> None:
+    """Raise PlacedError for nodes that would grow beyond the file or overflow PyYAML's C stack."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
             raise PlacedError(_line(event), "The file is nested too deeply here. Flatten it.")
-        inside = takewhile(lambda each: not isinstance(each, yaml.CollectionEndEvent), self.events)
-        match event:
-            case yaml.ScalarEvent():
-                is_null = event.implicit[0] and event.value in _NULLS
-                return None if is_null else event.value
-            case yaml.SequenceStartEvent():
-                return [self._value(each, (*place, at)) for at, each in enumerate(inside)]
-            case yaml.MappingStartEvent():
-                return self._mapping(inside, place)
-        raise PlacedError(
-            _line(event), "Aliases (*name) are not read in these files. Write the value out."
-        )
-
-    def _mapping(self, inside: Iterable[yaml.Event], place: Place) -> dict[str, Any]:
-        mapping: dict[str, Any] = {}
-        for event in inside:
-            if not isinstance(event, yaml.ScalarEvent):
-                raise PlacedError(_line(event), "A key here is not a word. Write key: value.")
-            key = str(event.value)
-            if key in mapping:
-                twice = f"The key {key!r} is written twice here. Remove one of the two."
-                raise PlacedError(_line(event), twice)
-            self.lines[(*place, key)] = _line(event)
-            mapping[key] = self._value(next(self.events), (*place, key))
-        return mapping
+        if isinstance(event, yaml.AliasEvent):
+            problem = "Aliases (*name) are not read in these files. Write the value out."
+            raise PlacedError(_line(event), problem)
 
 
-def _line(event: yaml.Event) -> int:
-    mark = event.start_mark
-    return mark.line + 1 if mark is not None else 1
+def _value(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:
+    """Return the value of a node, and record its line and those of the values inside."""
+    lines.setdefault(place, _line(node))
+    if isinstance(node, yaml.ScalarNode):
+        return None if node.tag == _NULL and not node.style else node.value
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(each, (*place, at), lines) for at, each in enumerate(node.value)]
+    mapping: dict[str, Any] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise PlacedError(_line(key), "A key here is not a word. Write key: value.")
+        if key.value in mapping:
+            twice = f"The key {key.value!r} is written twice here. Remove one of the two."
+            raise PlacedError(_line(key), twice)
+        lines[(*place, key.value)] = _line(key)
+        mapping[key.value] = _value(value, (*place, key.value), lines)
+    return mapping
+
+
+def _line(where: yaml.Event | yaml.Node) -> int:
+    return where.start_mark.line + 1 if where.start_mark is not None else 1
 
 
 @dataclass(kw_only=True)

@@ -194,7 +194,7 @@ ENTRY = "videos:\n  - id: v\n    transcript: talk.txt\n"
         ("- id: v\n", 1, "not a mapping"),
         ("videos:\n\t- id: v\n", 2, "This is not valid YAML"),
         ("a: &x [1]\nvideos: *x\n", 2, "Aliases"),
-        ("videos: []\n---\nvideos: []\n", 2, "second document"),
+        ("videos: []\n---\nvideos: []\n", 2, "found another document"),
         ("videos: " + "[" * 5000, 1, "nested too deeply"),
         ("corpus: a\x01b\n", 1, "a character here that YAML does not allow"),
         ("? [a]\n: b\n", 1, "is not a word"),
