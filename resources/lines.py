@@ -298,12 +298,6 @@ BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_BINARY = re.compile(
-    rb"%PDF-|PK\x03\x04|\x1f\x8b|\x89PNG|\xff\xd8\xff|GIF8|ID3|RIFF|\x1a\x45\xdf\xa3|OggS|wOF"
-    rb"|\x28\xb5\x2f\xfd|BZh|\xfd7zXZ|7z\xbc\xaf|Rar!|\x7fELF|MZ\x90|\xd0\xcf\x11\xe0"
-    rb"|SQLite format 3"
-)
-
 _SAMPLE_BYTES = 65_536
 _MAX_CONTROL_SHARE = 0.01
 _MIN_UTF16_ZERO_SHARE = 0.3
@@ -327,8 +321,6 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
         if data.startswith(mark):
             return data.decode(encoding, "replace").removeprefix("\ufeff")
     sample = data[:_SAMPLE_BYTES]
-    if _BINARY.match(data):
-        raise NotTextError("the file begins like a binary format")
     if b"\x00" in sample:
         # UTF-16 of a mostly Latin text without a mark: every other byte is zero.
         pairs = len(sample) // 2

@@ -325,7 +325,7 @@ def test_one_damaged_byte_does_not_spoil_other_accents() -> None:
         (b"Just words.", ".sbv", "rename"),
         (b"WEBVTT\n\nJust words.", ".vtt", "no line has times"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", ".png", "This is no text"),
-        (b"%PDF-1.7 some", ".pdf", "Give WebVTT, SRT"),
+        (b"%PDF-1.7\n\x01\x02\x03", ".pdf", "Give WebVTT, SRT"),
         (b"abc\x00\x01\x02\x00def", "", "zero bytes"),
         (bytes(range(1, 32)) * 20, "", "control characters"),
         (b"<!DOCTYPE html><p>Hi", ".html", "This is markup"),
