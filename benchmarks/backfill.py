@@ -11,22 +11,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import httpx
 
-from factible_assets.runs.instance import open_instance, prepare_instance
+from benchmarks.shared import dagster_ui, eventually, timed
+from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 
 _TALK = "WEBVTT\n\n00:00.000 --> 00:05.000\nLightning never strikes the same place twice.\n\n"
@@ -37,11 +32,9 @@ _LAUNCH = """mutation ($names: [String!]!) { launchPartitionBackfill(backfillPar
     repositoryLocationName: "factible-assets", repositoryName: "__repository__"}},
   partitionNames: $names}) {
   __typename ... on LaunchBackfillSuccess {backfillId} ... on PythonError {message} } }"""
-_STATUS = "query ($id: String!) { partitionBackfillOrError(backfillId: $id) { "
-_STATUS += "... on PartitionBackfill {status} } }"
 
 
-def prepare(home: Path, videos: int, *, cold: bool) -> tuple[Settings, list[str]]:
+def prepare(home: Path, videos: int) -> tuple[Settings, list[str]]:
     settings = Settings(home=home)
     folder = settings.home_corpora
     folder.mkdir(parents=True)
@@ -53,48 +46,9 @@ def prepare(home: Path, videos: int, *, cold: bool) -> tuple[Settings, list[str]
         entries.append(f'  - {{id: {name}, title: "A talk", transcript: {name}.vtt}}\n')
     head = "corpus: many\nweb: miniature\nvideos:\n"
     (folder / "many.yaml").write_text(head + "".join(entries), encoding="utf-8")
-    if cold:
-        file = prepare_instance(settings) / "dagster.yaml"
-        lines = file.read_text(encoding="utf-8").split("run_launcher:")
-        # Its comment tells it from the template of an earlier version, which would be replaced.
-        rest = "# Without a launcher of our own.\nscheduler:" + lines[1].split("scheduler:")[1]
-        file.write_text(lines[0] + rest, encoding="utf-8")
     with open_instance(settings) as instance:
         instance.add_dynamic_partitions("videos", names)
     return settings, names
-
-
-@contextmanager
-def ui(settings: Settings) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    program = Path(sys.executable).with_name("factible")
-    environment = {**os.environ, "FACTIBLE_HOME": str(settings.home)}
-    with (settings.home / "dev.log").open("wb") as log:
-        process = subprocess.Popen(
-            [str(program), "dev", "--port", str(port)],
-            env=environment,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        address = f"http://127.0.0.1:{port}"
-        try:
-            deadline = time.monotonic() + 120
-            while time.monotonic() < deadline:
-                try:
-                    httpx.post(f"{address}/graphql", json={"query": "{version}"}, timeout=30)
-                    break
-                except httpx.HTTPError:
-                    time.sleep(1)
-            yield address
-        finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
 
 
 def ask(address: str, query: str, **variables: Any) -> Any:
@@ -118,28 +72,23 @@ def used(session: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, default=12)
-    parser.add_argument("--cold", action="store_true", help="With Dagster's own launcher.")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
-        settings, names = prepare(Path(home) / "home", given.videos, cold=given.cold)
-        with ui(settings) as address, open_instance(settings) as instance:
-            session = next(
-                int(each.name)
-                for each in Path("/proc").glob("[0-9]*")
-                if os.getsid(int(each.name)) == int(each.name) and _is_dev(each, address)
-            )
-            before = used(session)
-            started = time.perf_counter()
-            launched = ask(address, _LAUNCH, names=names)["launchPartitionBackfill"]
-            print(launched, flush=True)
+        settings, names = prepare(Path(home) / "home", given.videos)
+        environment = {**os.environ, "FACTIBLE_HOME": str(settings.home)}
+        ui = dagster_ui(environment, settings.home / "dev.log")
+        with ui as (address, session), open_instance(settings) as instance:
             wanted = dg.RunsFilter(job_name="fact_check")
-            deadline = time.monotonic() + 60 * given.videos
-            while time.monotonic() < deadline:
+
+            def all_ended() -> bool:
                 runs = instance.get_runs(wanted)
-                if len(runs) == len(names) and all(run.is_finished for run in runs):
-                    break
-                time.sleep(1)
-            wall, cpu = time.perf_counter() - started, used(session) - before
+                return len(runs) == len(names) and all(run.is_finished for run in runs)
+
+            before = used(session)
+            with timed() as spent:
+                print(ask(address, _LAUNCH, names=names)["launchPartitionBackfill"], flush=True)
+                eventually(all_ended, "every run ends")
+            cpu = used(session) - before
             waits, works, ends = [], [], []
             for record in instance.get_run_records(wanted):
                 at = {
@@ -152,21 +101,12 @@ def main() -> int:
                     waits.append(at["STEP_START"] - at["PIPELINE_STARTING"])
                     works.append((record.end_time or 0) - at["STEP_START"])
     counts = ", ".join(f"{ends.count(each)} {each}" for each in sorted(set(ends)))
-    line = (
-        f"| {'an interpreter per run' if given.cold else 'forked from a warm process'} | "
-        f"{given.videos} | {counts} | {wall / given.videos:.1f} | {cpu / given.videos:.1f} | "
-        f"{statistics.median(waits):.1f} | {statistics.median(works):.1f} |"
+    print(
+        f"| {given.videos} | {counts} | {spent.wall / given.videos:.1f} | "
+        f"{cpu / given.videos:.1f} | {statistics.median(waits):.1f} | "
+        f"{statistics.median(works):.1f} |"
     )
-    print(line)
     return 0
-
-
-def _is_dev(process: Path, address: str) -> bool:
-    try:
-        command = (process / "cmdline").read_text()
-    except OSError:
-        return False
-    return "dagster_ui" in command and address.rsplit(":", 1)[-1] in command
 
 
 if __name__ == "__main__":

@@ -86,9 +86,9 @@ def main() -> None:
     )
     known = [each for each in found if each is not None]
     sentences = sum(len(worth) for _, worth in talks)
-    sys.stdout.write(
+    print(
         f"{len(talks)} talks, {sentences} sentences; of the other half: "
-        f"AUC {np.mean(known):.3f} (mean of {len(known)} talks)\n"
+        f"AUC {np.mean(known):.3f} (mean of {len(known)} talks)"
     )
     fitted = fit(talks)
     np.savez_compressed(

@@ -13,7 +13,6 @@ order; means over videos.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -79,24 +78,24 @@ def main() -> None:
     parser.add_argument("--ablate", action="store_true", help="leave measures out one by one")
     given = parser.parse_args()
     videos = [measure(each) for each in load_annotated_videos()]
-    _say(f"{len(videos)} videos; {PUBLISHED}")
+    print(f"{len(videos)} videos; {PUBLISHED}")
     folds = fit_without(videos)
     for limit in (5, 10):
-        _say(f"{limit:>2} claims, held out  {describe(held_out(videos, folds, limit))}")
-        _say(f"   weights that ship {describe([shipped(each, limit) for each in videos])}")
+        print(f"{limit:>2} claims, held out  {describe(held_out(videos, folds, limit))}")
+        print(f"   weights that ship {describe([shipped(each, limit) for each in videos])}")
     constant, weights = fit(videos, choose_held_back(videos))
     fitted = "  ".join(f"{name} {value:.2f}" for name, value in zip(FITTED, weights, strict=True))
-    _say(f"fitted to all: {fitted}  constant {constant:.2f}")
+    print(f"fitted to all: {fitted}  constant {constant:.2f}")
     if given.ablate:
         for column, name in enumerate(FITTED):
-            _say(f"without {name:<13}{describe(held_out(videos, fit_without(videos, column), 5))}")
+            print(f"without {name:<13}{describe(held_out(videos, fit_without(videos, column), 5))}")
         for name in CHOSEN:
-            _say(f"without {name:<13}{describe(held_out(videos, folds, 5, CHOSEN | {name: 0.0}))}")
+            print(f"without {name:<13}{describe(held_out(videos, folds, 5, CHOSEN | {name: 0.0}))}")
     if given.claims:
         for video, match in zip(videos, held_out(videos, folds, 5), strict=True):
-            _say(f"{video.video.video.title[:60]:<62}{describe([match])}")
+            print(f"{video.video.video.title[:60]:<62}{describe([match])}")
             for hit, claim in zip(match.hits(), match.system, strict=True):
-                _say(f"  {'+' if hit else '-'} {claim.text}")
+                print(f"  {'+' if hit else '-'} {claim.text}")
 
 
 def measure(video: AnnotatedVideo) -> Measured:
@@ -215,10 +214,6 @@ def describe(found: Sequence[MatchedVideo]) -> str:
         values = [value for each in found if (value := metric(each).value) is not None]
         figures.append(f"{name} {fmean(values):.3f}" if values else f"{name} –")
     return "  ".join(figures)
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
 
 
 if __name__ == "__main__":

@@ -15,25 +15,24 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import yaml
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunsFilter
 
+from benchmarks.shared import eventually, free_port, started
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"
-PATIENCE_SECONDS = 1_800
 
 _TALK = """WEBVTT
 
@@ -79,27 +78,13 @@ def missing(*, in_lake: bool) -> str | None:
     return None
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _eventually(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"It did not come to that in time: {what}.")
-        time.sleep(0.5)
-
-
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
     """Run a PostgreSQL server on loopback and yield the address of a new database.
 
     PostgreSQL refuses to run as root, so root uses the user `pguser` or `postgres`.
     """
-    place, port = folder / "postgres", _free_port()
+    place, port = folder / "postgres", free_port()
     place.mkdir()
     by: list[str] = []
     if os.geteuid() == 0:
@@ -120,31 +105,6 @@ def postgres(folder: Path) -> Iterator[str]:
         yield f"postgresql+psycopg2://factible@127.0.0.1:{port}/postgres"
     finally:
         run(*control, "-m", "fast", "stop")
-
-
-@contextmanager
-def started(
-    command: Sequence[str], log: Path, environment: Mapping[str, str]
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program in its own process group, and end the group with the block."""
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env=environment,
-            cwd=log.parent,
-        )
-    try:
-        yield process
-    finally:
-        for way in (signal.SIGINT, signal.SIGKILL):
-            try:
-                os.killpg(process.pid, way)
-                process.wait(20)
-            except (ProcessLookupError, subprocess.TimeoutExpired):
-                continue
 
 
 def make_home(home: Path, videos: int) -> list[str]:
@@ -170,7 +130,7 @@ class Fleet:
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
         self.home = folder / "home"
         self.ids = make_home(self.home, videos)
-        broker = _free_port()
+        broker = free_port()
         kept = {name: each for name, each in os.environ.items() if not name.startswith("FACTIBLE_")}
         self.environment = {
             **kept,
@@ -272,12 +232,12 @@ def main() -> int:
             fleet.start_worker(number)
         fleet.launch()
         enough = given.videos // 3
-        _eventually(lambda: bool(fleet.checked()), "a first video is checked")
+        eventually(lambda: bool(fleet.checked()), "a first video is checked")
         began, had = time.monotonic(), len(fleet.checked())
-        _eventually(lambda: len(fleet.checked()) >= enough, "a third of the videos is checked")
+        eventually(lambda: len(fleet.checked()) >= enough, "a third of the videos is checked")
         killed = fleet.kill_a_worker()
-        _eventually(lambda: fleet.checked() == set(fleet.ids), "every video is checked")
-        _eventually(lambda: all(run.status in _OVER for run in fleet.runs()), "no run is left over")
+        eventually(lambda: fleet.checked() == set(fleet.ids), "every video is checked")
+        eventually(lambda: all(run.status in _OVER for run in fleet.runs()), "no run is left over")
         seconds = time.monotonic() - began
         runs = Counter(run.status.value for run in fleet.runs())
         said = wrong(fleet)

@@ -1,23 +1,24 @@
 """Measures how the cost of the same work grows with the size of the data folder.
 
 Run: `python -m benchmarks.growth --videos 100 10000 --write` (minutes, 6 GB of disk for 10,000).
-`--homes FOLDER` keeps the data folders there and reuses them.
+`--homes FOLDER` keeps the data folders there and reuses them. The data are copies of the demo's
+checked video (homes.py). The least times of three repetitions go to docs/performance.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from benchmarks.homes import SEED, make_home, sets_of_its_own
+from benchmarks.shared import PERFORMANCE, publish, timed
 from factible_assets.report.data import read_report_data
 from factible_assets.report.writing import read_index_data, write_index, write_report
 from factible_assets.runs.state import counts_of
@@ -27,7 +28,6 @@ from warehouse.rechecks import RecheckLimits, read_plan
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 REPEATED = 3
 
 VIEWS_OF_A_VIDEO = (
@@ -51,10 +51,10 @@ def measured(work: Callable[[], object]) -> tuple[float, float]:
     """Return the least seconds and CPU seconds of a few repetitions."""
     found = []
     for _ in range(REPEATED):
-        started, used = time.perf_counter(), time.process_time()
-        work()
-        found.append((time.perf_counter() - started, time.process_time() - used))
-    return min(wall for wall, _ in found), min(cpu for _, cpu in found)
+        with timed() as spent:
+            work()
+        found.append(spent)
+    return min(each.wall for each in found), min(each.cpu for each in found)
 
 
 def one_more(store: Warehouse) -> Callable[[], None]:
@@ -130,7 +130,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--homes", type=Path)
-    parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
+    parser.add_argument("--write", action="store_true", help=f"Write {PERFORMANCE.name}.")
     given = parser.parse_args()
     figures = {}
     with contextlib.ExitStack() as stack:
@@ -139,21 +139,8 @@ def main() -> int:
             home = scratch / f"h{videos}"
             is_there = (home / "warehouse.duckdb").exists()
             figures[videos] = measure(Settings(home=home) if is_there else make_home(home, videos))
-    lines = list(table(figures))
-    print("\n".join(lines))
-    if given.write:
-        section(PAGE, "growth", lines)
+    publish("growth", list(table(figures)), write=given.write)
     return 0
-
-
-def section(page: Path, name: str, lines: Sequence[str]) -> None:
-    """Replace the lines between `<!-- NAME -->` and `<!-- /NAME -->` of a page."""
-    between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    text = "\n".join([*lines, ""])
-    page.write_text(
-        between.sub(lambda found: found[1] + text + found[2], page.read_text(encoding="utf-8")),
-        encoding="utf-8",
-    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
@@ -223,7 +222,7 @@ async def measure() -> None:
     settings = load_settings()
     model = reading_model(settings)
     if model is None:
-        sys.stdout.write("Skipped: no reader is set up (factible models pull reader).\n")
+        print("Skipped: no reader is set up (factible models pull reader).")
         return
     curves = calibration_of(settings, model) or UNCALIBRATED
     embedder = Remembering(minilm())
@@ -238,21 +237,20 @@ async def measure() -> None:
             ]
             seconds = [each for one in found[name] for each in one.new_seconds]
             pace = f", {np.median(seconds):.1f} s a source" if seconds else ""
-            sys.stdout.write(f"{name}{pace}\n{page_figures(found[name], curves.threshold)}\n")
-            sys.stdout.flush()
+            print(f"{name}{pace}\n{page_figures(found[name], curves.threshold)}", flush=True)
     several = {name: each for name, each in found.items() if name != "VitaminC"}
-    sys.stdout.write("\nThe combination of sources:\n")
+    print("\nThe combination of sources:")
     for name, read_claims in several.items():
         others = best([each for other, each in several.items() if other != name])
-        sys.stdout.write(
+        print(
             f"{name} (best correlation on the other sets {others:.2f}; Brier score as independent "
             f"{loss(read_claims, 0.0):.3f}, with {SHARED_ERRORS} "
             f"{loss(read_claims, SHARED_ERRORS):.3f}, as one "
-            f"{loss(read_claims, 1.0):.3f})\n{claim_figures(read_claims, SHARED_ERRORS)}\n"
+            f"{loss(read_claims, 1.0):.3f})\n{claim_figures(read_claims, SHARED_ERRORS)}"
         )
     sums = {shared: sum(loss(each, shared) for each in several.values()) for shared in _GRID[::2]}
     told = ", ".join(f"{shared} {total:.3f}" for shared, total in sums.items())
-    sys.stdout.write(f"Sum of the Brier scores by correlation: {told}\n")
+    print(f"Sum of the Brier scores by correlation: {told}")
 
 
 def main() -> None:

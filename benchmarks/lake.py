@@ -22,8 +22,8 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
-from benchmarks.growth import PAGE, section
 from benchmarks.homes import SEED, make_home, sets_of_its_own
+from benchmarks.shared import PERFORMANCE, publish
 from tests.warehouse.lakes import Server, server
 from warehouse.errors import WarehouseError
 from warehouse.lake import Lake
@@ -47,11 +47,11 @@ def write(seed: Path, lake: Lake, videos: Sequence[str], barrier: Barrier | None
     shared = min(held.texts)
     if barrier is not None:
         barrier.wait(timeout=300)
-    used = time.process_time()
-    for name in videos:
-        sets = sets_of_its_own(held, name, name, shared)
-        store.write_assets(name, sets, stamp=Stamp(f"run of {name}", datetime.now(UTC)))
-    cpu.put(time.process_time() - used)
+    with timed() as spent:
+        for name in videos:
+            sets = sets_of_its_own(held, name, name, shared)
+            store.write_assets(name, sets, stamp=Stamp(f"run of {name}", datetime.now(UTC)))
+    cpu.put(spent.cpu)
 
 
 @dataclass
@@ -107,15 +107,15 @@ class Bench:
         barrier = self.context.Barrier(writers + 1)
         running, cpu = self.writers(lake, names, barrier)
         barrier.wait(timeout=300)
-        started, reading = time.perf_counter(), Reading()
-        while any(each.is_alive() for each in running):
-            reading.ask(store, sets)
-            time.sleep(0.5)
-        took = time.perf_counter() - started
+        reading = Reading()
+        with timed() as spent:
+            while any(each.is_alive() for each in running):
+                reading.ask(store, sets)
+                time.sleep(0.5)
         used = sum(cpu.get(timeout=10) for _ in running)
-        rate = writers * videos / took
+        rate = writers * videos / spent.wall
         row = (
-            f"| {writers} x {videos} videos | {took:,.0f} s | {rate:.2f} | "
+            f"| {writers} x {videos} videos | {spent.wall:,.0f} s | {rate:.2f} | "
             f"{1000 * used / (writers * videos):,.0f} ms | {'; '.join(counted(store))} | "
             f"{reading.asked} / {reading.refused} / {reading.halves} |"
         )
@@ -160,7 +160,7 @@ def main() -> int:
     """Measure, print, and write the section."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, default=50, help="How many each writer writes.")
-    parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
+    parser.add_argument("--write", action="store_true", help=f"Write {PERFORMANCE.name}.")
     given = parser.parse_args()
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -178,9 +178,7 @@ def main() -> int:
             "",
             f"Four writers write {many / one:.1f} times as many videos a second as one.",
         ]
-    print("\n".join(lines))
-    if given.write:
-        section(PAGE, "lake", lines)
+    publish("lake", lines, write=given.write)
     return 0
 
 

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 
 import httpx
 
+from benchmarks.shared import timed
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ports import QueryDraft
@@ -46,12 +47,11 @@ async def lag_during(work: Callable[[], Awaitable[object]]) -> tuple[float, floa
 
     ticking = asyncio.create_task(tick())
     await asyncio.sleep(0)
-    started, used = time.perf_counter(), time.process_time()
-    await work()
-    took, cpu = time.perf_counter() - started, time.process_time() - used
+    with timed() as spent:
+        await work()
     await asyncio.sleep(TICK_SECONDS)
     ticking.cancel()
-    return max(late), took, cpu
+    return max(late), spent.wall, spent.cpu
 
 
 def markup() -> Callable[[], Awaitable[object]]:

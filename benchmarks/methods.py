@@ -12,7 +12,6 @@ stances, the tiers of corpora/credibility_tiers.yaml and, for hedging, the engin
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -267,10 +266,9 @@ def main() -> None:
     }
     for folder, (name, load) in sets.items():
         if Path(DATA / folder).exists():
-            sys.stdout.write(f"{measured(name, load(), reader)}\n")
-            sys.stdout.flush()
+            print(measured(name, load(), reader), flush=True)
         else:
-            sys.stdout.write(f"Skipped: {DATA / folder} is not there.\n")
+            print(f"Skipped: {DATA / folder} is not there.")
 
 
 if __name__ == "__main__":

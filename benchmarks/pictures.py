@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import httpx
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from benchmarks.readme import Fresh
+from benchmarks.shared import dagster_ui
 from resources.pages.browser import find_browser
 
 if TYPE_CHECKING:
@@ -178,48 +172,6 @@ def take(browser: Browser, picture: Picture, base: str, home: Path, folder: Path
     return path
 
 
-@contextmanager
-def dev(fresh: Fresh, log: Path) -> Iterator[str]:
-    """Run `factible dev` over a data folder, and yield its address.
-
-    Raises TimeoutError if it does not answer.
-    """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            [sys.executable, "-m", "factible_assets", "dev", "--port", str(port)],
-            env={**fresh.environment, "FACTIBLE_REVIEWER": "Reviewer One"},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            deadline = time.monotonic() + _PATIENCE_SECONDS
-            while not _answers(f"{address}/server_info"):
-                if time.monotonic() > deadline or process.poll() is not None:
-                    raise TimeoutError(f"factible dev does not answer:\n{log.read_text()[-2000:]}")
-                time.sleep(0.5)
-            yield address
-        finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def _answers(url: str) -> bool:
-    try:
-        return httpx.get(url, timeout=10).is_success
-    except httpx.HTTPError:
-        return False
-
-
 def main() -> int:
     """Write all pictures; return 1 without a browser."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - an extra
@@ -235,7 +187,8 @@ def main() -> int:
             executable_path=str(chromium), args=["--no-sandbox", "--disable-gpu"]
         )
         print(take(browser, REPORT, f"{home.as_uri()}/", home, DOCS))
-        with dev(fresh, Path(folder) / "dev.log") as address:
+        environment = {**fresh.environment, "FACTIBLE_REVIEWER": "Reviewer One"}
+        with dagster_ui(environment, Path(folder) / "dev.log") as (address, _):
             for picture in PICTURES[1:]:
                 print(take(browser, picture, address, home, DOCS))
         browser.close()

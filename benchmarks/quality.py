@@ -460,7 +460,7 @@ def main() -> None:
     page = "\n\n".join([title, opening, headline, asked, *(part.text for part in parts)]) + "\n"
     if write and parts:
         PAGE.write_text(page, encoding="utf-8")
-    sys.stdout.write(page)
+    print(page, end="")
 
 
 if __name__ == "__main__":

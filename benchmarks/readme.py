@@ -116,7 +116,7 @@ def main() -> int:
         wrong = untrue(document, fresh)
         if write:
             README.write_text(refreshed(document, fresh), encoding="utf-8")
-    sys.stdout.writelines(f"{line}\n" for line in wrong)
+    print("\n".join(wrong))
     return 1 if wrong and not write else 0
 
 

@@ -36,7 +36,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.growth import PAGE, section
 from benchmarks.recorded_services import (
     Operation,
     Services,
@@ -49,6 +48,7 @@ from benchmarks.recorded_services import (
     talks,
     written_in,
 )
+from benchmarks.shared import PERFORMANCE, publish
 from factible_assets.config import EvidenceConfig, FactCheckConfig
 from factible_assets.pipeline.resources import RunContext, open_services
 from factible_assets.records.tables import Claim, Verdict
@@ -245,7 +245,7 @@ def main() -> int:
     parser.add_argument("--leave-slowest", action="store_true", help="As the option of a run.")
     parser.add_argument("--together", action="store_true", help="Read pages in one call.")
     parser.add_argument("--whole", action="store_true", help="Stream no claims.")
-    parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
+    parser.add_argument("--write", action="store_true", help=f"Write {PERFORMANCE.name}.")
     given = parser.parse_args()
     evidence = EvidenceConfig(leave_slowest=given.leave_slowest, together=given.together)
     config = FactCheckConfig(evidence=evidence, reasoner="llm")
@@ -255,9 +255,7 @@ def main() -> int:
             done.append(runner.run(check(talk, config, whole=given.whole)))
         print(done[-1].row(), flush=True)
     lines = list(table(done))
-    print("\n".join(lines))
-    if given.write:
-        section(PAGE, "replay", lines)
+    publish("replay", lines, write=given.write)
     return 0
 
 

@@ -7,7 +7,6 @@ splits them again, and compares the boundaries with the original ones.
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,14 +40,10 @@ def main() -> None:
         f"fixed windows of {_WINDOW} words": [(t.ends, _windows(t)) for t in transcripts],
     }
     seconds = (time.perf_counter() - began) / max(1, 2 * len(transcripts))
-    _say(f"{len(transcripts)} punctuated transcripts, {seconds:.3f} s each")
+    print(f"{len(transcripts)} punctuated transcripts, {seconds:.3f} s each")
     for name, pairs in rows.items():
         precision, recall, f1 = _mean_scores(pairs)
-        _say(f"{name:<34} P {precision:.3f}  R {recall:.3f}  F1 {f1:.3f}")
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
+        print(f"{name:<34} P {precision:.3f}  R {recall:.3f}  F1 {f1:.3f}")
 
 
 def is_punctuated(video: AnnotatedVideo) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from statistics import mean
 
 from benchmarks.shared import DATA
@@ -45,10 +44,9 @@ def main() -> None:
     found = paired_bootstrap(claim, questions)
     assert found is not None
     assert found.interval is not None
-    sys.stdout.write(
+    print(
         f"{len(shares)} claims: by questions {mean(questions):.3f}, by claim {mean(claim):.3f}, "
         f"difference {found.difference:.3f} ({found.interval.low:.3f} to {found.interval.high:.3f})"
-        "\n"
     )
 
 

@@ -25,7 +25,6 @@ import asyncio
 import json
 import re
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -284,13 +283,12 @@ def main() -> None:
     known = {name: thirty(run.readings) for name, run in runs.items() if name in videos}
     known = {name: readings for name, readings in known.items() if readings}
     pages = statistics.mean(map(len, known.values()))
-    out = sys.stdout.write
-    out(f"Input tokens per video: {len(known)} videos, {CLAIMS} claims, {pages:g} sources\n\n")
+    print(f"Input tokens per video: {len(known)} videos, {CLAIMS} claims, {pages:g} sources\n")
     columns = (*STAGES, "all", "cached", "paid in full", "calls")
-    out(f"{'':22}" + "".join(f"{each:>13}" for each in columns) + "\n")
+    print(f"{'':22}" + "".join(f"{each:>13}" for each in columns))
 
     def row(label: str, figures: Sequence[float]) -> None:
-        out(f"{label:22}" + "".join(f"{each:13,.0f}" for each in figures) + "\n")
+        print(f"{label:22}" + "".join(f"{each:13,.0f}" for each in figures))
 
     owns = [
         runs[name].own | {"evidence": sum(each.own_tokens for each in readings)}
@@ -311,14 +309,16 @@ def main() -> None:
         calls = statistics.mean(each.calls for each in models)
         row(label, [*means, sum(means), cached, sum(means) - cached, calls])
     readings = quoted(runs)
-    out(f"\nQuotes kept in the excerpt, n = {len(readings)}\n\n")
+    print(f"\nQuotes kept in the excerpt, n = {len(readings)}\n")
     for limit in LIMITS:
         share, size = retention(readings, limit)
-        out(f"{limit:6,} characters: {share:.1%}, {size:.0f} tokens a page\n")
+        print(f"{limit:6,} characters: {share:.1%}, {size:.0f} tokens a page")
     count, own, other = borne(runs)
-    out(f"\nQuotes for a side, n = {count}: {own:.1%} are believed to speak of their claim, ")
-    out(f"{other:.1%} of a claim of another video; ")
-    out(f"{contradicted(readings)} are held to say the contrary\n")
+    print(
+        f"\nQuotes for a side, n = {count}: {own:.1%} are believed to speak of their claim, "
+        f"{other:.1%} of a claim of another video; {contradicted(readings)} are held to say the "
+        "contrary"
+    )
 
 
 if __name__ == "__main__":
