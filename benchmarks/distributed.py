@@ -3,7 +3,7 @@
 Run: `python -m benchmarks.distributed --videos 40 --workers 4` with an interpreter that has
 `dagster-celery[redis]` and `dagster-postgres`; PostgreSQL (`initdb`, `pg_ctl`) and `redis-server`
 must be installed. Everything runs on loopback in its own folder, with the files of `deploy/`
-unchanged.
+unchanged. The videos are one made-up talk under other ids.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 import yaml
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunsFilter
 
-from benchmarks.shared import eventually, free_port, started
+from benchmarks.shared import PATIENCE_SECONDS, eventually, free_port, started
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
 

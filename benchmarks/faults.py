@@ -4,7 +4,7 @@ The script checks the demo's claims once without faults and keeps the answers in
 repeats the check for each seed with faults everywhere: failing or slow searches, pages and domain
 ages, and a reasoner that fails. Each verdict must have the fault-free stance, with the same
 confidence or a pending re-check, or be incomplete. It prints the counts and exits with 1 if a
-verdict differs.
+verdict differs. Nothing was chosen on these counts.
 
 With `--wire` only pages fail, and on the wire: a real server answers 200 with an empty body, a
 notice, binary data, half a page, a bomb or lost characters, and the real fetcher reads that.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.homes import SEED, make_home, sets_of_its_own
-from benchmarks.shared import PERFORMANCE, publish
+from benchmarks.shared import PERFORMANCE, publish, timed
 from tests.warehouse.lakes import Server, server
 from warehouse.errors import WarehouseError
 from warehouse.lake import Lake

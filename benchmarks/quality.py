@@ -11,7 +11,8 @@ missing:
   answers is one source, and the vote over them is the verdict.
 
 Every figure has its n, its bootstrap interval (over videos, or over claims without videos) and its
-baseline. Nothing is tuned here: the engine is the installed one.
+baseline. Nothing is tuned here: the engine is the installed one. The weights of claims are held out
+by video; the vote's constants were fitted on these sets (stages/verdict.py).
 """
 
 from __future__ import annotations
