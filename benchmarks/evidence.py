@@ -5,8 +5,7 @@ of those runs), AVeriTeC (Schlichtkrull et al., 2023; its questions and answers 
 Climate-FEVER (Diggelmann et al., 2020) and VitaminC (Schuster et al., 2021; CC BY-SA 3.0), the last
 in a fixed random order.
 
-The vote's constants were fitted on all four sets (stages/verdict.py, stages/origins.py), and
-nothing else of the engine was.
+The vote's constants were fitted on all four sets (stages/verdict.py, stages/origins.py).
 """
 
 from __future__ import annotations

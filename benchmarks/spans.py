@@ -3,7 +3,8 @@
 Run: `python -m benchmarks.spans`. The documents are the answers that annotators of AVeriTeC gave to
 their questions, of each claim together with 95 answers about other claims (100 documents in the
 paper). It measures how many of a claim's own answers are among the four chosen documents. The
-annotators' questions stand for a model's. Nothing was chosen on these claims.
+annotators' questions stand for a model's. The default follows the paper, not
+these figures.
 """
 
 from __future__ import annotations
