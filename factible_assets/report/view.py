@@ -27,7 +27,7 @@ from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.reviews import by_claim, latest
 from factible_assets.stages.transcript import readable
-from factible_assets.wording import youtube_id
+from factible_assets.wording import publisher, youtube_id
 
 _FIRST_SCREEN: tuple[tuple[str, tuple[str, str], tuple[str, ...], int], ...] = (
     ("not-holding", ("Does not hold", "Seems not to hold"), ("refutes", "mixed"), 4),
@@ -213,7 +213,8 @@ class ReportView:
 
 def arrange(data: ReportData) -> ReportView:
     """Build the view of one video. Claims are in order of time."""
-    builder = _ClaimBuilder(data)
+    sources = _Sources(data)
+    builder = _ClaimBuilder(data, sources)
     claims = [builder.claim(claim, number) for number, claim in enumerate(data.in_time, 1)]
     bases: set[str] = {each.basis for each in data.verdicts or data.claims}
     ends = [segment.begins + segment.duration_seconds for segment in data.segments]
@@ -232,7 +233,7 @@ def arrange(data: ReportData) -> ReportView:
         first_screen=_first_screen(claims),
         length=max([data.video.duration_seconds or 0.0, *ends, *times]),
         transcript=transcript_paragraphs(builder.transcript, data.segments, data.claims),
-        stored=builder.stored_pages(claims),
+        stored=sources.stored_pages(claims),
     )
 
 
@@ -260,27 +261,78 @@ def count_outcomes(outcomes: Iterable[tuple[str, records.Basis | None]]) -> list
     return counts
 
 
+class _Sources:
+    """The views of a video's sources, the most reliable first, and of the texts they speak from."""
+
+    def __init__(self, data: ReportData) -> None:
+        self._data, self._texts = data, data.texts
+        hashes = (row.content_hash or "" for row in data.evidence if row.status == "ok")
+        kept = (each for each in dict.fromkeys(hashes) if each in self._texts)
+        self._text_anchors = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
+        self._links = source_links(data, data.evidence)
+        self._reasons = {rating.domain: rating.reasons for rating in data.ratings}
+        self._pages = {page.page_id: page for page in data.pages}
+        self._first_tellers: dict[tuple[str, str, str], str] = {}
+        ordered = enumerate(in_order(data.evidence), 1)
+        self.views = [self._view(row, f"e{number}") for number, row in ordered]
+        self.of_claim = _grouped(self.views, "evidence.claim_id")
+        self.anchors = {each.evidence.evidence_id: each.anchor for each in self.views}
+
+    def _view(self, row: records.Evidence, anchor: str) -> SourceView:
+        link, name, origin = self._links[row.evidence_id], publisher(row), row.origin or row.domain
+        first = self._first_tellers.setdefault((row.claim_id, row.status, origin), name)
+        content_hash = row.content_hash or ""
+        text = self._texts.get(content_hash, "")
+        stored = self._text_anchors.get(content_hash) if row.status == "ok" else None
+        place, passage = quote_place(row, text), None
+        if place is not None:
+            passage = excerpt(text, [(*place, anchor)], _CONTEXT_CHARACTERS, whole=0)
+            stored = stored and f"quote-{anchor}"
+        opens_at_quote = link and row.quote and row.via != "snippet"
+        return SourceView(
+            evidence=row,
+            anchor=anchor,
+            title=row.title.strip() or (name if wording.is_own_page(row) else row.canonical_url),
+            link=link,
+            at_quote=quote_url(link, row.quote or "") if opens_at_quote else None,
+            stored=stored,
+            rating_reasons=self._reasons.get(row.domain, ()),
+            place=place,
+            passage=passage,
+            origin=origin,
+            same_origin_as=None if first == name else first,
+            page=self._pages.get(row.page_id or ""),
+            is_later=is_later(row.published_on, self._data.video),
+        )
+
+    def stored_pages(self, claims: Sequence[ClaimView]) -> list[StoredPage]:
+        """Return the stored texts that sources speak from, with their quotes marked."""
+        speaking = _grouped((each for each in self.views if each.stored), "evidence.content_hash")
+        pages = []
+        for content_hash, anchor in self._text_anchors.items():
+            own = speaking[content_hash]
+            quotes = [(*each.place, each.anchor) for each in own if each.place is not None]
+            text = excerpt(self._texts[content_hash], quotes)
+            speak = {each.evidence.claim_id for each in own}
+            mine = [view for view in claims if view.claim.claim_id in speak]
+            pages.append(StoredPage(anchor, own[0], text, mine))
+        return pages
+
+
 class _ClaimBuilder:
     """Builds the view of each claim from the rows of the video, which it groups once."""
 
-    def __init__(self, data: ReportData) -> None:
-        self._data = data
+    def __init__(self, data: ReportData, sources: _Sources) -> None:
+        self._data, self._sources = data, sources
         self.transcript = readable(data.transcript.text) if data.transcript else ""
-        self._texts, self._verdicts, self._rulings = data.texts, data.verdict_of, data.rulings
+        self._verdicts, self._rulings = data.verdict_of, data.rulings
         self._queries, self._steps = _grouped(data.queries), _grouped(data.steps)
         self._searches = _grouped(data.searches, "query_id")
         self._prior, self._changes = _grouped(data.prior_fact_checks), _grouped(data.changes)
         self._reviews = by_claim(data.reviews)
-        hashes = (row.content_hash or "" for row in data.evidence if row.status == "ok")
-        kept = (each for each in dict.fromkeys(hashes) if each in self._texts)
-        self._stored = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
-        self._pages = {page.page_id: page for page in data.pages}
-        self._sources = self._source_views()
-        self._sources_of = _grouped(self._sources, "evidence.claim_id")
-        self._anchors = {each.evidence.evidence_id: each.anchor for each in self._sources}
 
     def claim(self, claim: records.Claim, number: int) -> ClaimView:
-        key, data, sources = claim.claim_id, self._data, self._sources_of[claim.claim_id]
+        key, data, sources = claim.claim_id, self._data, self._sources.of_claim[claim.claim_id]
         verdict, replaced = self._verdicts.get(key), data.stored_verdicts.get(key)
         outcome = wording.UNJUDGED if verdict is None else verdict.stance or wording.INCOMPLETE
         said = None
@@ -301,7 +353,7 @@ class _ClaimBuilder:
             failed_recheck=data.failed_rechecks.get(key),
             changes=self._changes[key],
             argument=argue(outcome, (_without_overruled_words(each.evidence) for each in sources)),
-            anchors=self._anchors,
+            anchors=self._sources.anchors,
             groups={side: by_side[side] for side in sides if by_side[side]},
             leftovers={each: (by_status[each], self._work(key, each)) for each in without},
             prior=[each for each in self._prior[key] if each.status == "ok"],
@@ -313,68 +365,15 @@ class _ClaimBuilder:
             before=wording.verdict_words(replaced) if replaced else None,
         )
 
-    def stored_pages(self, claims: Sequence[ClaimView]) -> list[StoredPage]:
-        """Return the stored texts that sources speak from, with their quotes marked."""
-        pages = []
-        for content_hash, anchor in self._stored.items():
-            own = [
-                each
-                for each in self._sources
-                if each.evidence.content_hash == content_hash and each.evidence.status == "ok"
-            ]
-            quotes = [(*each.place, each.anchor) for each in own if each.place is not None]
-            text = excerpt(self._texts[content_hash], quotes)
-            speak = {each.evidence.claim_id for each in own}
-            mine = [view for view in claims if view.claim.claim_id in speak]
-            pages.append(StoredPage(anchor, own[0], text, mine))
-        return pages
-
-    def _source_views(self) -> list[SourceView]:
-        """Return all sources, the most reliable first."""
-        links = source_links(self._data, self._data.evidence)
-        reasons = {rating.domain: rating.reasons for rating in self._data.ratings}
-        first_teller: dict[tuple[str, str, str], str] = {}
-        views = []
-        for number, row in enumerate(in_order(self._data.evidence), 1):
-            anchor, link, name = f"e{number}", links[row.evidence_id], wording.publisher(row)
-            origin = row.origin or row.domain
-            first = first_teller.setdefault((row.claim_id, row.status, origin), name)
-            content_hash = row.content_hash or ""
-            text = self._texts.get(content_hash, "")
-            stored = self._stored.get(content_hash) if row.status == "ok" else None
-            place, passage, at_quote = quote_place(row, text), None, None
-            if place is not None:
-                passage = excerpt(text, [(*place, anchor)], _CONTEXT_CHARACTERS, whole=0)
-                stored = stored and f"quote-{anchor}"
-            if link and row.quote and row.via != "snippet":
-                at_quote = quote_url(link, row.quote)
-            views.append(
-                SourceView(
-                    evidence=row,
-                    anchor=anchor,
-                    title=row.title.strip()
-                    or (name if wording.is_own_page(row) else row.canonical_url),
-                    link=link,
-                    at_quote=at_quote,
-                    stored=stored,
-                    rating_reasons=reasons.get(row.domain, ()),
-                    place=place,
-                    passage=passage,
-                    origin=origin,
-                    same_origin_as=None if first == name else first,
-                    page=self._pages.get(row.page_id or ""),
-                    is_later=is_later(row.published_on, self._data.video),
-                )
-            )
-        return views
-
     def _cited(self, step: records.Step) -> list[tuple[str, str]]:
         """Return anchor and publisher of the sources of a step."""
         # A key point makes no source. It rests on the sources that it cites.
         ids = step.made or (step.used if step.step == "judge" else ())
-        sources = {each.evidence.evidence_id: each for each in self._sources_of[step.claim_id]}
+        sources = {
+            each.evidence.evidence_id: each for each in self._sources.of_claim[step.claim_id]
+        }
         cited = [sources[each] for each in ids if each in sources]
-        return [(each.anchor, wording.publisher(each.evidence)) for each in cited]
+        return [(each.anchor, publisher(each.evidence)) for each in cited]
 
     def _acts(self, claim_id: str) -> list[tuple[records.ReviewAction, str]]:
         """Return the reviewers' acts on a claim, each with its words."""
