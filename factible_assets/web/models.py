@@ -265,17 +265,7 @@ class CheckOrder(BaseModel):
 class ProgressUpdate(BaseModel):
     """One event of a run."""
 
-    model_config = ConfigDict(
-        frozen=True,
-        json_schema_extra={
-            "example": {
-                "step": "transcript_complete",
-                "message": "The transcript has 4312 characters.",
-                "progress": 15,
-                "data": {"transcript_length": 4312},
-            }
-        },
-    )
+    model_config = ConfigDict(frozen=True)
 
     step: ProgressKind = Field(description="The kind of event.")
     message: str = Field(description="The event as a sentence for a person.")
