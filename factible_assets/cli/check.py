@@ -1,41 +1,34 @@
-"""`factible check`, `demo`, `claims`, `media`, `recheck`: checks of videos and claims."""
+"""`factible check`, `demo` and `media`: the check of one video, and its result."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Exit, Option, Typer
+from typer import Argument, Exit, Option
 
 from factible_assets.cli import arguments
-from factible_assets.cli.main import Command
 from factible_assets.cli.output import (
     NARROW,
     Columns,
     note,
     outcome_text,
-    output_mode,
     print_error,
     result,
-    show_rows,
     stdout,
     table,
     table_of,
 )
-from factible_assets.cli.progress import PlainObserver, watching
+from factible_assets.cli.progress import watching
 from factible_assets.config import DEMO_VIDEO, FactCheckConfig, demo_config
-from factible_assets.corpora.reading import load_corpus
-from factible_assets.errors import ExitCode, FactibleError, UsageError, gravest
-from factible_assets.exchange.tables import csv_of
+from factible_assets.errors import ExitCode, FactibleError, UsageError
 from factible_assets.runs.targets import Target, resolve, unchecked
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import balance_words, clock, confidence_words, counted, dollars, plain
 from resources.errors import SetupError
-from resources.files import digest, slug, write_whole
-from resources.transcripts.youtube_ids import bare_id
 
 # Help should come at once, so what loads DuckDB or Dagster is imported where it is needed.
 if TYPE_CHECKING:
@@ -44,7 +37,6 @@ if TYPE_CHECKING:
     from factible_assets.runs.result import Checked
     from factible_assets.runs.reusable import Reuse
     from factible_assets.services.reasoning import Choices
-    from warehouse.rechecks import PlannedVideo
 
 _SHOWN_REASONS, _SHOWN_CHARACTERS = 3, 400
 """Limits on the reasons for incomplete verdicts; the report shows them all."""
@@ -95,7 +87,7 @@ def check(
     found = resolve(target, title, settings)
     is_usual = pages is None and all(value is None for value in options.values())
     if pages is not None:
-        from factible_assets.cli.corpus import import_pages
+        from factible_assets.cli.archive import import_pages
 
         options["web"] = f"archive:{import_pages(pages, settings)}"
         options["pages_rating"] = options["pages_rating"] or "medium"
@@ -204,7 +196,8 @@ def _cost_words(checked: Checked, *, may_cost: bool) -> str:
     return f"{words}{ever}"
 
 
-def _ended(checked: Checked) -> dict[str, Any]:
+def outcome_document(checked: Checked) -> dict[str, Any]:
+    """Return how a check ended, for JSON."""
     return {
         "video_id": checked.data.video.video_id,
         "run_id": checked.run_id,
@@ -226,7 +219,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
         mine = claim.model_dump(mode="json", exclude={"video_id"})
         claims.append({**mine, "verdict": verdict, "ruling": ruling})
     return {
-        **_ended(checked),
+        **outcome_document(checked),
         "title": checked.data.video.title,
         "checked_at": checked.data.checked_at,
         "cost_usd": checked.data.cost_usd,
@@ -234,76 +227,6 @@ def as_document(checked: Checked) -> dict[str, Any]:
         "model_calls": len(checked.data.llm_calls),
         "claims": claims,
     }
-
-
-claims_app = Typer()
-
-
-@claims_app.command("check", cls=Command)
-@arguments.without_claim_options
-def check_list(
-    file: Annotated[
-        Path,
-        Argument(help="A CSV table with a column claim; optional: date, label, speaker, language."),
-    ],
-    *,
-    output: arguments.Output = None,
-    jobs: Annotated[int, Option("--jobs", "-j", min=1, max=16, help="Claims at once.")] = 3,
-    limit: Annotated[int | None, Option(min=1, help="Only the first claims.")] = None,
-    force: Annotated[bool, Option("--force", help="Check complete ones again too.")] = False,
-    **options: Any,
-) -> None:
-    """Fact-check a list of claims, several at once.
-
-    If a claim has a date, the check uses only older sources. The list becomes a corpus, claims-…,
-    so `factible evaluate` can compare the verdicts with the labels. Ctrl-C stops cleanly, and the
-    same command continues.
-
-    Example: factible claims check claims.csv -o checked.csv
-    """
-    if not file.is_file():
-        raise FactibleError(f"There is no file {file}.", "Check the path.")
-    if output is not None and output.exists() and output.samefile(file):
-        raise UsageError(f"--output {output} is the list itself.", "Name another file.")
-    config = arguments.checked_config(options)
-    from factible_assets.exchange.importing import import_corpus
-    from factible_assets.runs.claim_lists import check_claim_list
-
-    settings = load_settings()
-    settings.ensure_home()
-    # The path's digest distinguishes lists with the same file name.
-    path = str(file.resolve()).encode("utf-8", "surrogateescape")
-    name = f"claims-{slug(file.stem)}-{digest(path)}"
-    done = import_corpus(
-        file, settings.home_corpora, form="csv", name=name, limit=limit, replace=True
-    )
-    for sentence in done.left_out:
-        print_error(f"left out: {plain(sentence)}")
-    (corpus,) = load_corpus(done.file).corpora
-    given = {
-        entry.video.video_id: {"claim": claim.text, "date": claim.said_on, "label": claim.label}
-        for entry in corpus.videos
-        for claim in entry.claims or ()
-    }
-    note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    lines = PlainObserver(listed=len(given))
-    checks = check_claim_list(
-        tuple(given),
-        settings=settings,
-        config=config,
-        watch=lambda _: nullcontext(lines),
-        jobs=jobs,
-        fresh=force,
-    )
-    found = {row["video_id"]: (row, code) for row, code in checks}
-    rows = [told | found[each][0] for each, told in given.items()]
-    if output is not None:
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        write_whole(output, csv_of(names, ([row.get(name) for name in names] for row in rows)))
-    shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
-    drawn = table_of(rows, shown, title=done.name)
-    result({"corpus": done.name, "claims": rows, "left_out": done.left_out}, drawn)
-    raise Exit(gravest(code for _, code in found.values()))
 
 
 def media(target: VideoArgument) -> None:
@@ -348,101 +271,3 @@ def media(target: VideoArgument) -> None:
         )
     is_open = any(row["status"] == "infra_error" for row in found)
     raise Exit(ExitCode.INCOMPLETE if is_open else ExitCode.DONE)
-
-
-_WAITING = {
-    "too_fresh": "fresh enough",
-    "backing_off": "failed before, retried later",
-    "too_expensive": "too expensive for one night",
-    "over_limit": "beyond the number of videos per night",
-    "over_cost": "beyond the cost per night",
-    "in_flight": "being checked now, or without a partition",
-}
-
-
-@arguments.without_claim_options
-def recheck(
-    videos: Annotated[
-        list[str] | None,
-        Argument(help="Ids or YouTube URLs of checked videos; without any, the due ones."),
-    ] = None,
-    *,
-    plan: Annotated[bool, Option("--plan", help="Show the next night's list and why.")] = False,
-    limit: Annotated[
-        int | None, Option(min=0, max=10**6, help="The most videos; overrides the setting.")
-    ] = None,
-    **options: Any,
-) -> None:
-    """Check videos again: incomplete ones first, then low confidence, then the oldest.
-
-    The check reuses the claims, queries and options of the previous one, except the options given
-    here, and renews searches, pages, evidence and verdicts. Without ids it takes the videos of the
-    nightly schedule, within its limits.
-
-    Example: factible recheck --plan
-
-    Example: factible recheck everyday-beliefs-talk
-    """
-    from factible_assets.runs.rechecks import chosen_videos, next_plan, recheck_videos
-
-    arguments.checked_config(options)
-    given = {name: value for name, value in options.items() if value is not None}
-    settings = load_settings()
-    named = [bare_id(each) for each in videos or ()]
-    if plan:
-        _show_plan(next_plan(settings, limit, named))
-        return
-    rows = chosen_videos(settings, named, limit)
-    runs = recheck_videos(settings, rows, given, remember=not named, watch=watching, say=note)
-    done = []
-    for place, row in enumerate(rows, start=1):
-        why = "requested" if named else plain(row.reason)
-        note(f"[{place}/{len(rows)}] {plain(row.video_id)}: {why}")
-        done.append(next(runs))
-        for failure in done[-1].failures:
-            print_error(failure)
-    columns: Columns = (
-        ("video", lambda each: each.data.video.video_id),
-        ("outcome", _outcome),
-        (
-            "verdicts that turned",
-            lambda each: "; ".join(
-                plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips
-            ),
-        ),
-        "report",
-    )
-    nothing = "No video is due; factible recheck --plan says why."
-    shown = table_of(done, columns, title="Checked again") if done else nothing
-    result([_rechecked(each) for each in done], shown)
-    raise Exit(gravest(each.code for each in done))
-
-
-def _rechecked(checked: Checked) -> dict[str, Any]:
-    names = ("claim_id", "claim", "previous_stance", "stance")
-    flips = [{name: getattr(flip, name) for name in names} for flip in checked.flips]
-    return {**_ended(checked), "incomplete_verdicts": len(checked.incomplete), "flips": flips}
-
-
-def _outcome(checked: Checked) -> str:
-    if checked.failures:
-        return "failed"
-    incomplete = len(checked.incomplete)
-    return f"{counted(incomplete, 'verdict')} incomplete" if incomplete else "complete"
-
-
-def _show_plan(rows: Sequence[PlannedVideo]) -> None:
-    if output_mode.json or not rows:
-        result(rows, "No video has claims to check again.")
-        return
-    when = f"{rows[0].planned_for:%Y-%m-%d at %H:%M} UTC"
-    columns: Columns = (
-        *(": position", "video: video_id", "why: reason"),
-        ("expected cost", lambda row: f"${row.estimated_cost_usd:.4f}"),
-    )
-    planned = [row for row in rows if row.is_planned]
-    title, nothing = f"To be checked again on {when}", f"Nothing is due on {when}."
-    show_rows(planned, columns, title=title, nothing=nothing)
-    waiting = Counter(row.decision for row in rows if not row.is_planned)
-    for decision, number in waiting.most_common():
-        note(f"{counted(number, 'video waits', 'videos wait')}: {_WAITING[decision]}")

@@ -31,9 +31,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Check videos": {
         "demo": ("check.demo", "Fact-check the demo video; needs no key and no network."),
         "check": ("check.check", "Fact-check a video against sources."),
-        "claims": ("check.claims_app", "Fact-check a table of claims without a video."),
+        "claims": ("claims.app", "Fact-check a table of claims without a video."),
         "media": ("check.media", "Look at the pictures of a checked video."),
-        "recheck": ("check.recheck", "Check videos again, by name or because they are due."),
+        "recheck": ("recheck.recheck", "Check videos again, by name or because they are due."),
         "review": ("review.review", "Correct a claim and its check; sign a ruling."),
     },
     "Look at results": {
@@ -50,7 +50,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Corpora and stored pages": {
         "corpus": ("corpus.app", "Manage the files that list videos and annotated claims."),
-        "archive": ("corpus.archive_app", "Manage stored pages and searches, for offline checks."),
+        "archive": ("archive.app", "Manage stored pages and searches, for offline checks."),
     },
     "Measure": {
         "evaluate": ("evaluate.evaluate", "Measure the newest results against annotations."),

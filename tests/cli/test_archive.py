@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.cli.corpus import import_pages
+from factible_assets.cli.archive import import_pages
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 
