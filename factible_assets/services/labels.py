@@ -124,7 +124,6 @@ async def calibrate(
         opened = open_label_model(settings, model, stack, cache)
         question = LabelQuestion(opened, prompt)
         answered = await answer_pairs(question, pairs, lambda done: on_progress(done, len(pairs)))
-    supports, refutes, threshold = fit(answered)
     fitted = Calibration(
         model=model.name,
         identity=model.identity,
@@ -132,10 +131,8 @@ async def calibrate(
         fitted_on=datetime.now(UTC).date(),
         data=DATA,
         pairs=len(pairs),
-        supports=supports,
-        refutes=refutes,
-        threshold=threshold,
         figures=cross_validate(answered),
+        **fit(answered).model_dump(),
     )
     path = calibrations(settings) / f"{slug(model.name)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -76,24 +76,16 @@ class Figures(BaseModel, frozen=True, extra="forbid"):
     ece: float
 
 
-class Calibration(BaseModel, frozen=True, extra="forbid"):
-    """The calibration of one model with one prompt.
+class Curves(BaseModel, frozen=True, extra="forbid"):
+    """From label probabilities to a stance.
 
     `supports` and `refutes` are the weights of `evidence_of` in the log-odds of that label against
-    "neither". A source takes a side from the probability `threshold` on. `figures` are from
-    cross-validation.
+    "neither". A source takes a side from the probability `threshold` on.
     """
 
-    model: str
-    identity: str
-    prompt_version: str
-    fitted_on: date
-    data: str
-    pairs: int
     supports: Weights
     refutes: Weights
     threshold: float
-    figures: Figures
 
     def judge(self, chances: Mapping[str, float]) -> SideChances:
         """Turn label probabilities into calibrated ones."""
@@ -106,6 +98,18 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
         true, false, neither = (math.exp(logit - highest) for logit in (*logits, 0.0))
         share = _MOST / (true + false + neither)
         return SideChances(true * share, false * share)
+
+
+class Calibration(Curves):
+    """The calibration of one model with one prompt; `figures` are from cross-validation."""
+
+    model: str
+    identity: str
+    prompt_version: str
+    fitted_on: date
+    data: str
+    pairs: int
+    figures: Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +150,8 @@ def evidence_of(chances: Mapping[str, float]) -> Weights:
     return 1.0, side, math.log((true + false) / neither), abs(side)
 
 
-def fit(
-    answered: Sequence[AnsweredPair], *, least_precision: float = LEAST_PRECISION
-) -> tuple[Weights, Weights, float]:
-    """Fit the weights and the threshold of a `Calibration`.
+def fit(answered: Sequence[AnsweredPair], *, least_precision: float = LEAST_PRECISION) -> Curves:
+    """Fit the curves to labelled pairs.
 
     Assumes that labels are as frequent among pages as among the pairs. The threshold is the lowest
     with at least `least_precision` of right sides. Raises ValueError if a label is missing.
@@ -160,20 +162,14 @@ def fit(
         np.array([evidence_of(each.chances) for each in answered]),
         np.array([LABELS.index(each.label) for each in answered]),
     )
-    curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
-    judged = [curves.judge(each.chances) for each in answered]
-    labels = [each.label for each in answered]
-    return supports, refutes, _threshold(judged, labels, least_precision)
-
-
-def _threshold(judged: Sequence[SideChances], labels: Sequence[Label], least: float) -> float:
-    tops = sorted(map(_graded, judged, labels), reverse=True)
-    found, right = _MOST, 0
-    for count, (top, is_right) in enumerate(tops, start=1):
+    curves = Curves(supports=supports, refutes=refutes, threshold=_MOST)
+    tops = sorted(_graded(curves.judge(each.chances), each.label) for each in answered)
+    threshold, right = _MOST, 0
+    for count, (chance, is_right) in enumerate(reversed(tops), start=1):
         right += is_right
-        if right >= least * count and top > 1 / 2:
-            found = top
-    return math.floor(found * 1_000) / 1_000
+        if right >= least_precision * count and chance > 1 / 2:
+            threshold = chance
+    return curves.model_copy(update={"threshold": math.floor(threshold * 1_000) / 1_000})
 
 
 def _graded(judged: SideChances, label: Label) -> tuple[float, bool]:
@@ -191,13 +187,9 @@ def cross_validate(
     judged: list[tuple[AnsweredPair, SideChances, float]] = []
     for fold in range(folds):
         rest = [each for each in answered if fold_of[each.group] != fold]
-        supports, refutes, threshold = fit(rest, least_precision=least_precision)
-        curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
-        judged += [
-            (each, curves.judge(each.chances), threshold)
-            for each in answered
-            if fold_of[each.group] == fold
-        ]
+        held_out = [each for each in answered if fold_of[each.group] == fold]
+        curves = fit(rest, least_precision=least_precision)
+        judged += [(each, curves.judge(each.chances), curves.threshold) for each in held_out]
     return figures(judged)
 
 

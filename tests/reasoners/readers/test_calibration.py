@@ -43,8 +43,7 @@ def answers(count: int, *, bias: float = 0.0, seed: int = 1) -> list[AnsweredPai
 
 
 def test_a_bias_towards_true_is_taken_out() -> None:
-    supports, refutes, _ = fit(answers(600, bias=2.0))
-    curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
+    curves = fit(answers(600, bias=2.0))
     lean = 1 / (1 + math.exp(-2.0))
     judged = curves.judge({"true": 0.8 * lean, "false": 0.8 * (1 - lean), "neither": 0.2})
     assert abs(judged.supports - judged.refutes) < 0.3 < 0.8 * lean - 0.8 * (1 - lean)
@@ -60,7 +59,7 @@ def test_calibrated_probabilities_hold_on_held_out_pairs() -> None:
 
 def test_a_higher_precision_needs_a_higher_threshold() -> None:
     pairs = answers(600)
-    lax, strict = (fit(pairs, least_precision=least)[2] for least in (0.75, 0.95))
+    lax, strict = (fit(pairs, least_precision=least).threshold for least in (0.75, 0.95))
     assert lax < strict
 
 

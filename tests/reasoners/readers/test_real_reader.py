@@ -14,12 +14,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.readers.calibration import (
-    UNCALIBRATED,
-    figures,
-    find_calibration,
-    fit,
-)
+from factible_assets.reasoners.readers.calibration import figures, find_calibration, fit
 from factible_assets.reasoners.readers.labels import LabelQuestion, LabelReader, labels_prompt
 from factible_assets.reasoners.readers.pairs import LabelledPair, answer_pairs, shipped_pairs
 from factible_assets.reasoners.readers.passages import select_passages
@@ -64,9 +59,8 @@ def halves() -> tuple[list[LabelledPair], list[LabelledPair]]:
 async def test_it_reads_held_out_pairs_well(model: LabelModel) -> None:
     question = LabelQuestion(model, labels_prompt())
     seen, held_out = [await answer_pairs(question, pairs) for pairs in halves()]
-    supports, refutes, threshold = fit(seen)
-    curves = UNCALIBRATED.model_copy(update={"supports": supports, "refutes": refutes})
-    found = figures([(pair, curves.judge(pair.chances), threshold) for pair in held_out])
+    curves = fit(seen)
+    found = figures([(pair, curves.judge(pair.chances), curves.threshold) for pair in held_out])
     assert found.auc >= 0.8
     assert found.bearing_auc >= 0.75
     assert found.precision >= 0.75
