@@ -1,9 +1,7 @@
-"""Applies reviewers' decisions about sources to the rows of the last check.
+"""Applies reviewers' decisions about sources to the rows of the last check, until the next check.
 
-The next check will follow the decisions. Until then, a report, export or card would contradict
-them. So the vote is counted again from the stored rows, without asking any service, and with the
-default settings. If those settings do not lead to the stored verdict, the claim has no verdict
-until it is checked again.
+The vote is counted again from the stored rows, with the default settings. If those settings do not
+lead to the stored verdict, the claim has no verdict until it is checked again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """From fetched pages to evidence on a claim: the pages of a run, their texts, and the rows.
 
-A page that cannot be read is replaced by its search snippet (`via = snippet`), which is then the
-stored text. Unless the site says that the page is gone, the page is due (`page_due`): it counts as
-missing, because a wall, a login or a file of another type hides a page that may say anything. A
-page that has next to none of the words that the search promised is due as well.
+A page that cannot be read is replaced by its search snippet (`via = snippet`). Unless the site says
+that the page is gone, the page is due (`page_due`): it counts as missing, because it may say
+anything.
 """
 
 from __future__ import annotations

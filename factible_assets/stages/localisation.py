@@ -1,11 +1,9 @@
-"""Finds the place of a claim in a transcript.
+"""Finds the place of a claim in a transcript (Factible, section 1.3.2).
 
-Factible, section 1.3.2, "Fuzzy Claim Localization": normalise the texts, slide windows of the
-claim's length in words plus or minus two over the transcript, compare each with the claim by the
-ratio of `difflib.SequenceMatcher`, and accept the best from 0.5. The same ratio decides here, but
-few windows need it. Its matching blocks are a common subsequence, so the similarity by the longest
-common subsequence, which rapidfuzz computes for all windows in milliseconds, is never lower. The
-search tries windows in that order until none can exceed the best ratio.
+It slides windows of the claim's length in words plus or minus two over the transcript, compares
+each with the claim by the ratio of `difflib.SequenceMatcher`, and accepts the best from 0.5. The
+similarity by the longest common subsequence, which rapidfuzz computes for all windows in
+milliseconds, is never lower than that ratio and tells which windows to try.
 """
 
 from __future__ import annotations

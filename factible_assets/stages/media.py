@@ -1,8 +1,7 @@
-"""Hints about the pictures of a video, which no verdict reads.
+"""Hints about the pictures of a video, which no verdict reads (after AgentFact, section IV-B3).
 
-After AgentFact's image retrieval and analysis (section IV-B3): reverse search, classes of matches,
-hints of tampering, the test for a miscaption, a deepfake score. Instead of a language model it uses
-the services' classes of matches, error level analysis, and common words and dates.
+They come from a reverse search, error level analysis, common words and dates, and a deepfake
+detector.
 """
 
 from __future__ import annotations

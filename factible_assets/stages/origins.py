@@ -1,13 +1,8 @@
 """Which sources are independent of each other, and how much several sources are worth together.
 
-Two sources share an origin if they stand under one registrable domain, or if at least half of the
-shorter text's runs of eight words (shingles; Broder, On the resemblance and containment of
-documents, 1997) occur in the longer: ten copies of one wire story are one origin. Pages that a user
-keeps as files stand under a host that cannot exist (`.invalid`, RFC 2606); only their texts count.
-
-The vote counts the heaviest set of sources of which no two share an origin. Unlike with clusters, a
-page that quotes two independent stories does not join them, and one more source adds at most its
-own weight: this bounds the effect of a missing source (verdict.py).
+Two sources share an origin if they stand under one registrable domain, or if one text repeats half
+of the other: ten copies of one wire story are one origin. The vote counts the heaviest set of
+sources of which no two share an origin, so one more source adds at most its own weight.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Published fact checks of a claim: the look-up, the rows, and the pages to read as evidence.
 
-A review is a pointer, and its rating decides nothing. If the reviewed statement shares most words
-with the claim, the check reads the page of the review like any other, as a source of the class
-fact_checker. A failed or late look-up makes no verdict incomplete.
+A review is a pointer: its rating decides nothing, and its page is read like any other. A failed or
+late look-up makes no verdict incomplete.
 """
 
 from __future__ import annotations

@@ -11,14 +11,8 @@ The rule (Factible, section 1.3.4, step 2; the first match decides):
 4. a cited paper on a domain that no rule knows: +0.05 from ten citations on, and from a hundred on
    medium, 0.60. It holds for the paper and not for its domain.
 
-If several sets list a name, the nearest listed name decides, and of its sets the first: the
-project's own, then the user's in alphabetical order. The others agree or disagree in `reasons` and
-move no score: sets copy from each other, so agreement is no second opinion. The bias comes from the
-first set that states one.
-
-A page where anybody may publish (a tenant of a platform, a home directory, a talk page of a wiki)
-inherits no more than unknown from its site. It does inherit a worse rating. A set that lists the
-place itself decides.
+Of several sets the first decides, and a page where anybody may publish inherits no more than
+unknown from its site.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Folds reviewers' actions into corrections in force, and applies them to queries and evidence.
 
-The latest action on a query or a source of a claim counts; the view standing_reviews
-(warehouse/views/60_reviews.sql) follows the same rule. A page without an action of its own follows
-its domain. A page added after its domain was blocked is an exception; one added before is blocked
-with its domain.
-
-A reworded claim is a new claim. Its queries, its sources, their ratings and its assignee move along
-with it. Assessments, rulings and the stances of sources judge the old words and stay behind.
+The latest action on a query or a source of a claim counts, as in the view standing_reviews
+(warehouse/views/60_reviews.sql). A page without an action of its own follows its domain. A reworded
+claim is a new claim: its queries, sources, ratings and assignee move along, and the judgements of
+the old words stay behind.
 """
 
 from __future__ import annotations

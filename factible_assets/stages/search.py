@@ -1,9 +1,4 @@
-"""From queries to the pages worth reading: the searches, the merged hits, and the choice of pages.
-
-Adaptive credibility filtering (Factible, section 1.3.4): ask for twice the limit; if more than half
-of the results are rated below the minimum, ask for the next page of results (never the same again);
-take the best, with a minimum guarantee if no source is reliable.
-"""
+"""From queries to the pages worth reading: searches, merged hits, and the choice of pages."""
 
 from __future__ import annotations
 
@@ -55,6 +50,9 @@ async def gather_hits(
     query: records.Query, searcher: SearchProvider, book: RatingBook, config: SearchConfig
 ) -> tuple[list[records.Search], tuple[records.SearchHit, ...]]:
     """Ask for a query's first page of results, and for the second if the first is poor.
+
+    It is poor if more than half of the results are rated below the minimum (Factible, section
+    1.3.4, adaptive credibility filtering).
 
     Returns a row for each search, and the hits, merged by canonical URL. `book` rates the domain of
     every hit. An outage is a Search row, not an exception.

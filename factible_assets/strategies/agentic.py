@@ -1,16 +1,8 @@
 """The agentic strategy: plan, search, condense, reason in batches, and plan anew until it settles.
 
-Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5.
-If the plan says that the claim rests on a picture, the stored findings on the video's pictures take
-part in the accumulated reasoning; a label that cites nothing else is UNPROVEN. The paper leaves
-open, and this project decides: there are at most three plans, and a plan without a new query ends
-the check; the last evidence of a plan is reasoned over even if it is no full batch; a step is one
-reasoning, temporary or accumulated; without useful evidence there is no label, and the vote stands
-alone.
-
-TRUE is `supports`, FALSE `refutes`, UNPROVEN `unclear`. Confidence 1 to 5 becomes the score 0, .25,
-.5, .75, 1. The vote over the same evidence stands beside the label, with a flag if they differ;
-`escalate` spends another plan on a difference.
+Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5;
+docs/strategies.md lists its parameters and this project's decisions. TRUE is `supports`, FALSE
+`refutes`, UNPROVEN `unclear`; confidence 1 to 5 becomes the score 0, .25, .5, .75, 1.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Calibrates the label probabilities of a model.
+"""Calibrates the label probabilities of a model, whose likeliest label is biased towards "true".
 
-A small model ranks well and calibrates badly: its likeliest label is biased towards "true". A
-multinomial logistic regression of the label on the log-odds of "true" against "false", their size,
-and the log-odds of both against "neither" corrects that. It generalises Platt's scaling (1999) to
-three labels. Its eight parameters can be fitted on some hundred pairs.
+A multinomial logistic regression on the log-odds of the labels corrects that. It generalises
+Platt's scaling (1999) to three labels and needs some hundred pairs.
 """
 
 from __future__ import annotations

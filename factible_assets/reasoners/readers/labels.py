@@ -1,8 +1,7 @@
-"""A reader that asks a language model for one word: true, false or neither.
+"""Reads a page by the probabilities of one word of a language model: true, false or neither.
 
-The probabilities of the three words are the answer; the model generates no text. This way a model
-of 1.5 billion parameters separates supporting from refuting sources far better than in words.
-Instructions and examples are the same in every question, so that a server computes them once.
+The model generates no text. This way 1.5 billion parameters separate supporting from refuting
+sources far better than in words.
 """
 
 from __future__ import annotations

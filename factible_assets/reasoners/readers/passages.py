@@ -1,7 +1,6 @@
 """The passages of a page that may concern a claim, and the relevance of the page.
 
-Windows of 25 to 60 words on sentence boundaries; the best five by BM25 (Robertson and Zaragoza,
-2009, with k1 = 1.5 and b = 0.75); of these the best three by BM25 and embedding together, after the
+BM25 chooses windows of 25 to 60 words, and the embedding chooses among the best, after the
 two-stage retrieval of Chen et al. (2023).
 """
 
@@ -101,7 +100,7 @@ def _candidates(text: str) -> tuple[list[Passage], list[list[str]]]:
 
 
 def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
-    """Score documents against a query by BM25, with these documents as the collection.
+    """Score documents against a query by BM25 (Robertson and Zaragoza, 2009), among themselves.
 
     The inverse document frequency is ln(1 + (N - n + .5) / (n + .5)), which is never negative.
     """

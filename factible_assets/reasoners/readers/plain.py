@@ -1,17 +1,14 @@
 """The plain reader takes a side only if the page states it almost in the claim's own words.
 
-It needs no model. Everything else than these five cases is "unclear":
+It needs no model. Everything else than these cases is "unclear":
 
-- a sentence has the words of the claim, in the claim's order, with the same polarity, the same
-  figures and the same limiting words (supports); it may lack words of the page's subject, which its
-  title and first sentence name;
-- the same, but with the opposite polarity or another figure or name (refutes);
+- a sentence has the words of the claim, in the claim's order, with the same polarity, figures and
+  limiting words (supports), or with another polarity, figure or name (refutes);
 - the page asks the claim as a question and answers yes or no;
 - a rating stands before or after the claim ("Bats are blind – FALSE.", "Myth: Bats are blind").
 
-The words must not be in quotation marks, in a question, or next to a short remark that the reader
-does not understand. The reader knows only closed classes of English grammar (articles, auxiliaries,
-negators, modals, quantifiers) and the rating scales of fact-checkers (`records/scales.py`).
+It knows only closed classes of English grammar (articles, auxiliaries, negators, modals,
+quantifiers) and the rating scales of fact-checkers (`records/scales.py`).
 """
 
 from __future__ import annotations
