@@ -26,7 +26,7 @@ NO_TIMES: Final = (
     "or rename a file without times to .txt."
 )
 _TIME = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
-_ARROW = r"(?:[-–—−=]\s?)*(?:>|&gt;|→)"
+_ARROW = r"(?:[-–—−=]\s?)*(?:[>\u203a→\uf0e0]|&gt;)"
 _SPACED = re.compile(rf"[\d\s:.,-]+{_ARROW}[\d\s:.,-]+")
 _TIMING = re.compile(
     rf"(?P<at>{_TIME})(?:\s*{_ARROW}\s*|(?:(?<=[.,]\d\d)|(?<=[.,]\d\d\d))[\s,]\s*)"
@@ -128,14 +128,13 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
     tails = [next(filter(None, reversed(lines)), "") for _, lines in cues[:-1]]
     numbers = [int(tail) if tail.isdecimal() else 0 for tail in tails]
     rising = sum(before + 1 == after for before, after in itertools.pairwise(numbers))
-    are_numbered = rising >= _NUMBERED_SHARE * (len(numbers) - 1)
-    for (_, lines), tail in zip(cues, tails, strict=False):
+    are_numbered = 0 < rising >= _NUMBERED_SHARE * (len(numbers) - 1)
+    for (_, lines), tail, number in zip(cues, tails, numbers, strict=False):
         is_beside = lines[-1:] != [""]
         while lines and not lines[-1]:
             lines.pop()
-        is_apart = lines[-2:-1] == [""]
-        is_number = tail.isdigit() and (are_numbered or (is_beside and is_apart))
-        is_number = is_number or (is_webvtt and is_beside and is_apart)
+        is_apart = is_beside and lines[-2:-1] in ([""], [tail])
+        is_number = (is_apart and (is_webvtt or tail.isdecimal())) or (are_numbered and number)
         while is_number and lines and lines[-1] == tail:
             lines.pop()  # some tools write it twice
     return [replace(each, text="\n".join(lines)) for each, lines in cues]
@@ -170,8 +169,9 @@ def read_by_library(text: str) -> Reading | None:
             None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error
     captions = [
-        Caption(each.plaintext, max(0, each.start) / 1000, max(0, each.end) / 1000, each.name)
+        Caption(each.plaintext, max(0, each.start) / 1000, max(0, each.end) / 1000, name)
         for each in subtitles.get_text_events()
+        for name in [each.name.replace("NTP", "")]  # SubStation's word for no name
     ]
     return Reading(captions, title=subtitles.info.get("Title", "").strip() or None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,8 +43,14 @@ def is_credit(text: str) -> bool:
 
 
 def without_credits(captions: Sequence[Caption]) -> list[Caption]:
-    """Remove credits at either end, and farewells after a silence or over one."""
+    """Remove credits at either end, and both between or over silences."""
     kept = list(itertools.dropwhile(lambda each: is_credit(each.text), captions))
+    gaps = [math.inf, *(b.begins - a.end for a, b in itertools.pairwise(kept)), 0.0]
+    kept = [
+        each
+        for each, *around in zip(kept, gaps, gaps[1:], strict=False)
+        if min(around) < _SILENCE_SECONDS or not (is_credit(each.text) or _is_farewell(each.text))
+    ]
     while kept:
         *before, last = SENTENCE_END.split(" ".join(kept[-1].text.split()))
         if not is_credit(last):

@@ -17,9 +17,15 @@ from resources.transcripts.captions import NO_TIMES, read_by_library, read_cues,
 from resources.transcripts.credits import is_credit
 from resources.transcripts.markup import read_html, read_xml
 from resources.transcripts.records import load_json, read_records, read_table
-from resources.transcripts.segments import INVISIBLE, NothingSaidError, Reading, transcript_of
-from resources.transcripts.speakers import label_of, with_labels, with_speakers
-from resources.transcripts.speech import check_lost, check_prose
+from resources.transcripts.segments import (
+    INVISIBLE,
+    REMARK,
+    NothingSaidError,
+    Reading,
+    transcript_of,
+)
+from resources.transcripts.speakers import are_names, label_of, with_labels, with_speakers
+from resources.transcripts.speech import ENDED, check_lost, check_prose
 from resources.transcripts.timed_lines import read_timed_lines, without_pages
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -30,12 +36,12 @@ _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-
 _FRONT_MATTER = re.compile(r"\A---\n(?:(?!---\n).*\n){1,200}?---\n")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\(https?://[^\s()]*\)")
 _MARKDOWN = re.compile(r"\*\*|__|\\(?=[\[\]()*_#.:-])")
-_ENDED = re.compile(r"[.!?…。\uff01\uff1f][\"'”’)\]]*$")
 _EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
 _HEADING = re.compile(r"^#{1,6}\s.*$", re.MULTILINE)
 _LINE_END = re.compile(r"\r\r\n|\r\n|\r")
+_ALONE = re.compile(r"^(.{0,39}[^\s.!?…。,;])\n\s*\n(?=.)", re.MULTILINE)
 _ADDRESS = re.compile(r"(?:[^<>]*<)?\S+@\S+\.\w+>?")
-_NEARLY, _FIELDS = 0.8, 3
+_NEARLY, _FIELDS, _MOST_REMARKS = 0.8, 3, 0.05
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
 
 
@@ -133,20 +139,24 @@ def _prose(text: str, extension: str) -> base.TimedText:
     """Return a text without times: unchanged, or in cues if it names its speakers."""
     if extension in _CAPTION_SUFFIXES:
         raise PlacedError(None, NO_TIMES)
-    words = without_pages(INVISIBLE.sub("", _FRONT_MATTER.sub("", text))).strip()
+    words = INVISIBLE.sub("", without_pages(_FRONT_MATTER.sub("", text))).strip()
+    if len(REMARK.findall(words)) <= _MOST_REMARKS * len(words.split()):
+        words = REMARK.sub("", words).strip()
     if not words:
         raise PlacedError(None, "The file has no words. Give one that has.")
     plain = _without_markdown(words)
     headless = _HEADING.sub("", plain)
+    if are_names(alone := _ALONE.findall(headless), len(alone)):
+        headless = _ALONE.sub(r"\1\n", headless)
     paragraphs = re.split(r"\n\s*\n|\n(?=[\[<]|.{0,60}[:\uff1a])", headless)
     parts = with_labels([Caption(part.strip(), None) for part in paragraphs if part.strip()])
     lines = [" ".join(each.text.split()) for each in parts]
     labelled = [each for each in lines if label_of(each)]
-    if sum(map(bool, map(_ENDED.search, labelled))) > _NEARLY * len(labelled):
+    if sum(map(bool, map(ENDED.search, labelled))) > _NEARLY * len(labelled):
         # Paragraphs without a label and an end are headings, and heads of pages.
-        lines = [each for each in lines if label_of(each) or _ENDED.search(each)]
+        lines = [each for each in lines if label_of(each) or ENDED.search(each)]
     # Before the first sentence stand titles and lists of persons.
-    first = next((at for at, each in enumerate(lines) if _ENDED.search(each)), 0)
+    first = next((at for at, each in enumerate(lines) if ENDED.search(each)), 0)
     spoken = [Caption(each, None) for each in lines[first:]]
     if any(each.speaker for each in with_speakers(spoken)):
         read = transcript_of(spoken)

@@ -87,7 +87,11 @@ def _captions(root: Any) -> Iterator[Caption]:
         if element not in earliest and all(each in earliest for each in inside):
             shift = sum(times[each][0] for each in inside if earliest[each] < times[each][0])
             label = next(filter(None, map(_attributes(element).get, _SPEAKERS)), None)
-            words = html.unescape("".join(element.itertext()))  # YouTube escapes twice
+            parts = list(element.itertext())
+            words = "".join(parts)
+            if len(parts) > 1 and words.isascii() and not any(map(str.isspace, words)):
+                words = " ".join(parts)  # podcasts have a span for each word, and no spaces
+            words = html.unescape(words)  # YouTube escapes twice
             begins, ends = max(0.0, start + shift), max(0.0, end + shift)
             yield Caption(words, begins, ends, agents.get(label) or label)
 

@@ -45,7 +45,7 @@ _SPAN = re.compile(r"(?<=[:.]\d\d)\s*[-–]+>?\s*(?=\d+:\d)|(?<=\.\d)\s*[-–]+>
 _UNITS: Final = {"s": 1.0, "m": 1e-3, "u": 1e-6, "t": 1e-7, "n": 1e-9}
 _WORDS = re.compile(
     r"(?:punctuated|display|full|plain|raw)?(?:text|body|transcript(?:ion)?|display|caption|sentence"
-    r"|content|utf8|value|word|line|subtitle)s?"
+    r"|content|utf8|value|word|line|subtitle|utterance|phrase)s?"
 )
 _CHOICES = re.compile(r"alternatives|nbest|hypotheses|candidates")
 _SPEAKER = re.compile(
@@ -56,6 +56,7 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _RECOGNISED = re.compile(r"(?:acasr)?conf(?:idence)?|avglogprob|nospeechprob|toffsetms")
 _OF_WORDS = re.compile(r"word|items|elements|tokens")
 _TRANSLATED = re.compile(r"translat")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d")
 
 _SPOKEN_PACE, _POSSIBLE_PACE, _SLOWEST = (4.0, 40.0), (1.0, 100.0), 0.05
 """Characters a second: of people, of a recogniser's worst, and of a single entry."""
@@ -172,7 +173,7 @@ def read_records(document: Any) -> Reading:
             timed[path] = entries
         elif entries and not _letters(entries):  # a diarisation has speakers without words
             turns += entries
-        elif _letters(entries) > _letters(untimed):
+        elif _letters(entries) > _letters(untimed) and not _are_dated(records):
             untimed = entries
     chosen = _best({path: _named(each, turns) for path, each in timed.items()})
     if problem and (not chosen or _letters(chosen) < _MOST_HIDDEN * _letters(untimed)):
@@ -183,6 +184,12 @@ def read_records(document: Any) -> Reading:
     if _letters(chosen) < found.letters * _MIN_SHARE[len(chosen) > _PAIR]:
         raise base.unknown_format("The file holds data: next to nothing of it is words")
     return Reading(chosen, found.language, "generated" if found.recognised else "unknown")
+
+
+def _are_dated(records: Sequence[tuple[dict[str, Any], str | None]]) -> bool:
+    """Tell whether several objects each have a day and a time, as messages have, and not speech."""
+    dated = (any(_DATE.match(str(each)) for each in node.values()) for node, _ in records)
+    return len(records) > 1 and all(dated)
 
 
 # --- The values of one object -------------------------------------------------------------------
@@ -372,12 +379,8 @@ def _best(groups: Mapping[tuple[str, ...], list[Caption]]) -> list[Caption]:
     The original wins over its translation. Then those with speakers win, then those of a few
     seconds, then sentences as they are, then the shortest. Single words are joined to cues.
     """
-    original = {
-        path: each for path, each in groups.items() if not _TRANSLATED.search("/".join(path))
-    }
-    groups = original or groups
     most = max(map(_letters, groups.values()), default=0)
-    choices = list[tuple[tuple[bool, bool, bool, int, int], list[Caption]]]()
+    choices = list[tuple[tuple[int, ...], list[Caption]]]()
     for path, group in groups.items():
         if _letters(group) < _COVERS * most:
             continue
@@ -386,7 +389,9 @@ def _best(groups: Mapping[tuple[str, ...], list[Caption]]) -> list[Caption]:
         cues = _joined(group) if is_single else group
         named = sum(each.speaker is not None for each in cues) > len(cues) / 2
         lasts = sum(max(0.0, each.end - each.begins) for each in cues)
-        rank = (named, lasts <= _LONG_SECONDS * len(cues), not is_single, len(cues), len(path))
+        is_original = not any(map(_TRANSLATED.search, path))
+        are_short = lasts <= _LONG_SECONDS * len(cues)
+        rank = (is_original, named, are_short, not is_single, len(cues), len(path))
         choices.append((rank, cues))
     return max(choices, key=lambda choice: choice[0], default=((), []))[1]
 

@@ -17,7 +17,7 @@ from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.credits import without_credits
 from resources.transcripts.speakers import with_speakers
-from resources.transcripts.speech import SENTENCE_END, check_speech, folded
+from resources.transcripts.speech import SENTENCE_END, check_speech, folded, word_count
 
 MAX_CUES: Final = 200_000
 """Limit of a transcript. Twenty hours of live captions have 100,000."""
@@ -84,13 +84,15 @@ INVISIBLE: Final = re.compile(
 )
 """Control and zero-width characters, marks of direction, and surrogates, which no file can hold."""
 WORD_TIME: Final = re.compile(r"<\d+:[\d:.]+>")
+REMARK: Final = re.compile(r" ?\[[^\[\]\d\n]{0,40}\d{1,2}(?::\d\d){1,2}\]")
+"""A time that a transcriber puts among the words: "[00:13:20]", "[inaudible 00:22]"."""
 _TAG = re.compile(
-    r"<\s?/?\s?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p|font|span)(?:\.[^\s<>]*)?"
-    r"|(?:c|lang|font|span)(?:\.[^\s<>]*)?\s[^<>]*)\s?/?>|<\d+:[\d:.]+>|\{\\[^{}]*\}"
-    r"|\[[^\[\]\d\n]{0,40}\d{1,2}(?::\d\d){1,2}\]|\^[BIU]",
+    r"<rt>[^<>]*</rt>|<\s?/?\s?(?:(?:b|i|u|s|c|v|ruby|rt|lang|em|strong|p|font|span)(?:\.[^\s<>]*)?"
+    rf"|(?:c|lang|font|span)(?:\.[^\s<>]*)?\s[^<>]*)\s?/?>|<\d+:[\d:.]+>|\{{\\[^{{}}]*\}}"
+    rf"|\^[BIU]|{REMARK.pattern}",
     re.IGNORECASE,
 )
-"""Markup, times of words, and remarks of a transcriber: "[00:13:20]", "[inaudible 00:22]"."""
+"""Markup, readings beside a Japanese word, times of words, and remarks."""
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]+)>", re.IGNORECASE)
 _LINE_BREAK = re.compile(r"<\s?br\s*/?>|\[br\]|\\N|\s?\|\s?", re.IGNORECASE)
 _NEW_LINE = re.compile(r"\n|\s(?=>>)")
@@ -117,7 +119,7 @@ def _cleaned(caption: Caption) -> Iterator[Caption]:
 
 _ROLLING_GAP_SECONDS, _MIN_ROLLED, _MIN_ROLLED_SHARE, _MOST_GROWN = 1.0, 3, 0.25, 3
 _LONGEST_REPEAT = 80  # words; three lines have about 40
-_LOOP, _LOOP_WORDS, _LONGEST_LOOP, _WORD_LENGTH = 3, 9, 4, 6
+_LOOP, _LOOP_WORDS, _LONGEST_LOOP = 3, 9, 4
 
 
 def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]:
@@ -166,8 +168,7 @@ def without_repetitions(items: Sequence[Item], words: Callable[[Item], str]) -> 
             block, times = keys[at : at + length], 1
             while keys[at + times * length : at + (times + 1) * length] == block:
                 times += 1
-            size = max(len(" ".join(block).split()), len("".join(block)) / _WORD_LENGTH)
-            if times >= _LOOP and times * size >= _LOOP_WORDS:
+            if times >= _LOOP and times * word_count(" ".join(block)) >= _LOOP_WORDS:
                 kept += items[at : at + length]
                 at += times * length
                 break
@@ -190,9 +191,10 @@ def _without_repetition(caption: Caption) -> Caption:
 _NOISES = re.compile(
     r"\[[^\[\]]{0,80}\]|\([^()]{0,79}[^().!?]\)|\*[^*]{1,80}\*|([♪♫#])[^♪♫#]{1,80}\1|[♪♫]"
 )
-_AT_AN_EDGE = re.compile(
+_SOUNDS = re.compile(
     r"^(?:[-–\s]*(?:\[[^\[\]:]{1,60}\]|\([^\W\d_]+(?:\s[^\W\d_]+)?\)|[♪♫]))+\s+(?!:)"
-    r"|\s(?:\[[^\[\]:]{1,60}\]|[♪♫])$|(?<=[.!?…]\s)\([a-zß-ÿ]{1,20}(?:\s[a-zß-ÿ]{1,20})?\)\s",
+    r"|\s(?:\[[^\[\]:]{1,60}\]|[♪♫])$|\s\[[a-zß-ÿа-я ]{5,40}\](?=[\s.,!?])"
+    r"|(?<=[.!?…]\s)\([a-zß-ÿ]{1,20}(?:\s[a-zß-ÿ]{1,20})?\)\s",
     re.MULTILINE,
 )
 
@@ -200,12 +202,13 @@ _AT_AN_EDGE = re.compile(
 def without_sounds(captions: Sequence[Caption]) -> list[Caption]:
     """Remove noises in brackets or between notes, alone or at the edges of captions and sentences.
 
-    They are not said. A sentence in round brackets is spoken. NothingSaidError if nothing is left.
+    They are not said, nor are words in small letters and square brackets. A sentence in round
+    brackets is spoken. NothingSaidError if nothing is left.
     """
     kept, heard = list[Caption](), list[str]()
     for caption in captions:
         if any(map(str.isalnum, _NOISES.sub("", one_line(caption.text)))):
-            kept.append(replace(caption, text=_AT_AN_EDGE.sub("", caption.text).strip()))
+            kept.append(replace(caption, text=_SOUNDS.sub("", caption.text).strip()))
         else:
             heard.append(one_line(caption.text))
     if heard and not kept and any(map(str.isalnum, "".join(heard))):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from resources.transcripts.base import Caption
-from resources.transcripts.speech import folded
+from resources.transcripts.speech import STOPS, folded
 
 _NAME = r"(?:[^\W\d_a-z]|[a-z](?=[A-Z]))[^\s,;:!?()\[\]<>\"“”«»。\uff0c\uff1a\uff01\uff1f]*"
 _BRACKETED = re.compile(
@@ -28,7 +28,7 @@ _STATEMENT = re.compile(
     r"|rating|reality|result|true|truth|verdict|warning"
 )
 """Labels of statements, not of speakers."""
-TERMINAL: Final = (".", "!", "?", "…", "。", ",", ";")
+TERMINAL: Final = (*STOPS, ",", ";")
 _MAX_LABEL, _NAME_WORDS, _NAME_LENGTH, _NEARLY = 60, 5, 40, 0.8
 _FEW_LABELS, _LABELLED_SHARE = 2, 0.3
 

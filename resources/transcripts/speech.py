@@ -16,8 +16,9 @@ from typing import Final
 from resources.transcripts import base
 from resources.transcripts.times import CLOCK, seconds_of
 
-STOPS: Final = (".", "!", "?", "…", "。", "।", "\uff01", "\uff1f")
-SENTENCE_END: Final = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])\\s+")
+STOPS: Final = (".", "!", "?", "…", "。", "।", "؟", "\uff01", "\uff1f")
+ENDED: Final = re.compile(rf"[{''.join(STOPS)}][\"'”’)\]]*$")
+SENTENCE_END: Final = re.compile(rf"(?<=[{''.join(STOPS)}])\s+")
 _REMAINS = re.compile(
     r"-->|</?[a-z][\w.:-]{0,30}(?:\s+[\w:-]+=[^<>]{0,200})?\s?/?>|\{[\\a-z]{1,3}[:\d&]|\{\\"
     r"|&(?:amp|lt|gt|quot|nbsp|#\d{1,6});|\\[nrt\"]|[\"']\w{1,30}[\"']\s?:"
@@ -55,6 +56,12 @@ def folded(word: str) -> str:
     return "".join(filter(str.isalnum, word.casefold())) or word
 
 
+def word_count(text: str) -> float:
+    """Return the number of words. Some scripts have no spaces, so six letters count as one."""
+    words = text.split()
+    return max(len(words), sum(map(len, words)) / _WORD_LENGTH)
+
+
 def _is_code(token: str) -> bool:
     return _NO_WORD.search(token[:_SAMPLE]) is not None
 
@@ -68,12 +75,10 @@ def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float
     tokens = [token for text in lines for token in text.split()]
     codes, longest = sum(map(_is_code, tokens)), max(tokens, key=len, default="")
     most = (_USUAL_CODES if len(tokens) > _LONG_TEXT else _MOST_CODES) * len(tokens)
-    # Some scripts have no spaces between words.
-    size = max(len(tokens), sum(map(len, tokens)) / _WORD_LENGTH)
     signs = sum(_NO_PROSE.search(token[:_SAMPLE]) is not None for token in tokens)
     if (
         (len(tokens) > _FEW and codes > most)
-        or signs >= max(_FEW, _MOST_SIGNS * size)
+        or signs >= max(_FEW, _MOST_SIGNS * word_count(" ".join(lines)))
         or 2 * signs > len(tokens)
         or (len(longest) > max(_LONGEST_WORD, len(tokens)) and longest.isascii())
     ):
@@ -147,20 +152,20 @@ def check_prose(lines: Sequence[str]) -> None:
     counts = ({line.count(mark) for line in lines} for mark in ";\t|,")
     if len(lines) > _PAIR and any(len(each) == 1 and max(each) > 1 for each in counts):
         raise base.unknown_format("This is a table, and its first line names no start and text")
+    if any(line.startswith("```") for line in lines):
+        raise base.unknown_format("This is a document with code")
     if 2 * sum(line.startswith("#") for line in lines) <= len(lines):
         lines = [line.lstrip("# ") or line for line in lines]
     check_speech(lines)
-    open_lines = [line for line in lines if not line.endswith(STOPS)]
-    sizes = [
-        max(len(line.split()), len("".join(line.split())) / _WORD_LENGTH) for line in open_lines
-    ]
+    unended = [line for line in lines if not ENDED.search(line)]
+    are_open = len(unended) == len(lines)
     titles = sum(
-        size <= _TITLE_WORDS and (not line[0].islower() or ":" in line.split()[0])
-        for line, size in zip(open_lines, sizes, strict=True)
+        word_count(line) <= _TITLE_WORDS and (not line[0].islower() or ":" in line.split()[0])
+        for line in unended
     )
-    are_words = len(open_lines) == len(lines) and median(sizes) < _FEW
-    most = _RHYTHM if len(open_lines) == len(lines) else _MOST_CODES
-    if len(lines) >= _FEW and (are_words or titles > most * len(lines)):
+    are_titles = titles > (_RHYTHM if are_open else _MOST_CODES) * len(lines)
+    are_words = are_open and median(map(word_count, lines)) < _FEW
+    if len(lines) >= _FEW and (are_titles or are_words):
         raise base.unknown_format("This is a list: its lines neither end a sentence nor go on")
 
 

@@ -27,7 +27,7 @@ _EDGE = r"[\s*_`#>|~@•·-]*(?:\d{1,6}[.)]?\s+(?=\S?\d))?"
 _BEGINS = re.compile(rf"{_EDGE}{_OPEN}{_RANGE}{_CLOSE}[\s*_`#>|~@•·:–—,;-]*")
 _ENDS = re.compile(rf"(?<![=\d:/-])[\s|@,–—-]*[*_`]*{_OPEN}{_RANGE}{_CLOSE}[\s*_`:]*$")
 _NAMED = re.compile(
-    r"(?P<name>[^\W\d][^\n\[\]():|]{0,39}?)(?:\s*:|\s+[-–—|,])?\s*"
+    r"(?:[-*•]\s+)?(?P<name>[^\W\d][^\n\[\]():|]{0,39}?)(?:\s*:|\s+[-–—|,])?\s*"
     rf"(?P<open>[\[(])?{_RANGE}(?(open)[\])]:?\s+|(?:\s*[-–—|:]\s+|\t))(?=\S)"
 )
 _TAG = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]|#{1,6}\s+(?P<heading>.+)")
@@ -165,7 +165,7 @@ def _is_timed(lines: Sequence[_Row]) -> bool:
     if strong and strong >= len(timed) / 2:
         return (
             len(timed) >= _STRONG_SHARE * len(lines)
-            and (len(timed) > 1 or lines[0] is timed[0])
+            and (len(timed) > 1 or (lines[0] is timed[0] and not timed[0].at_end))
             and (is_repeated or rising >= _SORTED_SHARE * (len(timed) - 1))
         )
     return (
@@ -183,7 +183,9 @@ def _place_words(before: list[str], rows: Sequence[_Row]) -> None:
     """Move names to their rows, and remove numbers, repeated times, headings, and other frames.
 
     Nobody speaks before the time 0:00, and a line before the first time is a title unless it ends
-    like a sentence. If all other rows have one line, further lines of the last one are the page's.
+    like a sentence. In a panel, times have lines of their own, and most rows one line of words:
+    further ones are headings. Elsewhere the last row has no more lines than another: the rest is
+    the page's.
     """
     _take_heads(before, rows)
     rests = [_without_time(row) for row in rows]

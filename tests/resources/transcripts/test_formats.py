@@ -77,7 +77,7 @@ def timed_words(key: str, start: str, end: str, scale: float = 1.0) -> list[dict
         f"$Font = Arial\n//Words\n00:00:03:00 , 00:00:08:01 , {WALL.replace(' is', '|is')}\n"
         f"00:00:09:00 , 00:00:14:00 , ^I{BATS}^I\n",
         f"1\n00: 00: 03,000 -> 00: 00: 08,000\n< i > {WALL} < / i >\n\n"
-        f"2\n00：00：09，000 –> 00：00：14，000\n{BATS}\n",
+        f"2\n00：00：09，000 –› 00：00：14，000\n{BATS}\n",
         f"\ufeff1\n00:00:03,000 --> 00:00:08,000\n{WALL}\n\n\ufeff2\n00:00:09,000 --> 00:00:14,000\n{BATS}\n",
         f"1\r\r\n00:00:03,000 --> 00:00:08,000\r\r\n{WALL}\r\r\n\r\r\n2\r\r\n00:00:09,000 --> 00:00:14,000"
         f"\r\r\n{BATS}\r\r\n",
@@ -436,6 +436,12 @@ def test_a_farewell_after_a_silence_is_invented() -> None:
     ) == [(0, WALL)]
 
 
+def test_a_credit_or_farewell_between_silences_is_invented() -> None:
+    texts = [WALL, "Thanks for watching!", BATS, "Untertitel von Anna Berg", "Bats fly."]
+    cues = [{"start": 40 * n, "end": 40 * n + 3, "text": each} for n, each in enumerate(texts)]
+    assert [text for _, text in said(cues)] == [WALL, BATS, "Bats fly."]
+
+
 def test_layers_that_repeat_a_caption_say_it_once() -> None:
     events = [f"Dialogue: {layer},0:00:03.00,0:00:08.00,Default,,0,0,0,,{WALL}" for layer in (0, 1)]
     assert said("[Events]\n" + "\n".join(events)) == [(3.0, WALL)]
@@ -456,12 +462,30 @@ def test_a_sentence_in_round_brackets_is_spoken() -> None:
     [
         f"[00:03] {WALL[:17]} [00:05] {WALL[18:]}\n[00:09] [inaudible 00:10] {BATS}\n",
         f"[00:03] {WALL.replace('Moon', '[Moon](https://site.example/moon)')}\n\n[00:09] {BATS}\n",
+        f"[00:03] {WALL.replace(' is', ' [laughter] is')}\n[00:09] {BATS.replace('Bats', 'Bats<rt>bæts</rt>')}\n",
+        "<tt><body>"
+        + "".join(
+            f'<p begin="{at}s">'
+            + "".join(
+                f'<span begin="{at + n}s">{word}</span>' for n, word in enumerate(words.split())
+            )
+            + "</p>"
+            for at, words in TWO
+        )
+        + "</body></tt>",
         f'<tt xmlns:ttm="http://www.w3.org/ns/ttml#metadata"><p begin="3s" end="8s"><ttm:desc>laughs'
         f'</ttm:desc>{WALL}</p><p begin="9s" end="14s">{BATS}</p></tt>',
     ],
 )
 def test_remarks_and_links_in_the_words_are_not_said(text: str) -> None:
     assert said(text) == TWO
+
+
+def test_times_among_the_words_of_prose_are_not_said() -> None:
+    text = f"{WALL} {BATS} {WALL} [00:13:20] {BATS}\n\n{WALL} [inaudible 00:14:02] {BATS}\n"
+    assert parse(text).plain_text == f"{WALL} {BATS} {WALL} {BATS}\n\n{WALL} {BATS}"
+    with pytest.raises(PlacedError, match="codes or numbers"):
+        parse(f"{WALL} [00:03] {BATS} [00:09] {WALL} [00:15]\n")
 
 
 def test_words_before_the_first_time_begin_at_zero() -> None:
@@ -535,6 +559,9 @@ def test_pictures_of_a_player_are_no_transcript() -> None:
         f"Ann: [00:00:03] {WALL}\n\nTom: [00:00:09] {BATS}\n",
         f"[00:00:03] Ann: {WALL}\n[00:00:09] Tom: {BATS}\n",
         f"<cite>Ann:</cite><time>0:03</time><p>{WALL}</p><cite>Tom:</cite><time>0:09</time><p>{BATS}</p>",
+        "[Script Info]\n[V4 Styles]\n[Events]\nFormat: Marked, Start, End, Style, Name, MarginL, MarginR, MarginV, "
+        f"Effect, Text\nDialogue: Marked=0,0:00:03.00,0:00:08.00,Default,NTP,0,0,0,,Ann: {WALL}\n"
+        f"Dialogue: Marked=0,0:00:09.00,0:00:14.00,Default,NTP,0,0,0,,Tom: {BATS}\n",
         "[Events]\nDialogue: 0,0:00:03.00,0:00:08.00,Default,Ann,0,0,0,,"
         f"{WALL}\nDialogue: 0,0:00:09.00,0:00:14.00,Default,Tom,0,0,0,,{BATS}\n",
         {"version": "1.0.0", "segments": [
@@ -565,7 +592,7 @@ def test_a_text_without_times_has_speakers_too() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("label", ["[{}] ", "<{}> ", "（{}）", "{}:\n", "{}\n"])
+@pytest.mark.parametrize("label", ["[{}] ", "<{}> ", "（{}）", "{}:\n", "{}\n", "{}\n\n"])
 def test_names_in_brackets_or_on_lines_of_their_own_are_speakers(label: str) -> None:
     turns = [("Ann", WALL), ("Tom", BATS), ("Ann", "Really?")]
     text = "\n\n".join(f"{label.format(name)}{words}" for name, words in turns)
@@ -658,6 +685,7 @@ def test_a_label_that_names_nobody_stays(text: str) -> None:
             "<td>10:00 - 14:00</td></tr></table><button>Go</button></body></html>",
             "",
         ),
+        (f"# Walls\n\n{WALL}\n\n```\npip install walls\n```\n", ".md"),
         ("Milk\nEggs\nBread\nTwo lemons\nDish soap\n", ""),
         ("title: Walls\nauthor: Ann\ntags:\n  - stone\n  - brick\n", ""),
         ("1. Harbour Lights (3:45)\n2. The Monks (4:10)\n3. Boats (4:58)\n", ""),
@@ -697,6 +725,11 @@ def test_an_unknown_format_is_refused_with_the_known_ones(text: str, extension: 
     with pytest.raises(PlacedError) as refusal:
         parse_transcript(text.encode(), extension)
     assert base.FORMATS in str(refusal.value)
+
+
+def test_messages_with_days_are_no_transcript() -> None:
+    with pytest.raises(PlacedError, match="no segment in it has words"):
+        parse([{"created_at": f"2024-03-0{n}T09:12:00Z", "text": WALL} for n in (1, 2)])
 
 
 def test_two_languages_in_one_file_are_refused() -> None:
