@@ -276,7 +276,7 @@ def _entries(records: Sequence[tuple[dict[str, Any], str | None]]) -> list[Capti
             entries[-1] = replace(last, text=last.text + _glued(text, is_spaced=is_spaced))
         elif text or (start is not None and speaker):
             end = start + length if end is None and start is not None and length else end
-            entries.append(Caption(text, start, end or 0.0, speaker))
+            entries.append(Caption(text, start, end or 0.0, speaker or _speaker(row)))
     timed = [each for each in entries if each.start is not None]
     if timed and untimed + len(entries) - len(timed) > _MOST_UNREAD * len(records):
         raise base.unknown_format("Some entries of its list have no time")

@@ -163,7 +163,7 @@ def check_prose(lines: Sequence[str]) -> None:
         word_count(line) <= _TITLE_WORDS and (not line[0].islower() or ":" in line.split()[0])
         for line in unended
     )
-    are_titles = titles > (_RHYTHM if are_open else _MOST_CODES) * len(lines)
+    are_titles = titles >= _RHYTHM * len(lines)
     are_words = are_open and median(map(word_count, lines)) < _FEW
     if len(lines) >= _FEW and (are_titles or are_words):
         raise base.unknown_format("This is a list: its lines neither end a sentence nor go on")

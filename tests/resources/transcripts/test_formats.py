@@ -568,6 +568,10 @@ def test_pictures_of_a_player_are_no_transcript() -> None:
             {"speaker": "Ann", "startTime": 3.0, "endTime": 8.0, "body": WALL},
             {"speaker": "Tom", "startTime": 9.0, "endTime": 14.0, "body": BATS},
         ]},
+        {"results": [
+            {"type": "word", "start_time": at, "end_time": at + 5, "alternatives": [{"content": words, "speaker": who}]}
+            for at, who, words in SPOKEN
+        ]},
         {"monologues": [
             {"speaker": {"id": 1, "name": "Ann"}, "start": 3, "end": 8, "text": WALL},
             {"speaker": {"id": 2, "name": "Tom"}, "start": 9, "end": 14, "text": BATS},
