@@ -25,7 +25,8 @@ _MAKER = re.compile(
 )
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)\S+|\b[\w-]{2,40}\.(?:com|org|net|ai|tv|io)\b|(?<!\w)©\s?\w|^\W*copyright\b"
-    r"|^\W*(?:\w+ )?(?:caption|subtitle|transcri|translat)\w*\b.{0,60}\bby\b",
+    r"|^\W*(?:\w+ )?(?:caption|subtitle|transcri|translat)\w*"
+    r"(?:\W+(?!are\b|be\b|is\b|was\b|were\b)\w+){0,6}?\W+by\b",
     re.IGNORECASE,
 )
 
