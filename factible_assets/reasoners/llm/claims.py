@@ -229,12 +229,15 @@ def _candidates(
         if not worded and len(source.split()) <= CLAIM_WORDS:
             # A claim that is too long becomes its source.
             worded = source[:1].upper() + source[1:]
-        place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
-        first, last = place or (0, 0)
-        around = shown[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
         if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
             continue
-        is_said = place is not None and rests_on(worded, around, f"{shown} {title}")
+        place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
+        if place is None:
+            refused += 1
+            continue
+        first, last = place
+        around = shown[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
+        is_said = rests_on(worded, around, f"{shown} {title}")
         if not is_said or drops_denial(worded, shown[first:last]):
             refused += 1
             continue
