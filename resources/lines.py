@@ -337,7 +337,7 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     lenient = data.decode("utf-8", "replace")
     if sum(character > "\x7f" for character in lenient) > 2 * lenient.count("\ufffd"):
         return lenient
-    charset = likely_charset(data) if detect else "cp1252"
+    charset = _likely_charset(data) if detect else "cp1252"
     with suppress(UnicodeDecodeError):
         return data.decode(charset)
     return data.decode(charset if detect else "latin-1", "replace")
@@ -367,7 +367,7 @@ _FEW_FOREIGN_BYTES, _AS_LIKELY = 8, 0.95
 """Fewer bytes beyond ASCII need a clear winner, except the most frequent charset, cp1252."""
 
 
-def likely_charset(data: bytes) -> str:
+def _likely_charset(data: bytes) -> str:
     """Return the most likely charset. Raises NotTextError if several are about equally likely."""
     from chardet import detect_all  # noqa: PLC0415 - loads tables that few files need
 

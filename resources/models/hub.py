@@ -266,9 +266,6 @@ async def _fetch(
     part = folder / f"{done.name}.{file.sha256[:16]}.part"
     if done.exists():  # from an earlier, unfinished pull
         done.replace(part)
-    for other in folder.glob(f"{done.name}.*.part"):  # noqa: ASYNC240 - fast
-        if other != part:  # from another revision
-            other.unlink()
     try:
         if base.size_of(part) != file.bytes:
             await hub.download(model, file, part, progress)

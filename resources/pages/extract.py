@@ -21,7 +21,7 @@ from urllib.parse import urldefrag, urljoin
 import lxml.etree
 import lxml.html
 
-from resources.lines import BOMS, NotTextError, likely_charset
+from resources.lines import BOMS, NotTextError, decode_text
 from resources.pages.hidden import drop_hidden
 from resources.pages.reviews import review_text
 
@@ -128,15 +128,14 @@ def decode(body: bytes, declared: str | None = None) -> str:
         with suppress(UnicodeDecodeError):
             return body.decode("utf-8")
     in_page = _META_CHARSET.search(body[:_META_WINDOW])
-    for label in (declared, in_page[1].decode("ascii", "ignore") if in_page else "", "utf-8"):
+    for label in (declared, in_page[1].decode("ascii", "ignore") if in_page else ""):
         text = _decode_as(body, label or "")
         if text is not None:
             return text
     try:
-        charset = likely_charset(body)
+        return decode_text(body, detect=True)
     except NotTextError:
-        charset = "cp1252"
-    return body.decode(charset, "replace")
+        return body.decode("cp1252", "replace")
 
 
 def _decode_as(body: bytes, label: str) -> str | None:
