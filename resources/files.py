@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import shutil
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -48,40 +49,25 @@ def report_name(video_id: str) -> str:
     return f"{stem}-video.html" if f"{stem}.html".casefold() == INDEX else f"{stem}.html"
 
 
-def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> Path:
+def write_whole(path: Path, content: bytes | BinaryIO, *, mode: int | None = None) -> Path:
     """Replace a file atomically: readers see the old content or the new.
 
     `mode` sets its permissions; the default follows the umask.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        _replace(path, content, mode)
-    except OSError as error:
-        error.filename, error.filename2 = os.fspath(path), None  # not the temporary file's name
-        raise
-    return path
-
-
-def copy_whole(source: Path, path: Path) -> Path:
-    """Copy a file of any size atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with source.open("rb") as content:
-        _replace(path, content, None)
-    return path
-
-
-def _replace(path: Path, content: bytes | BinaryIO, mode: int | None) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    permissions = 0o666 if mode is None else mode  # less the umask
+    permissions = 0o666 if mode is None else mode
     try:
         with open(
             temporary, "xb", opener=lambda name, how: os.open(name, how, permissions)
         ) as file:
-            if isinstance(content, bytes):
-                file.write(content)
-            else:
-                shutil.copyfileobj(content, file)
+            shutil.copyfileobj(BytesIO(content) if isinstance(content, bytes) else content, file)
+        if mode is not None:
+            temporary.chmod(mode)  # the umask does not count
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = os.fspath(path), None  # not the temporary file's name
         raise
+    return path

@@ -14,7 +14,7 @@ from factible_assets.corpora.editing import LINE_WIDTH, add_video, listed_alread
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode
-from resources.files import copy_whole, write_whole
+from resources.files import write_whole
 from resources.lines import MAX_BYTES, problem_words
 from resources.transcripts.youtube_ids import bare_id, is_video_id, watch_url
 
@@ -80,7 +80,8 @@ def list_new_video(
     if transcript is not None:
         write_whole(file.parent / str(entry.transcript), transcript.read_bytes())
     if media is not None:
-        copy_whole(media, file.parent / str(entry.media))
+        with media.open("rb") as content:
+            write_whole(file.parent / str(entry.media), content)
     add_video(file, entry)
     return entry
 
