@@ -17,9 +17,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
+from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -34,9 +36,9 @@ from pydantic import (
 
 from factible_assets.config import JudgementOptions, StageConfig, TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
-from resources.env_files import expanded, host_and_port, paired, read_env_file, web_address
-from resources.lines import naming, reason_of
+from resources.lines import naming, read_text, reason_of
 from resources.llm.base import Effort
+from resources.setting_values import expanded, host_and_port, paired, web_address
 
 if TYPE_CHECKING:
     from resources.storage.answers import CachePolicy
@@ -139,9 +141,13 @@ def _env_files(home: Path) -> list[Path]:
 
 
 def _read(file: Path) -> dict[str, str]:
-    """Return the variables of a `.env`. Raises SettingsError: It cannot be read."""
+    """Return the variables of a `.env` with a value, their names in capitals. Nothing is expanded.
+
+    A logged warning names lines that are not NAME=VALUE. Raises SettingsError: It cannot be read.
+    """
     with naming(file, SettingsError):
-        return read_env_file(file)
+        written = dotenv_values(stream=StringIO(read_text(file)), interpolate=False)
+    return {name.upper(): value for name, value in written.items() if value}
 
 
 def _from_env_files(given: Mapping[str, Any]) -> dict[str, Any]:

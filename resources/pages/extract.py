@@ -185,9 +185,8 @@ class _Signs:
 
     headings: frozenset[str | None]
     """Its title and its first-level headings, on one line each."""
-    has_scripts: bool
-    is_mounted: bool
-    """Scripts fill an empty element with the page."""
+    scripted_text: int
+    """Characters below which the page's scripts draw its text; 0 without scripts."""
     is_locked: bool
     """The article is not free."""
     least_text: float
@@ -196,11 +195,12 @@ class _Signs:
 
 def _signs_of(tree: lxml.html.HtmlElement, url: str) -> _Signs:
     headings = [page_title(tree) or "", *("".join(each.itertext()) for each in tree.iter("h1"))]
-    has_scripts = tree.find(".//script") is not None
+    scripted_text = 0
+    if tree.find(".//script") is not None:
+        scripted_text = _LITTLE_FOR_ITS_SIZE if tree.xpath(_MOUNT) else _SHELL_TEXT
     return _Signs(
         headings=frozenset(map(clean, headings)),
-        has_scripts=has_scripts,
-        is_mounted=has_scripts and bool(tree.xpath(_MOUNT)),
+        scripted_text=scripted_text,
         is_locked=_NOT_FREE.search("".join(tree.xpath(_JSON_LD))) is not None,
         least_text=_least_text(tree, url),
     )
@@ -210,14 +210,13 @@ def _obstacle(text: str, signs: _Signs, markup_characters: int) -> Obstacle | No
     """Return why a text is not that of its page, None if it is."""
     characters = len(text)
     least = min(_LITTLE_FOR_ITS_SIZE, markup_characters // _MARKUP_PER_CHARACTER)
-    is_shell = signs.is_mounted and characters < _LITTLE_FOR_ITS_SIZE
     if characters < signs.least_text:
         return "needs a browser"
     if signs.is_locked and characters < _BEGINNING:
         return "locked"
     if is_garbled(text):
         return "garbled"
-    if is_shell or (signs.has_scripts and characters < max(_SHELL_TEXT, least)):
+    if signs.scripted_text and characters < max(signs.scripted_text, least):
         return "needs a browser"
     is_headed = signs.headings.issuperset(text.split("\n"))
     return "textless" if is_headed or characters < max(1, least) else None

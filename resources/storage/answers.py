@@ -92,9 +92,9 @@ class KindInfo:
     """The answers of one kind. `oldest_use` is in seconds since 1970, None if empty."""
 
     kind: Kind
+    max_bytes: int
     entries: int
     bytes: int
-    max_bytes: int
     oldest_use: float | None
 
 
@@ -169,11 +169,7 @@ class DiskCache:
         if self._file.path.exists():
             rows = self._attempt(lambda opened: opened.execute(_SQL["count"], asked).fetchall())
         known = {row["kind"]: (row["entries"], row["bytes"], row["oldest"]) for row in rows or ()}
-        infos = []
-        for kind in KINDS:
-            entries, size, oldest = known.get(kind, (0, 0, None))
-            infos.append(KindInfo(kind, entries, size, self._room(kind), oldest))
-        return infos
+        return [KindInfo(kind, self._room(kind), *known.get(kind, (0, 0, None))) for kind in KINDS]
 
     def clear(self, kind: Kind | None = None) -> dict[Kind, int] | None:
         """Delete one kind, or everything; return the numbers by kind, None if it failed."""

@@ -1,32 +1,18 @@
-"""Files of environment variables, as NAME=VALUE on each line (`.env`), and parsers of values.
+"""Parsers of the values of settings, as the environment and `.env` files write them.
 
 A parser raises ValueError with a sentence that does not repeat the value, which may be a key.
 """
 
 from __future__ import annotations
 
-import io
 import re
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
-
-from resources.lines import read_text
-
 _HIGHEST_PORT = 65_535
 _PORT = re.compile(r"[0-9]{1,5}")
 _ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
-
-
-def read_env_file(path: Path) -> dict[str, str]:
-    """Return the variables of a file with a value, their names in capitals. Nothing is expanded.
-
-    A logged warning names lines that are not NAME=VALUE. Raises PlacedError: It is not UTF-8.
-    """
-    written = dotenv_values(stream=io.StringIO(read_text(path)), interpolate=False)
-    return {name.upper(): value for name, value in written.items() if value}
 
 
 def paired(value: object) -> object:
