@@ -184,7 +184,7 @@ class Response:
         try:
             return httpx.URL(self.url).join(location).copy_with(fragment=None)
         except (httpx.InvalidURL, ValueError) as error:
-            raise UnavailableError(f"{shown(self.url)} redirects to an invalid URL") from error
+            raise UnavailableError(f"{shown_url(self.url)} redirects to an invalid URL") from error
 
 
 Sink = Callable[[Response, bytes], None]
@@ -341,7 +341,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 if (answer.scheme, host_of(answer), answer.port) != (url.scheme, host, url.port):
                     headers = {}
                 url = answer
-        reason = f"{shown(request.url)} redirects more than {_MAX_REDIRECTS} times"
+        reason = f"{shown_url(request.url)} redirects more than {_MAX_REDIRECTS} times"
         raise UnavailableError(reason, final_url=str(url))
 
     def _failure(self, url: httpx.URL, error: Exception) -> HttpFailureError:
@@ -350,7 +350,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
             case HttpFailureError():
                 return error
             case ForbiddenTargetError():
-                return UnavailableError(f"{shown(url)} is not fetched: {error.reason}")
+                return UnavailableError(f"{shown_url(url)} is not fetched: {error.reason}")
             case TimeoutError():
                 return OutageError(f"{host} was not done after {limits.attempt_seconds:g} seconds")
             case _ if (handshake := failed_handshake(error)) is not None:
@@ -461,7 +461,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-def shown(url: httpx.URL | str) -> str:
+def shown_url(url: httpx.URL | str) -> str:
     """Return a shortened URL for messages, without user information, query and fragment."""
     parsed = httpx.URL(url) if isinstance(url, str) else url
     text = str(parsed.copy_with(userinfo=b"", query=None, fragment=None))

@@ -48,7 +48,7 @@ class Hub(AbstractAsyncContextManager["Hub"]):
         address = httpx.URL(base_url.rstrip("/"))
         if address.scheme != "https" and address.host not in _LOOPBACK:
             raise base.ModelPullError(
-                f"The hub {http.shown(address)} does not use https. Correct hugging_face "
+                f"The hub {http.shown_url(address)} does not use https. Correct hugging_face "
                 "in FACTIBLE_ENDPOINTS."
             )
         self.host = address.host

@@ -31,7 +31,7 @@ from resources.http import (
     elapsed_since,
     is_passing,
     parse_url,
-    shown,
+    shown_url,
 )
 from resources.network_guard import ForbiddenTargetError, NetworkGuard
 from resources.pages.base import FetchedPage, Via
@@ -261,7 +261,7 @@ class Robots:
         origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii', 'replace')}"
         rules = await self._once.get(origin, partial(self._rules, origin))
         if isinstance(rules, str):
-            raise OutageError(f"{shown(url)} is not read while robots.txt is unknown: {rules}")
+            raise OutageError(f"{shown_url(url)} is not read while robots.txt is unknown: {rules}")
         if rules is not None and not rules.can_fetch(str(parsed), TOKEN):
             reason = f"{parsed.host} asks robots not to read this page (its robots.txt)"
             raise UnavailableError(reason)
@@ -323,7 +323,7 @@ class JinaReader(Service, PageSource):
         try:
             NetworkGuard().check_url(parse_url(url))
         except ForbiddenTargetError as error:
-            raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
+            raise UnavailableError(f"{shown_url(url)} is not fetched: {error.reason}") from error
         try:
             answer = await self._post("", {"url": url}, headers=_JINA_HEADERS)
         except HttpFailureError as failure:

@@ -22,7 +22,7 @@ from resources.http import (
     RetryPolicy,
     UnavailableError,
     retry_after_seconds,
-    shown,
+    shown_url,
 )
 from resources.network_guard import NetworkGuard
 from tests.patience import IN_VAIN, patience
@@ -359,7 +359,7 @@ async def test_the_environments_proxies_are_not_used(
 
 
 def test_a_shown_url_keeps_no_secret() -> None:
-    text = shown("https://user:pass@site.com/path?api_key=sesame#frag")
+    text = shown_url("https://user:pass@site.com/path?api_key=sesame#frag")
     assert text == "https://site.com/path?…"
 
 
