@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from factible_assets.reasoners.embedded.claims.checkworthiness import count_words
 from factible_assets.reasoners.embedded.text import fold, is_english
 from factible_assets.reasoners.readers.plain import terms_of
 from factible_assets.reasoners.readers.quantities import Quantity
@@ -61,6 +60,9 @@ def stands_alone(claim: str) -> bool:
 
     Such words are pronouns ("he", "this", "my") and times without a figure ("last year").
     """
+    # It loads numpy, which Dagster's definitions do without.
+    from factible_assets.reasoners.embedded.claims.checkworthiness import count_words
+
     counts = count_words(claim)
     is_timed = any(not any(map(str.isdigit, word)) for word in time_words(claim))
     return is_english(claim) is not False and not (
