@@ -24,7 +24,7 @@ from factible_assets.report.render import document, environment, render_report
 from factible_assets.runs.review import choose_claims, reviewer_name
 from factible_assets.settings import Settings
 from factible_assets.version import VERSION
-from factible_assets.web import access, models, overviews
+from factible_assets.web import access, models, overviews, problems
 from factible_assets.web.auth import Client
 from factible_assets.web.desk import answers, checks, claims
 from factible_assets.web.results import PublishedResults, video_result
@@ -59,7 +59,7 @@ Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many items to
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the problems of a route. Every route can answer with the first four."""
-    content = {models.PROBLEM_TYPE: {"schema": models.Problem.model_json_schema()}}
+    content = {problems.PROBLEM_TYPE: {"schema": problems.Problem.model_json_schema()}}
     return {
         status: {"description": HTTPStatus(status).phrase, "content": content}
         for status in (401, 421, 422, 429, *statuses)
@@ -302,7 +302,7 @@ async def _handle_error(request: Request, error: Exception) -> Response:
         case HTTPException():
             problem = error
         case RequestValidationError():
-            problem = HTTPException(422, models.validation_sentence(error.errors()))
+            problem = HTTPException(422, problems.validation_sentence(error.errors()))
         case FactibleError():
             problem = HTTPException(422, str(error))
         case WarehouseError():

@@ -26,7 +26,7 @@ from typing import Literal, Self, cast, get_args
 from starlette.exceptions import HTTPException
 
 from factible_assets.settings import Settings, SettingsError
-from factible_assets.web.models import too_many
+from factible_assets.web.problems import too_many
 from resources.statements import statements
 
 Role = Literal["read", "review", "admin"]

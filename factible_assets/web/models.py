@@ -1,4 +1,4 @@
-"""The messages between client, service and worker: requests, answers, problems and events.
+"""The messages between client, service and worker: requests, answers and events.
 
 Names and limits of a request follow Factible's API (section 1.8.4, listing 8 of its draft). The
 events follow its section 1.8.3, table 8; `verdict_reached` and `still_running` are additions.
@@ -6,15 +6,11 @@ events follow its section 1.8.3, table 8; `verdict_reached` and `still_running` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
-from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
 
 from factible_assets.config import (
     ClaimsConfig,
@@ -25,7 +21,6 @@ from factible_assets.config import (
 )
 from factible_assets.records.rows import VerdictChange
 from factible_assets.records.tables import Claim, Evidence, ReviewAction, Verdict, Video
-from resources.lines import problem_words
 
 MOST_CLAIMS = 20
 
@@ -298,41 +293,3 @@ def error_update(
     """Return the event that ends a run without a result."""
     data = {"run_id": run_id, "cancelled": cancelled, "failures": list(failures or (message,))}
     return progress_update("error", message, **data)
-
-
-# --- Problems -------------------------------------------------------------------------------------
-
-
-class Problem(BaseModel):
-    """Problem details (RFC 9457)."""
-
-    title: str = Field(description="The kind of problem.")
-    status: int = Field(description="The HTTP status.")
-    detail: str = Field(description="What is wrong and what to do, in a sentence or two.")
-
-
-PROBLEM_TYPE = "application/problem+json"
-
-
-def problem_response(error: HTTPException) -> Response:
-    title = HTTPStatus(error.status_code).phrase
-    body = Problem(title=title, status=error.status_code, detail=error.detail).model_dump_json()
-    return Response(body, error.status_code, error.headers, media_type=PROBLEM_TYPE)
-
-
-def too_many(sentence: str, retry_after_seconds: float) -> HTTPException:
-    """Return the refusal for a used-up quota or busy workers."""
-    return HTTPException(429, sentence, {"Retry-After": str(max(1, int(retry_after_seconds)))})
-
-
-def validation_sentence(errors: Sequence[Any]) -> str:
-    """Put up to five errors of pydantic about a request into sentences."""
-    sentences = []
-    for error in errors[:5]:
-        place = [each for each in error["loc"] if each not in {"body", "query", "path", "header"}]
-        if error["type"] == "json_invalid" or not place:
-            sentences.append('The body must be a JSON object such as {"video_url": "…"}.')
-        else:
-            detail: Any = {**error, "loc": place}
-            sentences.append(problem_words(detail, FactCheckRequest))
-    return " ".join(sentences)

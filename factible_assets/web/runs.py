@@ -27,6 +27,7 @@ from factible_assets.runs.state import list_runs
 from factible_assets.settings import Settings
 from factible_assets.web import models
 from factible_assets.web.auth import Client, Clients
+from factible_assets.web.problems import too_many
 from factible_assets.wording import counted
 from resources.lines import did_you_mean, shown
 from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id, is_video_id
@@ -282,7 +283,7 @@ class RunManager:
         """Add a run that the quota of a client pays for, and forget the oldest ended ones."""
         active = sum(not run.is_over for run in self._runs.values())
         if active >= MOST_RUNS:
-            raise models.too_many(
+            raise too_many(
                 f"The service is checking {counted(active, 'video')}, and no more at once. Try "
                 "again later.",
                 _RETRY_SECONDS,

@@ -24,7 +24,7 @@ from factible_assets.runs import review
 from factible_assets.web.access import DESK, READING, SIGN_IN, SIGN_OUT
 from factible_assets.web.auth import SESSION_COOKIE, SESSION_SECONDS, Client
 from factible_assets.web.desk.lists import claim_path, video_path
-from factible_assets.web.models import problem_response
+from factible_assets.web.problems import problem_response
 from factible_assets.web.state import AppState, CurrentClient, State, state_of
 from factible_assets.wording import plain
 
