@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import jinja2
 
     from factible_assets.records import tables as records
+    from resources.pages.base import Via
 
 _Row = TypeVar("_Row", "records.Evidence", "records.PriorFactCheck", "records.Query")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
@@ -48,7 +49,7 @@ GLYPHS: Mapping[str, str] = {
 
 GROUP_WORDS: Mapping[Stance, str] = {name: each.heading for name, each in STANCES.items()}
 
-VIA_WORDS: Mapping[records.RetrievedVia, str] = {
+VIA_WORDS: Mapping[Via, str] = {
     "scraped": "page text",
     "browser": "page text, by browser",
     "pdf": "PDF text",

@@ -244,7 +244,10 @@ def _listed_before(video_id: str, file: Path, line: int) -> str:
 
 
 class _Reader(EntryReader):
+    """Reads one file and collects its problems. An entry with a problem is left out."""
+
     def corpus(self) -> Corpus | None:
+        """Return the corpus of the file; None if the file itself has a problem."""
         data = self.document.data
         if not isinstance(data, dict):
             what = "empty" if data is None else "not a mapping"
@@ -258,9 +261,9 @@ class _Reader(EntryReader):
         head = head or CorpusFile()
         name = head.corpus or self.file.stem
         # Read the entries of a rejected file too, to report all problems at once.
-        places: dict[str, Place] = {}
+        first_places: dict[str, Place] = {}
         videos = [
-            self._video(("videos", index), name, head.web, places)
+            self._video(("videos", index), name, head.web, first_places)
             for index in range(len(listed) if isinstance(listed, list) else 0)
         ]
         if not is_whole:
@@ -269,19 +272,21 @@ class _Reader(EntryReader):
         return Corpus(name, head.description, head.web, self.file, found, head.on_demand)
 
     def _video(
-        self, place: Place, corpus: str, web: str, places: dict[str, Place]
+        self, place: Place, corpus: str, web: str, first_places: dict[str, Place]
     ) -> CorpusVideo | None:
+        """Return an entry; `first_places` has the place of each id before it."""
         before = len(self.problems)
         written = self.document.at(place)
         # An entry with another problem reports its missing files, too.
+        named = written if isinstance(written, dict) else {}
         transcript, media, truth = (
-            self._existing(written.get(key) if isinstance(written, dict) else None, (*place, key))
+            self._existing(named.get(key), (*place, key))
             for key in ("transcript", "media", "ground_truth")
         )
         entry = self.entry(VideoEntry, written, place)
         if entry is None:
             return None
-        first = places.setdefault(entry.video_id, place)
+        first = first_places.setdefault(entry.video_id, place)
         if first != place:
             line = self.document.line(first)
             self.report(place, _listed_before(entry.video_id, self.file, line))
@@ -303,18 +308,7 @@ class _Reader(EntryReader):
             return None
         return CorpusVideo(
             entry=entry,
-            video=Video(
-                **entry.model_dump(include=_OF_VIDEO),
-                video_id=entry.video_id,
-                title=entry.title or entry.video_id,
-                url=entry.url
-                or (
-                    watch_url(entry.video_id)
-                    if is_video_id(entry.video_id) and not entry.transcript
-                    else None
-                ),
-                corpus=corpus,
-            ),
+            video=_record(entry, corpus),
             web=entry.web or web,
             transcript=transcript,
             claims=claims,
@@ -361,8 +355,19 @@ class _Reader(EntryReader):
                 self.report(place, f"{words} Remove one of the two.")
 
 
-_OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
-"""The keys of an entry that the record of its video has, too."""
+def _record(entry: VideoEntry, corpus: str) -> Video:
+    """Return the row of an entry. A video on YouTube without a transcript file has a URL."""
+    same = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
+    url = entry.url
+    if url is None and entry.transcript is None and is_video_id(entry.video_id):
+        url = watch_url(entry.video_id)
+    return Video(
+        **entry.model_dump(include=same),
+        video_id=entry.video_id,
+        title=entry.title or entry.video_id,
+        url=url,
+        corpus=corpus,
+    )
 
 
 # --- Ground truth in a file of its own ----------------------------------------------------------

@@ -38,12 +38,13 @@ def bars(values: Mapping[str, float], unit: str = "") -> str:
     highest = max(values.values(), default=0)
     if highest <= 0:
         return ""
-    words, paths = "", dict[str, str]()
+    words = ""
+    paths: dict[str, str] = {}  # By colour: one path for all bars of a colour is shorter.
     for row, (label, value) in enumerate(values.items()):
-        said, length = label.replace("_", " "), max(1, round(_BAR * value / highest))
+        name = html.escape(label.replace("_", " "))
+        words += f'<text y="{row * _ROW + 12}">{name} {value:g}{unit}</text>'
+        length = max(1, round(_BAR * value / highest))
         colour = _PALETTE.get(label.removeprefix("leaning "), _MEASURED if unit else _OTHER)
-        words += f'<text y="{row * _ROW + 12}">{html.escape(said)} {value:g}{unit}</text>'
-        # One path for all bars of a colour is shorter.
         bar = f"M{_LABEL} {row * _ROW + 3}h{length}v11h-{length}"
         paths[colour] = paths.get(colour, "") + bar
     drawn = "".join(f'<path fill="{colour}" d="{path}"/>' for colour, path in paths.items())
@@ -59,16 +60,16 @@ def curves(across: Sequence[int], lines: Mapping[str, Sequence[float | None]]) -
         return ""
     last = len(across) - 1
     steps = min(last, _MOST_POINTS - 1) or 1
-    chosen = sorted({round(step * last / steps) for step in range(steps + 1)})
+    places = sorted({round(step * last / steps) for step in range(steps + 1)})
     drawn = ""
     for row, ((label, values), colour) in enumerate(zip(lines.items(), _LINES, strict=False)):
-        places = " ".join(
+        points = " ".join(
             f"{round(2 * _PLOT * place / (last or 1))},{round(_PLOT * (1 - value))}"
-            for place in chosen
+            for place in places
             if (value := values[place]) is not None
         )
-        if places:
-            drawn += f'<polyline fill="none" stroke="{colour}" points="{places}"/>'
+        if points:
+            drawn += f'<polyline fill="none" stroke="{colour}" points="{points}"/>'
             drawn += f'<text x="210" y="{row * _ROW + 12}" fill="{colour}">{label}</text>'
     if not drawn:
         return ""
@@ -123,6 +124,6 @@ def inline_charts(evaluation: Evaluation) -> dict[str, str]:
     return {title: picture for title, picture in drawn.items() if picture}
 
 
-def counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
+def counts_in_order(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
     """Count the values that occur, in the given order."""
     return {word.replace("_", " "): values.count(word) for word in order if word in values}

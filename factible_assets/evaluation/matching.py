@@ -45,18 +45,14 @@ class Similarity:
 
 @dataclass(frozen=True, slots=True)
 class MatchingRule:
-    """The rule by which claims were matched; part of every result.
-
-    Matches from a file have no `threshold`.
-    """
+    """The rule by which claims were matched; part of every result."""
 
     assignment: str
     similarity: str
-    threshold: float | None
+    threshold: float
 
     def __str__(self) -> str:
-        limit = "" if self.threshold is None else f" above {self.threshold:.2f}"
-        return f"{self.assignment}, {self.similarity}{limit}"
+        return f"{self.assignment}, {self.similarity} above {self.threshold:.2f}"
 
 
 class Pair(NamedTuple):

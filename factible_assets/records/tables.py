@@ -65,7 +65,6 @@ StepKind = Literal[
     "calibrate",
 ]  # fmt: skip
 """The kinds of a strategy's steps, in the order of the method."""
-RetrievedVia = Via
 
 
 class Record(BaseModel):
@@ -359,7 +358,7 @@ class Page(
     status: Status
     reason: str | None = None
     http_status: int | None = None
-    via: RetrievedVia | None = None
+    via: Via | None = None
     title: str | None = None
     author: str | None = None
     published_on: date | None = None
@@ -411,7 +410,7 @@ class Evidence(
     summary: str | None = None
     page_id: str | None = None
     content_hash: str | None = None
-    via: RetrievedVia | None = None
+    via: Via | None = None
     published_on: date | None = None
     rating: Rating
     rating_score: Score

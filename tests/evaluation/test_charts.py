@@ -7,7 +7,7 @@ import re
 
 from lxml import etree
 
-from factible_assets.evaluation.charts import bars, counted, curves, dots, inline_charts
+from factible_assets.evaluation.charts import bars, counts_in_order, curves, dots, inline_charts
 from factible_assets.evaluation.scoring import score
 from factible_assets.records.tables import METHOD
 from tests.evaluation.outcomes import call, outcome
@@ -75,7 +75,7 @@ def test_labels_cannot_break_out_of_the_drawing() -> None:
 
 def test_values_are_counted_in_a_given_order() -> None:
     words = ["low", "very_low", "low"]
-    assert list(counted(words, ("high", "low", "very_low")).items()) == [
+    assert list(counts_in_order(words, ("high", "low", "very_low")).items()) == [
         ("low", 2),
         ("very low", 1),
     ]

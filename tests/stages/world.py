@@ -20,7 +20,6 @@ from factible_assets.records.tables import (
     Maker,
     Query,
     Rating,
-    RetrievedVia,
     Stance,
     Transcript,
     TranscriptSegment,
@@ -41,7 +40,7 @@ from factible_assets.stages.ports import (
     Services,
     WithCalls,
 )
-from resources.pages.base import FetchedPage
+from resources.pages.base import FetchedPage, Via
 from resources.promises import Promise
 from resources.ratings.base import DomainAge, ListedRating
 from resources.search.base import (
@@ -85,7 +84,7 @@ def page(
     url: str,
     outcome: Literal["ok", "absent", "unavailable", "outage"] = "ok",
     *,
-    via: RetrievedVia | None = "scraped",
+    via: Via | None = "scraped",
     **more: Any,
 ) -> FetchedPage:
     return FetchedPage(url, outcome, datetime(2026, 1, 2, tzinfo=UTC), via=via, **more)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, get_args
 import dagster as dg
 import duckdb
 
-from factible_assets.evaluation.charts import bars, counted
+from factible_assets.evaluation.charts import bars, counts_in_order
 from factible_assets.pipeline.assets import common
 from factible_assets.pipeline.assets.claim_input import RunInput
 from factible_assets.pipeline.assets.external import REPORT
@@ -179,10 +179,11 @@ def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> di
             "evidence": _table("evidence", claims=claims, evidence=read),
             **_chart(
                 "stances of the evidence",
-                counted([each.stance or "" for each in read], tuple(STANCES)),
+                counts_in_order([each.stance or "" for each in read], tuple(STANCES)),
             ),
             **_chart(
-                "ratings of the sources", counted([each.rating for each in read], get_args(Rating))
+                "ratings of the sources",
+                counts_in_order([each.rating for each in read], get_args(Rating)),
             ),
             "outcomes": common.counts_by([each.status for each in result.evidence]),
             "origins of all sources read": len({each.origin for each in read if each.origin}),
@@ -196,7 +197,7 @@ def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> di
                 for n, (claim, line) in enumerate(zip(in_time, lines, strict=False), start=1)
             },
             "verdicts": _table("verdicts", **of_verdicts),
-            **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
+            **_chart("outcomes", counts_in_order(words, (*STANCE_WORDS.values(), "incomplete"))),
             **_chart("seconds by stage", spans, " s"),
             "cost of all stages after the claims (USD)": round(result.cost_usd, 6),
             "by confidence": common.counts_by([verdict.confidence for verdict in reached]),
