@@ -189,7 +189,7 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
     basis: ClaimBasis
 
     @model_validator(mode="after")
-    def _location_is_whole(self) -> Self:
+    def _location_and_time_fit(self) -> Self:
         known = [self.char_start is None, self.char_end is None, self.match_score is None]
         if any(known) and not all(known):
             raise ValueError("char_start, char_end and match_score come together or not at all")
@@ -565,7 +565,7 @@ class MediaFinding(
     latency_seconds: Seconds = 0.0
 
     @model_validator(mode="after")
-    def _nothing_is_explained(self) -> Self:
+    def _failure_has_a_reason(self) -> Self:
         if self.status != "ok" and self.reason is None:
             raise ValueError(f"a finding that is {self.status} needs a reason")
         return self
@@ -585,12 +585,21 @@ verdict and `sign` a signed ruling; both appear beside the machine's verdict and
 """
 
 Prose = Annotated[str | None, Field(max_length=4000)]
-_WORDED = frozenset({"add_query", "edit_query"})
-_TARGETED = frozenset(get_args(ReviewKind)[1:7])
-"""From `edit_query` to `overrule_source`."""
-_VALUED = _WORDED | {
+_WITH_QUERY = frozenset({"add_query", "edit_query"})
+_WITH_TARGET = frozenset(
+    {
+        "edit_query",
+        "remove_query",
+        "block_source",
+        "unblock_source",
+        "add_source",
+        "overrule_source",
+    }
+)
+_WITH_WORDS = _WITH_QUERY | {
     "add_source", "note", "reword_claim", "split_claim", "restore_claim", "add_claim"
 }  # fmt: skip
+"""The actions that need a query, a target and words."""
 
 
 class ReviewAction(Record, table="review_actions", assets=""):
@@ -620,12 +629,12 @@ class ReviewAction(Record, table="review_actions", assets=""):
     organisation: str | None = None  # The organisation behind a ruling
 
     @model_validator(mode="after")
-    def _action_is_whole(self) -> Self:
-        if self.action in _TARGETED and self.target is None:
+    def _action_has_what_it_needs(self) -> Self:
+        if self.action in _WITH_TARGET and self.target is None:
             raise ValueError(f"{self.action} needs a target")
-        if self.action in _VALUED and not (self.value or "").strip():
+        if self.action in _WITH_WORDS and not (self.value or "").strip():
             raise ValueError(f"{self.action} needs words")
-        if (self.action in _WORDED) != (self.query_id is not None):
+        if (self.action in _WITH_QUERY) != (self.query_id is not None):
             raise ValueError("exactly the words of a query have a query_id")
         if self.action == "assess" and self.value not in {None, *stances.STANCES}:
             raise ValueError("an assessment is a stance, or none")
@@ -634,8 +643,8 @@ class ReviewAction(Record, table="review_actions", assets=""):
             raise ValueError("a source is overruled with a stance, a rating or none")
         if self.action == "sign" and (self.value is None) != (self.stance is None):
             raise ValueError("exactly a ruling with a label has a stance")
-        is_grave = self.action in {"overrule_source", "sign"} and self.value is not None
-        if (is_grave or self.action == "drop_claim") and not (self.reason or "").strip():
+        decides = self.action in {"overrule_source", "sign"} and self.value is not None
+        if (decides or self.action == "drop_claim") and not (self.reason or "").strip():
             raise ValueError(f"{self.action} needs a reason")
         return self
 
