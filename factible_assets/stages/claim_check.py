@@ -340,17 +340,17 @@ class ClaimCheck:
         arrivals = None if stops else ports.Arrivals(len(chosen))
         rows: dict[str, records.Evidence] = {}
         why_enough: str | None = None
+        finished: asyncio.Queue[records.Evidence] = asyncio.Queue()
+
+        async def read(source: FoundPage) -> None:
+            finished.put_nowait(await self._read_within_budget(source, arrivals, read_page))
+
         async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(self._read_within_budget(each, arrivals, read_page))
-                for each in chosen
-            ]
-            for finished in asyncio.as_completed(tasks):
-                row = await finished
+            tasks = [group.create_task(read(each)) for each in chosen]
+            for done in range(1, len(chosen) + 1):
+                row = await finished.get()
                 rows[row.canonical_url] = row
-                self.services.observer.stage_progressed(
-                    "evidence", self.claim, len(rows), len(chosen)
-                )
+                self.services.observer.stage_progressed("evidence", self.claim, done, len(chosen))
                 missing = [each for each in chosen if each.hit.canonical_url not in rows]
                 why_enough = self._why_enough(tuple(rows.values()), missing)
                 if why_enough is not None:
@@ -363,6 +363,9 @@ class ClaimCheck:
                     if settled is not None:
                         announced = None
                         self.announce_early(settled)
+        while not finished.empty():  # It was read before the others were cancelled.
+            row = finished.get_nowait()
+            rows[row.canonical_url] = row
         return tuple(
             rows.get(each.hit.canonical_url) or unread_row(self.claim, each, why_enough)
             for each in chosen
