@@ -34,7 +34,7 @@ from factible_assets.reasoners.readers.calibration import (
     auc,
     calibration_error,
 )
-from factible_assets.reasoners.readers.labels import LabelQuestion, labels_prompt, passages_read
+from factible_assets.reasoners.readers.labels import LabelQuestion, labels_prompt, sentences_to_read
 from factible_assets.reasoners.readers.pairs import shipped_pairs
 from factible_assets.reasoners.readers.passages import select_passages
 from factible_assets.records.tables import Stance
@@ -117,8 +117,7 @@ async def read(
             selection = select_passages(
                 claim.text, source.text, embedder, title=source.title, snippet=source.snippet
             )
-            passages, _ = passages_read(selection)
-            text = " ".join(each.text for passage in passages for each in passage)
+            text = " ".join(each.text for each in sentences_to_read(selection)[0])
         if not text:
             pages.append(None)
             continue

@@ -126,11 +126,11 @@ class LabelReader:
 
         Raises ReadingOutageError if the model failed or gives no probabilities.
         """
-        passages, in_page = passages_read(selection)
-        if not passages:
+        sentences, in_page = sentences_to_read(selection)
+        if not sentences:
             return PageReading(bearing=0.0)
         calls: list[ModelCall] = []
-        source = " ".join(each.text for passage in passages for each in passage)
+        source = " ".join(each.text for each in sentences)
         judged = await self._judge(claim, source, title, calls)
         reading = PageReading(
             bearing=round(judged.bearing, 4),
@@ -142,7 +142,6 @@ class LabelReader:
         threshold = self._calibration.threshold
         if chance < threshold:
             return reading
-        sentences = [each for passage in passages for each in passage]
         near = await asyncio.to_thread(self._nearest, claim, sentences)
         alone = list[SideChances]()
         for start in range(0, len(near), _AT_ONCE):
@@ -195,16 +194,16 @@ class LabelReader:
         return [sentences[at] for at in order[:_SENTENCES]]
 
 
-def passages_read(selection: Selection) -> tuple[list[tuple[PageSentence, ...]], bool]:
-    """Return the passages to read, in the order of the page, and whether they are of the page.
+def sentences_to_read(selection: Selection) -> tuple[Sequence[PageSentence], bool]:
+    """Return the sentences to read, in the order of the page, and whether they are of the page.
 
     The search snippet replaces a page without text.
     """
     whole = selection.sentences
     if whole and sum(len(each.text) + 1 for each in whole) <= _MOST_CHARACTERS:
-        return [whole], True  # the deciding sentence may share no word with the claim
+        return whole, True  # the deciding sentence may share no word with the claim
     if not selection.passages:
-        return [selection.snippet] if selection.snippet else [], False
+        return selection.snippet, False
     chosen: list[Passage] = []
     room = _MOST_CHARACTERS
     for passage in selection.passages:
@@ -214,4 +213,5 @@ def passages_read(selection: Selection) -> tuple[list[tuple[PageSentence, ...]],
         if chosen and room < 0:
             break
         chosen.append(passage)
-    return [each.sentences for each in sorted(chosen, key=lambda each: each.start)], True
+    chosen.sort(key=lambda each: each.start)
+    return [sentence for each in chosen for sentence in each.sentences], True
