@@ -100,7 +100,10 @@ def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
     signs = [line[0] for line in lines if not line[0].isalnum() and line[0] not in _OPENERS]
     often = _RHYTHM * len(lines)
     for name, edge in (("begin", 0), ("end", -1)):
-        words = Counter(line.split()[edge] for line in lines)
+        # Hindi and French have a space before some stops.
+        words = Counter(
+            (line.rstrip(f" {''.join(STOPS)}").split() or [line])[edge] for line in lines
+        )
         numbers = sum(count for word, count in words.items() if any(map(str.isdigit, word)))
         marks = [count for word, count in words.items() if _MARK.fullmatch(word)]
         is_code = sum(marks) > max(_FEW, often, len(marks)) and not "".join(lines).isupper()

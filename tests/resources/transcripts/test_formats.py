@@ -743,6 +743,14 @@ def test_two_languages_in_one_file_are_refused() -> None:
         parse(f"<SAMI><BODY>{cues}</BODY></SAMI>")
 
 
+def test_stops_with_a_space_before_them_are_no_rhythm() -> None:
+    words = "एक दो तीन चार पांच छह सात आठ नौ दस ग्यारह बारह".split()
+    text = "\n\n".join(
+        f"{one} नावें हैं और {two} ।" for one, two in zip(words, reversed(words), strict=True)
+    )
+    assert parse(text).plain_text == text
+
+
 def test_numbers_that_are_said_are_no_numbers_of_cues() -> None:
     counted = ["3", "2", "1", WALL, BATS]
     cues = (f"{clock(n)} --> {clock(n + 1)}\n{each}\n\n" for n, each in enumerate(counted))
