@@ -25,7 +25,7 @@ TEST_SECONDS = 300.0
 """The limit of a test on an idle machine."""
 
 _BURST_SECONDS = 0.01
-_MEASURED_EVERY_SECONDS = 1.0
+_MEASURED_EVERY_SECONDS = 3.0
 A_DAY = 24 * 3600.0
 """A limit in seconds that no test reaches."""
 
@@ -41,8 +41,8 @@ class _Machine:
     def slowness(self) -> float:
         """Return wall-clock seconds per CPU second, at least 1.0, from a recent measurement.
 
-        A measurement costs a hundredth of a second of CPU, at most once a second. Shorter work
-        would not notice a busy machine, because it fits into one time slice of the scheduler.
+        A measurement costs a hundredth of a second of CPU, at most every three seconds. Shorter
+        work would not notice a busy machine, because it fits into one time slice of the scheduler.
         """
         with self._lock:
             if time.monotonic() > self._measured_at + _MEASURED_EVERY_SECONDS:

@@ -82,7 +82,6 @@ def first(checked: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
     return checked[1]
 
 
-@pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning")
 def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
     settings: Settings, first: dict[str, Any]
 ) -> None:
