@@ -53,7 +53,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 LONG = (
     "test_ui",
     "test_lake",
-    "test_walk",
+    "test_real_runs",
     "test_forget",
     "test_readme",
     "test_review",
@@ -61,7 +61,6 @@ LONG = (
     "test_sql_cookbook",
     "test_spare_copies",
     "test_browser",
-    "test_real_runs",
     "test_materialization",
     "test_injections",
     "test_evaluation",
