@@ -192,33 +192,6 @@ def _result(
 ) -> dict[str, Any] | None:
     if verdict is None or verdict.stance is None:
         return None
-    answers: dict[str, list[dict[str, Any]]] = {
-        query.query_id: []
-        for query in data.queries
-        if query.claim_id == claim.claim_id and query.status == "ok"
-    }
-    # If a verdict outlived a failed re-check, the queries of its quotes no longer exist.
-    others: list[dict[str, Any]] = []
-    quoted = [
-        row for row in data.evidence if row.claim_id == claim.claim_id and row.quote is not None
-    ]
-    links = source_links(data, quoted)
-    for row in quoted:
-        answer = {
-            "text": row.quote,
-            "kind": "extractive",
-            "source_url": links[row.evidence_id] or row.canonical_url,
-            "medium": "PDF" if row.via == "pdf" else "Web text",
-        }
-        answers.get(row.query_id, others).append(answer)
-    none = [{"text": UNANSWERED, "kind": "unanswerable"}]
-    questions = [
-        {"text": query.text, "answers": answers[query.query_id] or none}
-        for query in data.queries
-        if query.query_id in answers
-    ]
-    if others:
-        questions.append({"text": claim.text, "answers": others})
     given = {
         "text": claim.text,
         "label": label_of(verdict.stance, AVERITEC),
@@ -227,7 +200,7 @@ def _result(
         "said_on": data.video.published_on,
         "appeared_at": moment_url(data.video, claim.start_seconds) or data.video.url,
         "channel": data.video.channel,
-        "questions": questions,
+        "questions": _questions(data, claim),
     }
     # AVeriTeC has no keys for the software's authorship and origin.
     return _Claim.model_validate(given).written(
@@ -238,6 +211,29 @@ def _result(
         video_id=claim.video_id,
         claim_id=claim.claim_id,
     )
+
+
+def _questions(data: ReportData, claim: Claim) -> list[dict[str, Any]]:
+    """Return the queries of a claim as questions, and the quotes that they found as answers."""
+    asked = [row for row in data.queries if row.claim_id == claim.claim_id and row.status == "ok"]
+    quoted = [
+        row for row in data.evidence if row.claim_id == claim.claim_id and row.quote is not None
+    ]
+    links = source_links(data, quoted)
+    answers: dict[str, list[dict[str, Any]]] = {query.query_id: [] for query in asked}
+    # If a verdict outlived a failed re-check, the queries of its quotes no longer exist.
+    others: list[dict[str, Any]] = []
+    for row in quoted:
+        answer = {
+            "text": row.quote,
+            "kind": "extractive",
+            "source_url": links[row.evidence_id] or row.canonical_url,
+            "medium": "PDF" if row.via == "pdf" else "Web text",
+        }
+        answers.get(row.query_id, others).append(answer)
+    none = [{"text": UNANSWERED, "kind": "unanswerable"}]
+    questions = [{"text": each.text, "answers": answers[each.query_id] or none} for each in asked]
+    return [*questions, {"text": claim.text, "answers": others}] if others else questions
 
 
 def _dumped(items: list[dict[str, Any]]) -> str:
