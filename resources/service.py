@@ -42,7 +42,8 @@ _MAX_BYTES = 5_000_000
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SHOWN_BYTES = 4_000
 _ERRORS = ("error", "errors", "message")
-"""The fields with which services report an error in an answer of status 200."""
+_STATES = ("status", "code", "statusCode")
+"""The fields with which services report an error in an answer of HTTP status 200."""
 
 
 class Service:
@@ -138,9 +139,17 @@ class Service:
         answer = http.read_object(response)
         fields = (value for name, value in answer.items() if name not in _ERRORS)
         has_results = any(isinstance(value, list) and value for value in fields)
-        if any(map(answer.get, _ERRORS)) and not has_results:
+        failed = any(map(answer.get, _ERRORS)) or any(map(_is_failure, map(answer.get, _STATES)))
+        if failed and not has_results:
             raise http.OutageError("it found nothing and reported an error; try again later")
         return answer
+
+
+def _is_failure(state: object) -> bool:
+    """Tell whether a state in an answer is an HTTP error or one of JSend's words for a failure."""
+    return state in ("error", "fail") or (
+        isinstance(state, int) and state >= HTTPStatus.BAD_REQUEST
+    )
 
 
 # --- Reading an answer --------------------------------------------------------------------------

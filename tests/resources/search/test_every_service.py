@@ -126,6 +126,8 @@ ANSWERS = [
         "searxng",
         ({"results": [], "error": "rate limited"}, "it found nothing and reported an error"),
         ({"results": [], "errors": ["rate limited"]}, "it found nothing and reported an error"),
+        ({"results": [], "status": "error"}, "it found nothing and reported an error"),
+        ({"results": [], "code": 429}, "it found nothing and reported an error"),
         ({"results": [], "unresponsive_engines": {"google": "x"}}, "answered: google"),
     ),
     *wrong(
