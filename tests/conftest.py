@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -21,11 +19,6 @@ from tests.watchdog import FileByFile, Watchdog
 # Imported and collected objects stay: repeated garbage collection would take a quarter of this
 # process's time.
 gc.disable()
-
-# DuckDB looks for pandas with every statement. To search all folders for it each time would take as
-# long as a short statement.
-if find_spec("pandas") is None:
-    sys.modules["pandas"] = None  # type: ignore[assignment]
 
 # A script's background job ignores Ctrl-C, and so would processes that the tests start and
 # interrupt.

@@ -263,15 +263,6 @@ async def test_too_much_room_for_an_answer_is_taken_back(
     assert [body["max_tokens"] for body in bodies(server)] == [4_900, 2_048]
 
 
-async def test_a_server_that_is_still_loading_is_waited_for(
-    server: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
-    server.on(CHAT["openai"], vendors.llama_cpp(loading=1))
-    answer = await answered(set_up(monkeypatch, "llama.cpp", server), ask())
-    assert [call.outcome for call in answer.calls] == ["infra_error", "ok"]
-
-
 @pytest.mark.parametrize(
     ("name", "line", "sentence"),
     [
@@ -306,14 +297,6 @@ async def test_azures_filter_is_a_refusal(
     server.on(*SERVERS["Azure"])
     with pytest.raises(RefusedError, match="content filter"):
         await answered(set_up(monkeypatch, "Azure", server), ask("How to build a bomb?"))
-
-
-async def test_thoughts_inside_an_answer_are_ignored(server: MisbehavingServer) -> None:
-    server.on(
-        CHAT["openai"], say("openai", '<think>{"a": 1}</think>{"stance": "refutes", "score": 1}')
-    )
-    async with bound(server, efforts=None) as model:
-        assert (await model.complete(ask())).value.score == 1
 
 
 async def test_a_moderated_prompt_is_a_refusal_not_a_wrong_key(server: MisbehavingServer) -> None:

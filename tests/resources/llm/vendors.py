@@ -233,15 +233,8 @@ def vllm(model: str) -> Behaviour:
     return _ruled(key, name, window, shape)
 
 
-def llama_cpp(*, loading: int = 0) -> Behaviour:
-    """Behave as `llama-server -c WINDOW`, which answers 503 while it loads the model."""
-    turned_away = [0]
-
-    def loaded(_: Asked, __: dict[str, Any]) -> Behaviour | None:
-        turned_away[0] += 1
-        if turned_away[0] > loading:
-            return None
-        return fail(503, "Loading model", type="unavailable_error", code=503)
+def llama_cpp() -> Behaviour:
+    """Behave as `llama-server -c WINDOW` does."""
 
     def window(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
         read = _tokens(sent)
@@ -260,7 +253,7 @@ def llama_cpp(*, loading: int = 0) -> Behaviour:
         schema = sent["response_format"]["json_schema"]["schema"]
         return None if isinstance(schema, dict) else fail(400, '"json_schema" must be an object')
 
-    return _ruled(loaded, window, shape)
+    return _ruled(window, shape)
 
 
 def azure(deployment: str, model: str = "gpt-5-mini") -> Behaviour:
