@@ -164,7 +164,8 @@ SELECT
 FROM documents WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- name: show_snippets
-SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', 48) AS around
+-- 30 words are as long as the snippets of search engines.
+SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', 30) AS around
 FROM documents_fts
 WHERE documents_fts MATCH :expression AND rowid IN (SELECT value FROM json_each(:ids))
 
