@@ -47,6 +47,7 @@ LONG = (
     "test_ui",
     "test_lake",
     "test_real_runs",
+    "test_pages",
     "test_forget",
     "test_readme",
     "test_review",
@@ -58,8 +59,15 @@ LONG = (
     "test_injections",
     "test_evaluation",
     "test_connection",
+    "test_judge",
+    "test_assistants",
+    "test_sql",
+    "test_attacks",
+    "test_publication",
+    "test_recheck_plan",
+    "test_extension",
 )
-"""Files that take more than ten seconds, besides the end-to-end walks; the longest comes first."""
+"""Files that take more than five seconds, besides the end-to-end walks; the longest comes first."""
 
 
 @pytest.fixture(scope="session", autouse=True)
