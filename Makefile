@@ -2,7 +2,7 @@
 #
 #   make demo    fact-check the demo video, no key and no network needed after the install
 #   make test    run the tests
-#   make test-long   the same, with twenty times as many examples of what must hold, drawn anew
+#   make test-long   the same, with thirty times as many examples of what must hold, drawn anew
 #   make dev     Dagster UI and daemon on http://127.0.0.1:3000
 #   make lint    formatting, lint rules and types
 #   make bench   measure speed and quality (never part of the tests)

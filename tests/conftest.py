@@ -32,7 +32,7 @@ for name in ("COLUMNS", "LINES"):
 
 # The duration of an example depends on the machine. The quick profile draws the same examples each
 # time, so nobody's first run meets a rare one; the long profile looks for new ones.
-for name, examples in {"quick": 25, "long": 500}.items():
+for name, examples in {"quick": 15, "long": 500}.items():
     settings.register_profile(
         name,
         max_examples=examples,
