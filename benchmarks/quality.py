@@ -97,7 +97,7 @@ everyday facts.
 
 
 _HELD_OUT = {
-    "precision@5": precision_at_k,
+    "precision": precision_at_k,
     "MAP over hits": average_precision,
     "recall@important": recall_at_important,
     "recall": recall_at_k,
@@ -283,7 +283,7 @@ def goals_text(goals: Sequence[tuple[str, str, str, bool]]) -> str:
 # --- The parts ----------------------------------------------------------------------------------
 
 _CLAIMS = {
-    "precision@5": "share of five claims that an annotator made too (P@5)",
+    "precision": "share of five claims that an annotator made too (P@5)",
     "MAP over hits": "MAP over hits",
     "recall@important": "important annotated claims found",
     "recall": "annotated claims found",
