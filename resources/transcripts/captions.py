@@ -159,6 +159,8 @@ def read_by_library(text: str) -> Reading | None:
         raise PlacedError(None, f"It holds several languages ({names}). Give a file with one.")
     if (longest := max(map(len, text.split("\n")))) > _LONGEST_LINE:  # it takes quadratic time
         raise PlacedError(None, f"A line has {longest:,} characters, so it is no caption.")
+    if form == "microdvd":
+        text = re.sub(r"(?m)^\{(\d+)\}\{\}", r"{\1}{\1}", text)  # without an end
     has_rate = re.match(r"\s*\{1\}\{1\}\s*\d+(?:\.\d+)?\s*\n", text)
     options = {"fps": _FRAME_RATE} if form == "microdvd" and not has_rate else {}
     try:
@@ -179,7 +181,7 @@ def read_by_library(text: str) -> Reading | None:
 _BY_LIBRARY = (
     ("ssa", re.compile(r"^\[V4 Styles\]", re.MULTILINE | re.IGNORECASE)),
     ("ass", re.compile(r"^\[Script Info\]|^Dialogue:[^\n]*,", re.MULTILINE | re.IGNORECASE)),
-    ("microdvd", re.compile(r"\A\s*\{\d+\}\{\d+\}\S")),
+    ("microdvd", re.compile(r"\A\s*\{\d+\}\{\d*\}\S")),
     ("mpl2", re.compile(r"\A\s*\[\d+\]\[\d+\]")),
     ("tmp", re.compile(r"\A\s*\d{1,2}:\d\d:\d\d:(?!\d)\S")),
     ("sami", re.compile(r"\A\s*<sami\b", re.IGNORECASE)),

@@ -148,11 +148,19 @@ def _edges_of(raw: str, *, after_blank: bool) -> list[_Row]:
 
 
 def _of_one_layout(lines: list[_Row]) -> list[_Row]:
-    """Leave the times only at those edges of lines where most of the times are."""
-    at_ends = [line.at_end for line in lines if line.at is not None]
-    is_end = 2 * sum(at_ends) >= len(at_ends)
+    """Leave the times only at those edges of lines where most of the times are.
+
+    A first time that is later than all others is the length of the recording, in a heading.
+    """
+    timed = [line for line in lines if line.at is not None]
+    is_end = 2 * sum(line.at_end for line in timed) >= len(timed)
+    starts = [line.at or 0.0 for line in timed]
+    length = timed[0] if starts[2:] and starts[0] > max(starts[1:]) else None
     return [
-        line if line.at is None or line.at_end == is_end else _Row(line.raw, []) for line in lines
+        line
+        if line.at is None or (line.at_end == is_end and line is not length)
+        else _Row(line.raw, [])
+        for line in lines
     ]
 
 

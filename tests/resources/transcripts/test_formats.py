@@ -60,6 +60,7 @@ def timed_words(key: str, start: str, end: str, scale: float = 1.0) -> list[dict
         f"{{\\i1}}{WALL}{{\\i0}}\nComment: 0,0:00:04.00,0:00:08.00,Default,,0,0,0,,Not said\n"
         f"Dialogue: 0,0:00:09.00,0:00:14.00,Default,,0,0,0,,{BATS}\n",
         f"{{75}}{{200}}{WALL}\n{{225}}{{350}}{BATS}\n",
+        f"{{75}}{{}}{WALL}\n{{225}}{{350}}{BATS}\n",
         f"{{1}}{{1}}50\n{{150}}{{200}}{WALL}\n{{450}}{{550}}{BATS}\n",
         f"[30][80] {WALL}\n[90][140] {BATS}\n",
         f"<SAMI><BODY><SYNC Start=3000><P>{WALL}<SYNC Start=8000><P>&nbsp;<SYNC Start=9000>"
@@ -268,6 +269,12 @@ def test_lines_of_prose_that_no_reader_took_refuse_the_file() -> None:
     text = "".join(f"0:0{n}\n{n} seconds\n{words}\n{note}\n" for n, (_, words) in enumerate(SIX))
     with pytest.raises(PlacedError, match="would be lost"):
         parse(text)
+
+
+def test_the_length_of_a_recording_in_its_heading_is_no_time_of_a_cue() -> None:
+    head = "A walk\nTue, 10 Mar 2026 2:05PM • 1:04:12\n\n"
+    text = f"{head}Ann  0:03  \n{WALL}\n\nTom  0:09  \n{BATS}\n"
+    assert speakers(text) == SPOKEN
 
 
 def test_headings_between_labelled_paragraphs_are_not_said() -> None:
