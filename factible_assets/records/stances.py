@@ -1,7 +1,6 @@
-"""The four stances that evidence and verdicts take to a claim, each with all that depends on it.
+"""The four stances that evidence and verdicts take to a claim: words, weights, columns, colours.
 
-A further stance is a name in `Stance` and an entry in `STANCES`; its column in the table `verdicts`
-is a migration.
+CONTRIBUTING.md lists the places that a further stance needs besides.
 """
 
 from __future__ import annotations
