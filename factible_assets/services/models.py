@@ -141,13 +141,13 @@ def model_clients(
     from resources.llm.prompt import PromptFolder
 
     own = {"openai": settings.openai_api_key} if settings.openai_api_key is not None else {}
-    kept = PromptFolder(settings.prompts, settings.keep_prompts)
-    kept.trim()
+    prompt_folder = PromptFolder(settings.prompts, settings.keep_prompts)
+    prompt_folder.delete_expired()
     return ModelClients(
         registry,
         keys={**settings.model_api_keys, **own},
         base_urls=model_addresses(settings),
-        kept=kept,
+        prompt_folder=prompt_folder,
         batches=batches,
     )
 

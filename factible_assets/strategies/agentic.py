@@ -1,5 +1,8 @@
 """The agentic strategy: plan, search, condense, reason in batches, and plan anew until it settles.
 
+A temporary reasoning weighs one batch of new sources and keeps the useful ones. If it keeps any, an
+accumulated reasoning weighs all sources kept so far; its label can be settled.
+
 Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5;
 docs/strategies.md lists its parameters and this project's decisions. TRUE is `supports`, FALSE
 `refutes`, UNPROVEN `unclear`; confidence 1 to 5 becomes the score 0, .25, .5, .75, 1.
@@ -29,8 +32,8 @@ from factible_assets.wording import counted
 
 BATCH = 3
 """New sources that start a temporary reasoning (section IV-C, step 3)."""
-ENOUGH = 4
-"""Confidence that a label must exceed to be settled (section IV-C, step 5)."""
+ENOUGH = 5
+"""The least confidence of a settled label: more than 4 (section IV-C, step 5)."""
 _MOST_FINDINGS = 6
 _PICTURE_KINDS = ("miscaption", "match", "deepfake", "error_level")
 """Kinds of findings on pictures, the most telling first."""
@@ -41,8 +44,8 @@ MOST_STEPS = 12
 
 
 @dataclass
-class _Investigation:
-    """The investigation of one claim: its plans, its sources, and what the model made of them."""
+class _AgenticCheck:
+    """The check of one claim: its plans, its sources, and what the model made of them."""
 
     check: ClaimCheck
     case: CaseFile
@@ -63,7 +66,10 @@ class _Investigation:
     why_unsettled: str | None = None
     outage: ports.ReasonerOutageError | None = None
     """The failure that ended it."""
+    is_settled: bool = False
+    """Whether the label of the newest accumulated reasoning is settled."""
     escalated: bool = False
+    """Whether the vote denied a label, and another plan was therefore due."""
 
     async def run(self) -> ClaimRows:
         """Plan and search until the label is settled, a plan is empty, or the budget is spent."""
@@ -75,6 +81,10 @@ class _Investigation:
                     self.why_unsettled = "The revised plan has no new query."
                     break
                 if await self._follow_plan():
+                    if not self.is_settled:
+                        self.why_unsettled = (
+                            f"It was not settled after {MOST_STEPS} reasoning steps."
+                        )
                     break
             else:
                 self.why_unsettled = f"It was not settled after {turn} plans."
@@ -209,7 +219,8 @@ class _Investigation:
                     "reason", "accumulated reasoning", self.useful, over_all
                 )
                 self.steps += 1
-                if self._is_settled(self.reasoning):
+                self._settle(self.reasoning)
+                if self.is_settled:
                     return True
         return self._has_spent_steps()
 
@@ -252,19 +263,17 @@ class _Investigation:
         return "the sources that it cites say the contrary." if is_denied else None
 
     def _has_spent_steps(self) -> bool:
-        if self.steps >= MOST_STEPS:
-            self.why_unsettled = f"It was not settled after {MOST_STEPS} reasoning steps."
         return self.steps >= MOST_STEPS
 
-    def _is_settled(self, thought: investigation.Reasoning) -> bool:
-        """Whether a label is settled; with `escalate`, not if the vote denies it the first time."""
-        if thought.label == "unproven" or thought.confidence <= ENOUGH or not thought.evidence:
-            return False
+    def _settle(self, thought: investigation.Reasoning) -> None:
+        """Note whether a label is settled; with `escalate`, not at the first denial by the vote."""
+        if thought.label == "unproven" or thought.confidence < ENOUGH or not thought.evidence:
+            return
         vote = self.check.form_opinion(self.case).vote.stance
         denied = vote in DEFINITE and vote != stance_of(thought.label, UNPROVEN)
         again = denied and self.check.config.budget.escalate and not self.escalated
         self.escalated = self.escalated or again
-        return not again
+        self.is_settled = not again
 
     async def _explain(self) -> None:
         """Word the conclusion from the useful sources, if there are any."""
@@ -292,12 +301,11 @@ class _Investigation:
         case = self.case if self.case.queries else self.check.open_case(())
         opinion = self.check.form_opinion(case)
         found = self.conclusion or self.reasoning
-        settled = self.conclusion or (self.reasoning and self._is_settled(self.reasoning))
-        if self.outage and not settled and opinion.doubt is None:
+        if self.outage and not self.is_settled and opinion.doubt is None:
             why = self.outage.reason.rstrip(".")
             doubt = f"The investigation was interrupted ({why}). Check the claim again."
             opinion = replace(opinion, doubt=doubt, is_due=True)
-        failure = self.outage if settled else None
+        failure = self.outage if self.is_settled else None
         close = partial(conclude, opinion, failure=failure, ended=self.why_unsettled)
         if found is None:
             return case, close(draft=None)
@@ -310,7 +318,7 @@ class _Investigation:
 
 STRATEGY = Strategy(
     name="agentic",
-    check=lambda claim: _Investigation(claim, CaseFile(claim.claim)).run(),
+    check=lambda claim: _AgenticCheck(claim, CaseFile(claim.claim)).run(),
     most_searches=lambda config: 2 * investigation.LIST_ITEMS * MOST_PLANS + 1,  # one in English
     needs_model=True,
     in_rounds=True,

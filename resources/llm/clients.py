@@ -18,8 +18,10 @@ from resources.llm.registry import ModelInfo, ModelRegistry, ProviderInfo
 from resources.llm.structured import StructuredModel
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-_LOCAL_CONCURRENT, _LOCAL_ANSWER_SECONDS = 8, 600.0
-"""Limits for a server on this machine, if neither the registry nor the server states any."""
+_LOCAL_CONCURRENT = 8
+"""The most requests at once to a server on this machine that replaces a provider's own."""
+_LOCAL_ANSWER_SECONDS = 600.0
+"""Its time for an answer, if neither the registry nor the caller's policy states another."""
 _MAX_BATCH = 50_000
 _SLOTS_SECONDS = 5.0
 
@@ -27,8 +29,8 @@ _SLOTS_SECONDS = 5.0
 class ModelClients(AbstractAsyncContextManager["ModelClients"]):
     """Opens each model once, and closes all of them at exit.
 
-    `keys`, and `base_urls` that replace the registry's, are by the provider's name. With `batches`,
-    OpenAI's models work in batches.
+    `keys` and `base_urls` map a provider's name to its key, and to an address that replaces the
+    registry's. With `batches`, models of OpenAI's protocol work in batches.
     """
 
     def __init__(
@@ -38,11 +40,12 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
         keys: Mapping[str, SecretStr | None] | None = None,
         base_urls: Mapping[str, str] | None = None,
         policy: backend.CallPolicy | None = None,
-        kept: PromptFolder | None = None,
+        prompt_folder: PromptFolder | None = None,
         batches: backend.Batching | None = None,
     ) -> None:
         self._registry, self._keys, self._base_urls = registry, keys or {}, base_urls or {}
-        self._policy, self._kept, self._batches = policy or backend.CallPolicy(), kept, batches
+        self._policy, self._batches = policy or backend.CallPolicy(), batches
+        self._prompt_folder = prompt_folder
         self._limiters: dict[str, RateLimiter] = {}
         self._models: dict[tuple[str, str], StructuredModel] = {}
 
@@ -63,6 +66,11 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
         return self._models[key]
 
     def _provider(self, info: ModelInfo) -> ProviderInfo:
+        """Return a model's provider with its replaced address, if any.
+
+        On this machine, that address is a slow server's: it gets fewer requests at once, and more
+        time. Its small models need limits for lists, unless a price shows a gateway to a service.
+        """
         listed = self._registry.provider(info.provider)
         address = self._base_urls.get(listed.name, listed.base_url)
         provider = replace(listed, base_url=address)
@@ -75,7 +83,6 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
             provider,
             max_concurrent=min(listed.max_concurrent, _LOCAL_CONCURRENT),
             answer_seconds=seconds,
-            # A model with a price belongs to a service behind a gateway.
             bounds_lists=listed.bounds_lists or not info.price_known,
         )
 
@@ -92,7 +99,7 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
 
             server = OpenAIBatches(*given, self._batches)
             limiter = RateLimiter(max_concurrent=_MAX_BATCH)
-            return StructuredModel(server, limiter=limiter, kept=self._kept)
+            return StructuredModel(server, limiter=limiter, prompt_folder=self._prompt_folder)
         else:
             from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
 
@@ -108,7 +115,7 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
                 else None,
             ),
         )
-        return StructuredModel(server, limiter=limiter, kept=self._kept)
+        return StructuredModel(server, limiter=limiter, prompt_folder=self._prompt_folder)
 
 
 async def slots_of(base_url: str) -> int | None:

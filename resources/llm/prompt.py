@@ -21,10 +21,11 @@ _log = logging.getLogger(__name__)
 TRIM_MARK = " […]"
 """Marks a cut, so that the model knows that the text continues."""
 _FIRST_GUESS = 3.0
-"""Bytes per token before the first lesson: fewer than prose has in most languages."""
-_REMEMBERED = 64
-_SMALLEST_LESSON = 400  # Bytes. In shorter prompts the chat template distorts the ratio.
+"""Bytes per token until a server counts a prompt: fewer than prose has in most languages."""
+_REMEMBERED = 64  # Prompts whose ratio of bytes to tokens is known.
+_LEAST_COUNTED = 400  # Bytes. In shorter prompts the chat template distorts the ratio.
 _MARGIN = 0.95
+"""Share of the smallest ratio that the estimate uses: the next prompt may have more tokens."""
 _MESSAGE_TOKENS = 8  # A generous estimate of the chat template's tokens per message.
 _LEAST_ROOM = 32  # Tokens. A shorter rest of a part is useless.
 
@@ -47,7 +48,7 @@ class TokenScale:
 
     def learn(self, size: int, tokens: int) -> None:
         """Learn from a server's count of the tokens of a prompt; `size` is in UTF-8 bytes."""
-        if size >= _SMALLEST_LESSON and tokens > 0:
+        if size >= _LEAST_COUNTED and tokens > 0:
             self._seen.append(size / tokens)
 
     def tokens(self, size: int, messages: int = 0) -> int:
@@ -76,21 +77,21 @@ def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> tuple[str, int] 
         return whole, 0
     trimmable = sum(len(part.text.encode()) for part in parts if part.trimmable)
     marks = sum(len(TRIM_MARK.encode()) for part in parts if part.trimmable)
-    left = allowed - (total - trimmable) - marks
-    if trimmable == 0 or left < _LEAST_ROOM * scale.bytes_per_token:
+    kept_bytes = allowed - (total - trimmable) - marks
+    if trimmable == 0 or kept_bytes < _LEAST_ROOM * scale.bytes_per_token:
         return None
-    texts, lost = [], 0
+    texts, left_out = [], 0
     for part in parts:
         if not part.trimmable:
             texts.append(part.text)
             continue
         content = part.text.encode()
-        kept = content[: int(len(content) * (left / trimmable))].decode("utf-8", "ignore")
+        kept = content[: int(len(content) * (kept_bytes / trimmable))].decode("utf-8", "ignore")
         end = max(kept.rfind(" "), kept.rfind("\n"))
         kept = kept[:end] if end > len(kept) * 0.9 else kept  # to the end of a word if one is near
-        lost += len(part.text) - len(kept)
+        left_out += len(part.text) - len(kept)
         texts.append(kept + TRIM_MARK)
-    return "".join(texts), lost
+    return "".join(texts), left_out
 
 
 class PromptFolder:
@@ -132,16 +133,16 @@ class PromptFolder:
         Returns their number. With `dry_run` they stay.
         """
         written = [json.dumps(each, ensure_ascii=False)[1:-1] for each in sentences]
-        kept = [
+        found = [
             file
             for file in self._path.glob("????-??-??/*.json")
             if file.stem in request_ids or _holds(file, written)
         ]
-        for file in () if dry_run else kept:
+        for file in () if dry_run else found:
             file.unlink(missing_ok=True)
-        return len(kept)
+        return len(found)
 
-    def trim(self) -> None:
+    def delete_expired(self) -> None:
         """Delete the folders of expired days: all of them if `days` is 0."""
         oldest = (datetime.now(UTC) - timedelta(days=self._days)).date()
         for folder in self._path.glob("????-??-??"):

@@ -45,7 +45,7 @@ class StructuredModel:
 
     `identity` tells models apart in a cache: provider, address and model, without the key.
     `context_window` is in tokens, from the registry or the server; None if unknown. All models of
-    a provider share one `limiter`. `kept` stores prompts and answers for audit.
+    a provider share one `limiter`. `prompt_folder` stores prompts and answers for audit.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class StructuredModel:
         server: backend.Backend,
         *,
         limiter: RateLimiter | None = None,
-        kept: PromptFolder | None = None,
+        prompt_folder: PromptFolder | None = None,
     ) -> None:
         self.info = info = server.info
         self.provider, self.model = info.provider, info.name
@@ -62,7 +62,7 @@ class StructuredModel:
         self._backend, self._policy = server, server.policy
         self._limiter = limiter or RateLimiter()
         self._scale = TokenScale()
-        self._kept = kept
+        self._prompt_folder = prompt_folder
         self._limit_factor = 1
 
     async def complete(
@@ -319,8 +319,8 @@ class _Exchange(Generic[base.Answer]):
                 call = self._call(prompt, name, usage, started, reported=known)
                 permit.tokens = call.input_tokens + call.output_tokens
                 reserved.spent = call.cost_usd
-        if self.owner._kept is not None:
-            await asyncio.to_thread(self.owner._kept.keep, call, prompt.messages, reply.text)
+        if (folder := self.owner._prompt_folder) is not None:
+            await asyncio.to_thread(folder.keep, call, prompt.messages, reply.text)
         return reply, call
 
     async def _ask(self, prompt: _Prompt, request: base.ModelRequest[base.Answer]) -> backend.Reply:

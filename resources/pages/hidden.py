@@ -1,7 +1,8 @@
 """Removes from a page the text that its readers do not see, and struck text, which it retracts.
 
-Elements hide text by their kind, by an attribute, by an inline style, or by the browser's mark.
-Style sheets belong to the site itself, which has no need to hide its words.
+An element is hidden by its kind, by an attribute, by an inline style, or by a mark: if a browser
+drew the page, markup.js marked each element that it did not show. Without a browser, style sheets
+do not count: they belong to the site itself, which has no need to hide its words.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Final
 import lxml.html
 
 UNSEEN_MARK: Final = "data-unseen"
-"""Set by the browser: empty on an invisible element, `text` on an element whose own text has the
-colour of its background."""
-_UNSEEN = " | ".join(
+"""The mark: empty on an invisible element, `text` on one whose own text is invisible, such as white
+on white."""
+_UNSEEN_ELEMENTS = " | ".join(
     (
         "//template | //noscript | //noembed | //noframes | //object | //video | //audio",
         "//canvas | //datalist | //option | //textarea | //progress | //meter | //marquee",
@@ -31,24 +32,28 @@ _NEVER_HIDDEN = frozenset({"html", "body", "main"})
 _MAX_STYLE, _MAX_VALUE = 2_000, 200
 """Characters of an inline style, and of one value, that count."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_ZERO = r"\+?(?:0+\.?0*|\.0+|\d\.?\d*e-\d+)(?:px|pt|r?em|%)?"
-_AWAY = r"-\d{3,}(?:\.\d*)?(?:px|pt)|-\d{2,}(?:\.\d*)?(?:r?em|ch|cm|v[wh]|%)|\d{4,}px|\d{3,}v[wh]"
-_HIDING = {
+_ALMOST_ZERO = r"\+?(?:0+\.?0*|\.0+|\d\.?\d*e-\d+)(?:px|pt|r?em|%)?"
+"""Zero, or a number with a negative exponent (1e-9), with or without a unit."""
+_FAR = r"-\d{3,}(?:\.\d*)?(?:px|pt)|-\d{2,}(?:\.\d*)?(?:r?em|ch|cm|v[wh]|%)|\d{4,}px|\d{3,}v[wh]"
+"""Lengths that move a box off the screen: from -100px, -10em or -10%, and from 1000px or 100vw."""
+_HIDING_VALUES = {
     name: re.compile(pattern)
     for names, pattern in {
-        "display": r"none|table-col.*|var\(.*",
+        "display": r"none|table-col.*|var\(.*",  # columns draw no text; a variable may be `none`
         "visibility": "hidden|collapse",
-        "opacity": rf"-.*|{_ZERO}|0?\.0\d*|[0-5]%",
+        "opacity": rf"-.*|{_ALMOST_ZERO}|0?\.0\d*|[0-5]%",
         "color -webkit-text-fill-color": r"transparent|rgba\([^)]*[, ]0?\.?0\d*\)",
-        "font-size": rf"{_ZERO}|[0-4](?:\.\d+)?p[xt]|0?\.[0-2]\d*r?em",
-        "z-index": r"-\d.*",
-        "font": r"0[/ a-z%].*",
+        "font-size": rf"{_ALMOST_ZERO}|[0-4](?:\.\d+)?p[xt]|0?\.[0-2]\d*r?em",
+        "z-index": r"-\d.*",  # behind other elements
+        "font": r"0[/ a-z%].*",  # begins with a size of zero
+        # The letters lie on each other.
         "letter-spacing": r"-(?:\d\d|[6-9]).*|-(?:[1-9]\d*|0?\.[4-9]\d*)r?em",
-        "text-indent margin margin-left margin-top padding-left": rf"(?:.* )?(?:{_AWAY})(?: .*)?",
+        "text-indent margin margin-left margin-top padding-left": rf"(?:.* )?(?:{_FAR})(?: .*)?",
         "text-decoration text-decoration-line": ".*line-through.*",
     }.items()
     for name in names.split()
 }
+"""The values of each property that hide the text of an element by themselves."""
 _DISTORTING_TEXT = """
 clip clip-path mask mask-image -webkit-mask -webkit-mask-image transform translate rotate scale zoom
 filter content content-visibility -webkit-text-security
@@ -58,29 +63,39 @@ _DISTORTING = frozenset(_DISTORTING_TEXT.split())
 _NO_EFFECT = frozenset(
     {"", "none", "normal", "auto", "visible", "initial", "inherit", "unset", "1"}
 )
-_SIDES = re.compile(rf"(?:.* )?(?:{_AWAY}|(?:calc|min|max)\(.*)(?: .*)?")
-_CUT = re.compile("hidden|clip|scroll|paint|strict")
-_TINY = re.compile(rf"{_ZERO}|[12]px")
+_FAR_SIDE = re.compile(rf"(?:.* )?(?:{_FAR}|(?:calc|min|max)\(.*)(?: .*)?")
+"""Values of `left` and the other sides: off the screen, or computed, which may be anywhere."""
+_CUTTING = re.compile("hidden|clip|scroll|paint|strict")
+"""Values of `overflow` and `contain` that show only the part that fits into the box."""
+_TINY_SIZE = re.compile(rf"{_ALMOST_ZERO}|[12]px")
+"""Sizes of a box that has no room for a letter."""
 
 
 def drop_hidden(tree: lxml.html.HtmlElement) -> None:
+    """Remove hidden elements and hidden text from a page, and then `style` and `aria-hidden`."""
     for template in tree.xpath("//template[@shadowrootmode]"):
         template.tag = "div"  # browsers draw it inside its host
     hidden = [element for element in tree.xpath("//*[@style]") if _hides(element.get("style", ""))]
-    for element in [*hidden, *tree.xpath(_UNSEEN)]:
+    for element in [*hidden, *tree.xpath(_UNSEEN_ELEMENTS)]:
         if element.tag not in _NEVER_HIDDEN and element.getparent() is not None:
             element.drop_tree()
     for element in tree.xpath(f"//*[@{UNSEEN_MARK} = 'text'] | //details[not(@open)]"):
         element.text = None
         for child in element:
             child.tail = None
-    # The rest is visible. Trafilatura would drop elements with `overflow: hidden`.
+    # The rest is visible. Because of these attributes, Trafilatura would drop parts of it, such as
+    # elements with `overflow: hidden`.
     for element in tree.xpath("//*[@style or @aria-hidden]"):
         for name in ("style", "aria-hidden"):
             element.attrib.pop(name, None)
 
 
 def _hides(style: str) -> bool:
+    """Tell whether an inline style hides its element.
+
+    It does by one hiding value, a distortion, a tiny box that cuts its content, or a place off the
+    screen. Of several declarations of a property the last one counts.
+    """
     declared: dict[str, str] = {}
     for declaration in _COMMENT.sub("", style[:_MAX_STYLE]).lower().split(";"):
         name, _, value = declaration.partition(":")
@@ -89,8 +104,11 @@ def _hides(style: str) -> bool:
     sizes = (declared[name] for name in declared if name.endswith(("height", "width", "-size")))
     sides = (declared.get(name, "") for name in ("left", "right", "top", "bottom", "inset"))
     return (
-        any(name in declared and each.fullmatch(declared[name]) for name, each in _HIDING.items())
+        any(
+            name in declared and each.fullmatch(declared[name])
+            for name, each in _HIDING_VALUES.items()
+        )
         or any(declared[name] not in _NO_EFFECT for name in _DISTORTING & declared.keys())
-        or (_CUT.search(cut) is not None and any(map(_TINY.fullmatch, sizes)))
-        or any(map(_SIDES.fullmatch, sides))
+        or (_CUTTING.search(cut) is not None and any(map(_TINY_SIZE.fullmatch, sizes)))
+        or any(map(_FAR_SIDE.fullmatch, sides))
     )

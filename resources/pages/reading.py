@@ -36,8 +36,9 @@ _PDF_START = b"%PDF-"
 _PDF_END = b"%%EOF"
 _PDF_WINDOW = 1_024
 """Bytes within which a PDF begins (Adobe's PDF Reference 1.7, appendix H.3, note 13)."""
-_DECLARED_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
-MARKUP = _DECLARED_MARKUP | {"text/plain", ""}
+_MARKUP_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_TEXT_TYPES = _MARKUP_TYPES | {"text/plain", ""}
+"""The media types of markup and plain text; the empty one is undeclared."""
 _PERHAPS_PDF = frozenset(
     {
         "application/pdf",
@@ -48,6 +49,12 @@ _PERHAPS_PDF = frozenset(
         "application/force-download",
     }
 )
+_BINARY_WINDOW = 65_536
+"""Bytes at the start of a body that show whether it is text, and of which kind."""
+_PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
+_LAST_WORDS = 60  # Bytes of text after all tags, such as a note about the last change.
+_JSONP = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
+_OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")
 
 
 class ScriptedPageError(http.UnavailableError):
@@ -68,10 +75,14 @@ class BodyReader:
     @staticmethod
     def accepts(media_type: str) -> bool:
         """Tell whether a media type is readable; an empty one is undeclared."""
-        return media_type in MARKUP or media_type in _PERHAPS_PDF
+        return media_type in _TEXT_TYPES or media_type in _PERHAPS_PDF
 
     async def read(self, response: http.Response) -> tuple[extract.Extract, Via]:
-        """Read an answer of any status. UnavailableError, ScriptedPageError or OutageError."""
+        """Read an answer of any status.
+
+        Raises OutageError if a later attempt may succeed, ScriptedPageError if the page needs a
+        browser, and UnavailableError if it cannot be read.
+        """
         with http.attributed_to(response):
             response.raise_for_status()
             damage = _damage(response)
@@ -88,7 +99,10 @@ class BodyReader:
         return page, "scraped"
 
     async def read_html(self, html: str, url: str) -> extract.Extract:
-        """Read a page as drawn by a browser. UnavailableError if that takes too long."""
+        """Read a page as drawn by a browser.
+
+        Raises UnavailableError if that takes too long or the markup is broken.
+        """
         return await self._in_thread(lambda: extract.extract_html(html, url))
 
     async def _in_thread(self, work: Callable[[], extract.Extract]) -> extract.Extract:
@@ -112,7 +126,7 @@ def obstacle_error(obstacle: Obstacle) -> http.HttpFailureError:
 
 def _read(response: http.Response) -> extract.Extract:
     kind, body = response.media_type, response.body
-    if kind not in MARKUP:
+    if kind not in _TEXT_TYPES:
         more = ", and no PDF" if kind in _PERHAPS_PDF else ""
         raise http.UnavailableError(f"unsupported content type: {kind}{more}")
     declared = Message()
@@ -121,7 +135,7 @@ def _read(response: http.Response) -> extract.Extract:
         raise http.UnavailableError("unsupported content type: binary data, undeclared")
     text = extract.decode(body, declared.get_content_charset())
     is_markup = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    if kind in _DECLARED_MARKUP or is_markup:
+    if kind in _MARKUP_TYPES or is_markup:
         return extract.extract_html(text, response.url)
     return extract.extract_plain(text)
 
@@ -139,10 +153,10 @@ def _damage(response: http.Response) -> str | None:
     if _is_pdf(body):
         is_whole = response.framed or _PDF_END in body[-_PDF_WINDOW:]
         return None if is_whole else "the PDF broke off before its end"
-    if kind in _DECLARED_MARKUP and (_is_binary(body) or _is_data(body)):
+    if kind in _MARKUP_TYPES and (_is_binary(body) or _is_data(body)):
         data = f"binary data as {kind}" if _is_binary(body) else "data instead of the page"
         return f"the site sent {data}"
-    if kind in MARKUP and _is_cut(body, framed=response.framed):
+    if kind in _TEXT_TYPES and _is_cut(body, framed=response.framed):
         return "the page broke off before its end"
     return None
 
@@ -156,7 +170,12 @@ def _is_binary(body: bytes) -> bool:
 
 
 def _is_cut(body: bytes, *, framed: bool) -> bool:
-    """Tell whether a page ends inside a tag, or too early if its length is unknown."""
+    """Tell whether a page lacks its end; `framed`: the answer stated its end (http.Response).
+
+    Plain text without a stated end must end with a line or a sentence. No markup may end inside a
+    tag. A document needs its last tag, or a stated end and no more than few words or a sentence
+    after the other tags. Other markup without a stated end must end with a tag.
+    """
     text = body.lower().rstrip()
     if b"<" not in text[:_BINARY_WINDOW]:
         return not framed and not body.endswith(b"\n") and not text.endswith(_PROSE_ENDS)
@@ -172,12 +191,12 @@ def _is_cut(body: bytes, *, framed: bool) -> bool:
 
 
 def _is_data(body: bytes) -> bool:
-    """Tell whether a body is JSON, also as the argument of a call, or XML other than a page."""
+    """Tell whether a body is JSON, JSONP (a call with JSON), or XML other than a page."""
     start = body[:_BINARY_WINDOW].lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
     if start.startswith((b"<?xml", b"<rss", b"<feed")):
         return b"<html" not in start
     if not start.startswith((b"{", b"[")):
-        return _CALL.match(start) is not None
+        return _JSONP.match(start) is not None
     try:
         json.loads(body)
     except (ValueError, RecursionError):
@@ -189,13 +208,6 @@ def _is_pdf(body: bytes) -> bool:
     return body.startswith(_PDF_START) or (
         body.lstrip()[:1] != b"<" and _PDF_START in body[:_PDF_WINDOW]
     )
-
-
-_BINARY_WINDOW = 65_536
-_PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
-_LAST_WORDS = 60  # Bytes of text after all tags, such as a note about the last change.
-_CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
-_OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")
 
 
 # --- PDF, in a separate process -----------------------------------------------------------------

@@ -372,6 +372,21 @@ async def test_an_outage_before_the_label_is_settled_leaves_it_incomplete() -> N
     assert (verdict.status, verdict.stance, verdict.recheck_due) == ("complete", "refutes", True)
 
 
+async def test_an_outage_after_the_vote_denied_the_label_leaves_it_incomplete_with_escalate() -> (
+    None
+):
+    down = ModelOutageError("The model is overloaded.", ())
+    model = Investigator(
+        [plan("sugar trials"), plan("sugar registry")], [thinks("true", 5), thinks("true", 5), down]
+    )
+    world = sugar_world("sugar trials", "sugar registry")
+    world.texts["https://sugar-trials1.example/"] = f"{own_words('a')}. {ASSERTION}."
+    result, steps = await investigate(model, world, escalate=True)
+    assert (steps[-1].round, steps[-1].status) == (2, "infra_error")
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.recheck_due) == ("incomplete", True)
+
+
 async def test_a_label_that_the_vote_denies_gets_one_more_plan_with_escalate() -> None:
     def model() -> Investigator:
         return Investigator(
