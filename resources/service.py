@@ -42,6 +42,7 @@ _MAX_BYTES = 5_000_000
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SHOWN_BYTES = 4_000
 _ERRORS = ("error", "errors", "message")
+_HTTP_ERRORS = range(HTTPStatus.BAD_REQUEST, 600)
 _STATES = ("status", "code", "statusCode")
 """The fields with which services report an error in an answer of HTTP status 200."""
 
@@ -147,9 +148,7 @@ class Service:
 
 def _is_failure(state: object) -> bool:
     """Tell whether a state in an answer is an HTTP error or one of JSend's words for a failure."""
-    return state in ("error", "fail") or (
-        isinstance(state, int) and state >= HTTPStatus.BAD_REQUEST
-    )
+    return state in ("error", "fail") or state in _HTTP_ERRORS
 
 
 # --- Reading an answer --------------------------------------------------------------------------
