@@ -122,9 +122,9 @@ class ClaimCheck:
     ) -> tuple[records.Query, ...]:
         """Have the reasoner word the searches, and apply the reviewers' corrections.
 
-        If the config says so, the valid queries of the previous check stay. `wider` asks for new
-        ones in any case, and for more: also those of the lowest priority. `word_queries` replaces
-        the reasoner.
+        With `config.keeps_queries`, the previous check's queries stay if all are valid. `wider` has
+        the options of a wider search: it words new queries in any case, and keeps also those of the
+        lowest priority. `word_queries` replaces the reasoner.
         """
         if self.reused is not None:
             return tuple(self.reused.queries)
@@ -296,13 +296,20 @@ class ClaimCheck:
     ) -> tuple[records.Evidence, ...]:
         """Choose pages, fetch and read them; return a row for every address among the hits.
 
+        The stages and the source of the rows decide how much of that happens:
+
+        - without the stage `evidence`, it reads nothing and returns the known rows; for the stage
+          `reliability_ratings` alone it looks up the age of the chosen domains;
+        - if the claim takes over another check (`reused`), the pages that were not read there stay
+          unread, for the same reason.
+
         `sought` is a question beside the claim. `read_page` replaces the reasoner. `announced` has
         the other rows of the claim if its verdict may be announced early.
         """
         held = self._known_rows(self.known.evidence)
         if not self.stages & {"reliability_ratings", "evidence"}:
             return held
-        chosen, left = select_hits(
+        chosen, left_out = select_hits(
             self.video,
             queries,
             hits,
@@ -315,9 +322,10 @@ class ClaimCheck:
             return held
         if self.reused is not None:
             unread = {row.canonical_url: row for row in self.reused.evidence if not row.page_id}
-            never = [each for each in chosen if each.hit.canonical_url in unread]
-            chosen = tuple(each for each in chosen if each not in never)
-            left = (*left, *((each, str(unread[each.hit.canonical_url].reason)) for each in never))
+            never_read = [each for each in chosen if each.hit.canonical_url in unread]
+            chosen = tuple(each for each in chosen if each not in never_read)
+            reasons = ((each, str(unread[each.hit.canonical_url].reason)) for each in never_read)
+            left_out = (*left_out, *reasons)
 
         async def by_reasoner(
             query: records.Query, page: ports.PageExcerpt
@@ -328,13 +336,13 @@ class ClaimCheck:
 
         with self.watch.time("evidence"):
             rows = await self._read_all(chosen, read_page or by_reasoner, announced)
-            skipped = (unread_row(self.claim, each, reason) for each, reason in left)
+            skipped = (unread_row(self.claim, each, reason) for each, reason in left_out)
             return await asyncio.to_thread(label_origins, (*rows, *skipped), self.stories)
 
     async def _read_all(
         self, chosen: Sequence[FoundPage], read_page: ReadPage, announced: verdict.CaseFile | None
     ) -> tuple[records.Evidence, ...]:
-        """Read pages at once; when enough of them agree, skip the others."""
+        """Read the pages concurrently; skip the rest as soon as those read are enough."""
         # A check that stops at enough sources does not wait for further pages.
         stops = self.config.evidence.enough_origins is not None
         arrivals = None if stops else ports.Arrivals(len(chosen))
@@ -389,8 +397,8 @@ class ClaimCheck:
     def _settled_verdict(self, case: verdict.CaseFile, missing: int) -> records.Verdict | None:
         """Return the verdict so far if its stance stands, whatever the missing pages say.
 
-        A missing page may lead to a site rated high, or the reader may decline it, and with it most
-        sources of the claim.
+        Each missing page counts as rated high, because it may redirect to such a site. Declined
+        sources count as missing too: if the reader declines more, it has declined most of them.
         """
         opinion, rows = self.form_opinion(case), case.evidence
         unheard: list[records.Rating] = ["high"] * missing
@@ -476,7 +484,7 @@ class ClaimCheck:
         excerpt: ports.PageExcerpt,
         read_page: ReadPage,
     ) -> Reading:
-        match await self._ask(partial(self._read_twice, read_page, query, excerpt)):
+        match await self._ask(partial(self._read_and_recheck, read_page, query, excerpt)):
             case ports.WithCalls(value=draft):
                 return Reading(page, basis=self.basis, excerpt=excerpt, draft=draft)
             case str(reason) | ports.BudgetSpentError(reason=reason):
@@ -495,12 +503,13 @@ class ClaimCheck:
         page = next(each for each in self.reused.pages if each.page_id == row.page_id)
         return Reading(page, reused=row)
 
-    async def _read_twice(
+    async def _read_and_recheck(
         self, read_page: ReadPage, query: records.Query, excerpt: ports.PageExcerpt
     ) -> ports.WithCalls[ports.EvidenceDraft | None] | str:
-        """Read a page; the embedded engine reads it again without the deciding passage.
+        """Read a page; the embedded engine also reads it without the quotes that decided.
 
-        A language model reads the page inside a fence, and a second call would double the price.
+        A language model reads it once: a second call would double the price, and the prompt fences
+        the page as mere data.
         """
 
         async def again(text: str) -> ports.WithCalls[ports.EvidenceDraft | None] | str:

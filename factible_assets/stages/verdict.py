@@ -36,11 +36,14 @@ SATURATION = 3
 _HIGH, _MEDIUM = 0.7, 0.4
 """Confidence scores from which a verdict is high and medium. This project's choice: if all agree,
 two reliable origins of full weight are medium and three are high."""
-_SIDE_LEAST, _SIDE_MOST, _SIDE_WEIGHT = 0.25, 0.9, 0.7
-"""Probability that an undisputed side of the embedded engine is right: from the first value at no
-weight to the second at the third, the weight of one source rated medium (.77 for a plain
-statement). Fitted in November 2026 to Brier scores on AVeriTeC, Climate-FEVER, VitaminC and
-annotated claims with a recorded web; without any one of the four the fit is the same."""
+_SIDE_LEAST = 0.25
+_SIDE_MOST = 0.9
+_SIDE_WEIGHT = 0.7
+"""Probability that an undisputed side is right, unless a language model read its sources: it rises
+in a straight line from `_SIDE_LEAST` at weight 0 to `_SIDE_MOST` at weight `_SIDE_WEIGHT`, that of
+one source rated medium. Such a source's plain statement, of confidence 0.8, gives 0.77. Fitted in
+November 2026 to Brier scores on AVeriTeC, Climate-FEVER, VitaminC and annotated claims with a
+recorded web; without any one of the four the fit is the same."""
 _SIDE_MIXED = 0.5
 _SIDE_MEDIUM = 0.75
 """Probability from which such a side is medium; it is never high."""
@@ -159,9 +162,14 @@ def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> Vote
       least `min_weight` and outweighs both;
     - else `unclear`: the vote abstains.
 
-    The confidence score of a side is |margin|·min(1, side/3), of mixed min(1, (min(S, R) + M)/3),
-    of unclear 0; high from 0.7, medium from 0.4. For the embedded engine it is the probability that
-    the side is right: |margin|·(0.25 + 0.65·min(1, side/0.7)), 0.5 for mixed; medium from 0.75.
+    `min_weight` is at least just above the weight of one source rated low. The confidence score of
+    unclear is 0. That of the other stances depends on the basis:
+
+    - language model: |margin|·min(1, side/3) for a side, min(1, (min(S, R) + M)/3) for mixed; high
+      from 0.7, medium from 0.4;
+    - embedded engine and label probabilities: the probability that the side is right,
+      |margin|·(0.25 + 0.65·min(1, side/0.7)), and 0.5 for mixed; medium from 0.75, never high.
+
     Each condition changes at most once as one weight grows; `settled_vote` relies on that.
     """
     total = counted.supports + counted.refutes + counted.mixed
@@ -233,28 +241,29 @@ def settled_vote(
     The result is that vote with its lowest and with its highest possible confidence.
 
     A missing source adds at most its rating's full weight to one side and takes nothing from any
-    other (origins.py). Each condition of `decide` is monotone along each weight, and linear or
-    linear-fractional in the addition, so its extremes lie where all missing sources say the same:
-    nothing, supports, refutes, or mixed. The lowest and highest scores lie there too, because an
-    addition against a side lowers its margin and adds no volume. Two conditions join the sides and
-    need a look of their own: a conflict needs weight on both, and "mixed" must hold for one and the
-    same reason throughout.
+    other (origins.py). Four extremes are enough: all missing sources say nothing, or all support,
+    refute or are mixed. Every possible addition is a weighted mean of these four. The conditions of
+    `decide` are monotone, and linear or linear-fractional in the addition, so a side that wins at
+    all four wins throughout. The lowest and highest scores lie there too, because an addition
+    against a side lowers its margin and adds no volume. Two cases need a test of their own: a
+    conflict needs weight on both sides, and "mixed" must hold for one and the same reason
+    throughout.
     """
     weights = [(rating in RELIABLE, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
     everything = sum(weight for _, weight in weights)
     reliable = sum(weight for is_reliable, weight in weights if is_reliable)
     supporting = Tally(supports=everything, reliable_supports=reliable)
     refuting = Tally(refutes=everything, reliable_refutes=reliable)
-    said = (Tally(), supporting, refuting, Tally(mixed=everything))
-    corners = [counted + more for more in said]
-    votes = sorted((decide(each, config, basis) for each in corners), key=lambda vote: vote.score)
+    additions = (Tally(), supporting, refuting, Tally(mixed=everything))
+    extremes = [counted + addition for addition in additions]
+    votes = sorted((decide(each, config, basis) for each in extremes), key=lambda vote: vote.score)
     stance = votes[0].stance
     if any(vote.stance != stance for vote in votes):
         return None
     if stance == "unclear" and _in_conflict(counted + supporting + refuting, config):
         return None
     always_mixed = _in_conflict(counted, config) or all(
-        _mostly_mixed(each, config) for each in corners
+        _mostly_mixed(each, config) for each in extremes
     )
     return None if stance == "mixed" and not always_mixed else (votes[0], votes[-1])
 
@@ -312,9 +321,9 @@ class Opinion:
     is_due: bool = False
     """Whether failed services made it incomplete, so that a later check may complete it."""
     reserve: str | None = None
-    """The missing sources that could make a complete verdict surer; None if none could."""
+    """The failed sources for which a complete verdict is due for a re-check; None if it is not."""
     declined: str | None = None
-    """How many sources the reasoner's model refused to read. No re-check is due for them."""
+    """How many sources the reader declined. They make no re-check due."""
 
 
 class _MissingSources:
@@ -386,30 +395,31 @@ def form_opinion(
     lowest, highest = settled or (vote, vote)
     # If no source could be read, the verdict is incomplete, however low the missing ones are rated.
     is_blind = not any(row.status == "ok" or _is_silent(row) for row in case.evidence)
-    is_open = settled is None or is_blind
+    may_change = settled is None or is_blind
     doubts = _failed_steps(case)
-    if missing.failures and is_open:
+    if missing.failures and may_change:
         doubts.append(missing.failures)
     is_due = bool(doubts)
-    if missing.is_mostly_declined and is_open:
+    if missing.is_mostly_declined and may_change:
         doubts.append(missing.refusal)
-    reserve = None
+    effect, reserve, declined = "", None, None
     if lowest.confidence != highest.confidence:
-        lacking = missing.failures or missing.refused
-        reserve = f"{lacking}, which could change the confidence, not the stance"
-    elif not rows or any(row.page_due for row in rows):
-        reserve = missing.failures or None
+        effect = ", which could change the confidence, not the stance"
+    if missing.failures and (effect or not rows or any(row.page_due for row in rows)):
+        reserve = f"{missing.failures}{effect}"
+    if missing.declined:
+        declined = missing.refused if reserve else f"{missing.refused}{effect}"
     again = " Check the claim again." if is_due else ""
     return Opinion(
         case=case,
         basis=basis,
         rows=rows,
-        vote=_scored(vote if doubts else lowest, rows, basis, is_open=lowest != highest),
+        vote=_scored(vote if doubts else lowest, rows, basis, score_is_open=lowest != highest),
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubts)}.{again}" if doubts else None,
         is_due=is_due,
         reserve=reserve,
-        declined=missing.refused if missing.declined else None,
+        declined=declined,
     )
 
 
@@ -435,7 +445,7 @@ def _failed_steps(case: CaseFile) -> list[str]:
 
 
 def _scored(
-    vote: Vote, rows: Sequence[records.Evidence], basis: records.Basis, *, is_open: bool
+    vote: Vote, rows: Sequence[records.Evidence], basis: records.Basis, *, score_is_open: bool
 ) -> Vote:
     """Score the vote over label probabilities as a probability from correlated readings.
 
@@ -452,7 +462,7 @@ def _scored(
         (side * (row.stance_confidence or 0.0), VOTE_WEIGHTS[row.rating]) for side, row in sides
     )
     own = min(_SIDE_MOST, holds if vote.stance == "supports" else 1.0 - holds)
-    score = round(min(own, vote.score) if is_open else own, 6)
+    score = round(min(own, vote.score) if score_is_open else own, 6)
     return replace(vote, score=score, confidence="medium" if score >= _SIDE_MEDIUM else "low")
 
 

@@ -236,6 +236,22 @@ def test_a_verdict_on_sources_that_a_model_mostly_declined_is_not_a_finding() ->
     assert verdict_on([*rows[:1], *heard]).stance == "supports"
 
 
+def test_declined_sources_that_leave_only_the_confidence_open_make_no_recheck_due() -> None:
+    declined = {"status": "skipped", "stance": None, "reason": "It declined.", "basis": "llm"}
+    sources = [a_source(each, rating="unknown") for each in ("a", "b", "c")]
+    rows = [each.model_copy(update=declined) for each in sources]
+    verdict = verdict_on([*rows, a_source("d"), a_source("e")])
+    assert (verdict.stance, verdict.confidence, verdict.recheck_due) == ("supports", "low", False)
+    said = (
+        "The reader declined to read 3 sources, which could change the confidence, not the stance."
+    )
+    assert verdict.reason == said
+    # A source that failed makes it due, and each sentence stands once.
+    down = verdict_on([*rows, a_source("d"), a_source("e"), a_source("f", None, "low")])
+    assert down.recheck_due
+    assert str(down.reason).count("declined to read 3 sources") == 1
+
+
 def test_agreeing_origins_are_counted_on_one_side_and_among_reliable_sources_only() -> None:
     rows = [a_source("a"), a_source("b"), a_source("c", "refutes"), a_source("d", rating="unknown")]
     assert agreeing_origins(rows, StoryIndex({})) == 2

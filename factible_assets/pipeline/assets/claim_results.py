@@ -53,11 +53,12 @@ async def stored_results(
 ) -> AsyncIterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
     """Write the rows of the checks, and yield a result for each asset.
 
-    Raises dagster.Failure: A row breaks a rule, so nothing is stored. Never retried.
+    Raises dagster.Failure: A row breaks a rule. Then only the record of the model calls is stored.
+    Never retried.
     """
     video, claims = run.upstream.video, run.claims
-    carried = frozenset(claim.claim_id for claim in run.carried)
-    result = with_others(result, run.last_rows, claims, carried) if carried else result
+    carried_ids = frozenset(claim.claim_id for claim in run.carried)
+    result = with_others(result, run.last_rows, claims, carried_ids) if carried_ids else result
     whole = replace(run.upstream, claims=tuple(claims), **result.parts(run.stages))
     checks, refusal = check_integrity(run.stages, whole, run.options.search)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
@@ -67,21 +68,23 @@ async def stored_results(
             yield check
         raise refusal
     written, changes = _write(store, run, result, stamp, settings)
-    published = {}
+    report_metadata = {}
     if changes is not None:
-        published = await asyncio.to_thread(reports.publish, store, video.video_id, context.log)
-    if "index of reports" in published:
-        context.log_event(
-            dg.AssetMaterialization(REPORT, partition=video.video_id, metadata=published)
+        report_metadata = await asyncio.to_thread(
+            reports.publish, store, video.video_id, context.log
         )
-    shown = metadata_of(video, claims, result)
-    shown["verdicts"] = {**published, **shown["verdicts"]}
+    if "index of reports" in report_metadata:
+        context.log_event(
+            dg.AssetMaterialization(REPORT, partition=video.video_id, metadata=report_metadata)
+        )
+    metadata = metadata_of(video, claims, result)
+    metadata["verdicts"] = report_metadata | metadata["verdicts"]
     for stage, check, one in zip(run.stages, checks, written, strict=True):
         yield dg.MaterializeResult(
             asset_key=stage,
             check_results=[check],
             data_version=dg.DataVersion(one.data_version),
-            metadata=shown[stage],
+            metadata=metadata[stage],
         )
     if "evidence" in run.stages:
         yield check_contradictions(result)
@@ -107,7 +110,7 @@ def _write(
         model_registry(settings).services,
     )
 
-    def note(connection: duckdb.DuckDBPyConnection) -> None:
+    def write_bookkeeping(connection: duckdb.DuckDBPyConnection) -> None:
         nonlocal changes
         applied = reviews.applied_by(run.actions, checked, frozenset(run.stages))
         bookkeeping.record_run(
@@ -118,7 +121,7 @@ def _write(
             changes = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
 
     sets: dict[str, AssetRows] = {each: asset_rows(each, result) for each in run.stages}
-    return store.write_assets(video_id, sets, stamp=stamp, also=note), changes
+    return store.write_assets(video_id, sets, stamp=stamp, also=write_bookkeeping), changes
 
 
 def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
@@ -140,80 +143,94 @@ _UNFOLDED = 12
 
 def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> dict[Stage, Metadata]:
     """Return the metadata of every claim-level asset, also of those that did not run."""
-    read = [each for each in result.evidence if each.status == "ok"]
-    prior, reached = result.prior_fact_checks, result.verdicts
-    words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in reached]
-    spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
-    judged = result.verdict_of
-    in_time = sorted(claims, key=lambda each: each.place_in_time)
-    in_time = [each for each in in_time if each.claim_id in judged]
-    of_verdicts = {"video": video, "claims": claims, "verdicts": reached}
-    of_verdicts["evidence"] = result.evidence
-    lines = rows_table("verdict_lines", **of_verdicts).splitlines()[:_UNFOLDED] if reached else []
-    fact_checks: Metadata = {"prior fact checks": "off"}
-    if prior:
-        fact_checks = {
-            "prior fact checks": _table("prior_fact_checks", claims=claims, rows=prior),
-            "prior fact checks found": sum(row.status == "ok" for row in prior),
-            "prior fact check failures": _failures(prior),
-        }
-    shown: dict[Stage, Metadata] = {
-        "queries": {
-            "queries": _table("queries", claims=claims, queries=result.queries),
-            "by type": common.counts_by([query.query_type for query in result.queries]),
-            "failed": sum(query.status == "infra_error" for query in result.queries),
-        },
-        "search_hits": {
-            "searches": common.counts_by([search.status for search in result.searches]),
-            "pages found": len({hit.canonical_url for hit in result.hits}),
-            "domains found": len({hit.domain for hit in result.hits}),
-            "failures": _failures(result.searches),
-            **fact_checks,
-        },
-        "reliability_ratings": {
-            "ratings": _table("ratings", ratings=result.ratings),
-            "by rating": common.counts_by([rating.rating for rating in result.ratings]),
-            "by class": common.counts_by([rating.source_class for rating in result.ratings]),
-        },
-        "evidence": {
-            "evidence": _table("evidence", claims=claims, evidence=read),
-            **_chart(
-                "stances of the evidence",
-                counts_in_order([each.stance or "" for each in read], tuple(STANCES)),
-            ),
-            **_chart(
-                "ratings of the sources",
-                counts_in_order([each.rating for each in read], get_args(Rating)),
-            ),
-            "outcomes": common.counts_by([each.status for each in result.evidence]),
-            "origins of all sources read": len({each.origin for each in read if each.origin}),
-            "pages read": sum(page.status == "ok" for page in result.pages),
-            "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
-            "failures": _failures(result.evidence),
-        },
-        "verdicts": {
-            **{
-                f"{n}. {plain(claim.text, 60)}": dg.MetadataValue.md(line)
-                for n, (claim, line) in enumerate(zip(in_time, lines, strict=False), start=1)
-            },
-            "verdicts": _table("verdicts", **of_verdicts),
-            **_chart("outcomes", counts_in_order(words, (*STANCE_WORDS.values(), "incomplete"))),
-            **_chart("seconds by stage", spans, " s"),
-            "cost of all stages after the claims (USD)": round(result.cost_usd, 6),
-            "by confidence": common.counts_by([verdict.confidence for verdict in reached]),
-            "incomplete": sum(verdict.status == "incomplete" for verdict in reached),
-            "disagreements": sum(verdict.disagreement for verdict in reached),
-        },
+    described: dict[Stage, Metadata] = {
+        "queries": _queries_metadata(claims, result),
+        "search_hits": _search_metadata(claims, result),
+        "reliability_ratings": _ratings_metadata(result),
+        "evidence": _evidence_metadata(claims, result),
+        "verdicts": _verdicts_metadata(video, claims, result),
     }
-    for stage, of_stage in shown.items():
+    for stage, metadata in described.items():
         timing, rows = result.timings.get(stage), result.of_asset(stage)
-        of_stage |= {
+        metadata |= {
             "dagster/row_count": sum(isinstance(row, MAIN_RECORD[stage]) for row in rows),
             "seconds": round(timing.span_seconds, 3) if timing else 0.0,
             "work in seconds": round(timing.work_seconds, 3) if timing else 0.0,
             **common.usage_metadata(call for call in result.llm_calls if call.stage == stage),
         }
-    return shown
+    return described
+
+
+def _queries_metadata(claims: Sequence[Claim], result: FlowResult) -> Metadata:
+    return {
+        "queries": _table("queries", claims=claims, queries=result.queries),
+        "by type": common.counts_by([query.query_type for query in result.queries]),
+        "failed": sum(query.status == "infra_error" for query in result.queries),
+    }
+
+
+def _search_metadata(claims: Sequence[Claim], result: FlowResult) -> Metadata:
+    fact_checks: Metadata = {"prior fact checks": "off"}
+    if found := result.prior_fact_checks:
+        fact_checks = {
+            "prior fact checks": _table("prior_fact_checks", claims=claims, rows=found),
+            "prior fact checks found": sum(row.status == "ok" for row in found),
+            "prior fact check failures": _failures(found),
+        }
+    return {
+        "searches": common.counts_by([search.status for search in result.searches]),
+        "pages found": len({hit.canonical_url for hit in result.hits}),
+        "domains found": len({hit.domain for hit in result.hits}),
+        "failures": _failures(result.searches),
+        **fact_checks,
+    }
+
+
+def _ratings_metadata(result: FlowResult) -> Metadata:
+    return {
+        "ratings": _table("ratings", ratings=result.ratings),
+        "by rating": common.counts_by([rating.rating for rating in result.ratings]),
+        "by class": common.counts_by([rating.source_class for rating in result.ratings]),
+    }
+
+
+def _evidence_metadata(claims: Sequence[Claim], result: FlowResult) -> Metadata:
+    speaking = [each for each in result.evidence if each.status == "ok"]
+    stances = counts_in_order([each.stance or "" for each in speaking], tuple(STANCES))
+    ratings = counts_in_order([each.rating for each in speaking], get_args(Rating))
+    return {
+        "evidence": _table("evidence", claims=claims, evidence=speaking),
+        **_chart("stances of the evidence", stances),
+        **_chart("ratings of the sources", ratings),
+        "outcomes": common.counts_by([each.status for each in result.evidence]),
+        "origins of all sources read": len({each.origin for each in speaking if each.origin}),
+        "pages read": sum(page.status == "ok" for page in result.pages),
+        "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
+        "failures": _failures(result.evidence),
+    }
+
+
+def _verdicts_metadata(video: Video, claims: Sequence[Claim], result: FlowResult) -> Metadata:
+    verdicts, verdict_of = result.verdicts, result.verdict_of
+    outcomes = [STANCE_WORDS[each.stance] if each.stance else each.status for each in verdicts]
+    seconds = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
+    claims_in_time = sorted(claims, key=lambda each: each.place_in_time)
+    with_verdict = [each for each in claims_in_time if each.claim_id in verdict_of]
+    rows = {"video": video, "claims": claims, "verdicts": verdicts, "evidence": result.evidence}
+    lines = rows_table("verdict_lines", **rows).splitlines()[:_UNFOLDED] if verdicts else []
+    return {
+        **{
+            f"{n}. {plain(claim.text, 60)}": dg.MetadataValue.md(line)
+            for n, (claim, line) in enumerate(zip(with_verdict, lines, strict=False), start=1)
+        },
+        "verdicts": _table("verdicts", **rows),
+        **_chart("outcomes", counts_in_order(outcomes, (*STANCE_WORDS.values(), "incomplete"))),
+        **_chart("seconds by stage", seconds, " s"),
+        "cost of all stages after the claims (USD)": round(result.cost_usd, 6),
+        "by confidence": common.counts_by([verdict.confidence for verdict in verdicts]),
+        "incomplete": sum(verdict.status == "incomplete" for verdict in verdicts),
+        "disagreements": sum(verdict.disagreement for verdict in verdicts),
+    }
 
 
 def _table(name: str, **values: Any) -> dg.MarkdownMetadataValue:

@@ -141,12 +141,12 @@ def estimate(
             rows = said[video_id] or _unknown(listed)
             strategy = strategy_named(variant.config.strategy)
             own_keys = keys.of(variant.config, rows, choice, given)
-            holders = store.holders(variant.name, video_id, own_keys, strategy)
-            store.note(variant.name, video_id, own_keys, STAGES)
-            to_compute = STAGES[len(holders) :]
-            done = sum(name == variant.name for name in holders.values())
+            reusable = store.reusable_stages(variant.name, video_id, own_keys, strategy)
+            store.mark_stored(variant.name, video_id, own_keys, STAGES)
+            to_compute = STAGES[len(reusable) :]
+            done = sum(name == variant.name for name in reusable.values())
             counted.done += done
-            counted.shared += len(holders) - done
+            counted.shared += len(reusable) - done
             counted.compute += len(to_compute)
 
             config = strategy.adapt(variant.config, listed.video)

@@ -109,7 +109,7 @@ def _sets(
 ) -> list[dict[str, Any]]:
     """Return the stages of this run, and of a failed check only the stage that failed."""
     succeeded = {(each.variant, each.video_id) for each in ran if each.failure is None}
-    stored = [row for row in store.sets() if (row["variant"], row["video_id"]) in succeeded]
+    stored = [row for row in store.stages() if (row["variant"], row["video_id"]) in succeeded]
     return stored + [
         {
             "experiment": experiment.name,

@@ -162,12 +162,12 @@ class _Check:
         """Reuse the stored stages up to the first missing one, and compute the others."""
         variant, video_id = self.place["variant"], self.place["video_id"]
         strategy, failure = strategy_named(self.config.strategy), None
-        holders = self.store.holders(variant, video_id, self.keys, strategy)
-        missing = STAGES[len(holders) :]
-        shared = {stage: name for stage, name in holders.items() if name != variant}
+        reusable = self.store.reusable_stages(variant, video_id, self.keys, strategy)
+        missing = STAGES[len(reusable) :]
+        shared = {stage: name for stage, name in reusable.items() if name != variant}
         reused = VideoRows()
-        if shared or (holders and missing):
-            reused = await asyncio.to_thread(self.store.read, video_id, holders)
+        if shared or (reusable and missing):
+            reused = await asyncio.to_thread(self.store.read, video_id, reusable)
         if shared:
             await self._write({stage: _copy(stage, reused) for stage in shared}, shared)
         verdicts: Sequence[Verdict] = reused.verdicts
@@ -184,7 +184,7 @@ class _Check:
             video_id,
             computed=() if failure else missing,
             shared=tuple(shared),
-            kept=tuple(stage for stage in holders if stage not in shared),
+            kept=tuple(stage for stage in reusable if stage not in shared),
             incomplete=int(is_incomplete),
             failure=failure,
         )

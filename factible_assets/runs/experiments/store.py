@@ -1,7 +1,7 @@
 """The DuckDB file of one experiment: the rows of its variants, and the key of each computed stage.
 
 It has the tables of a warehouse, with the variant's name as `run_id`. The table `experiment_sets`
-has the key and the status of each stage of a variant on a video.
+has a row for each stage of a variant on a video (column `asset`), with its key and its status.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def experiment_file(settings: Settings, name: str) -> Path:
 class ExperimentStore:
     """Finds, reads and writes the stages of an experiment.
 
-    If an earlier process left a check incomplete, its stages from the first one with a failed
-    service on count as missing, and the next run computes them again. Within a process variants
-    share such stages, because a fair comparison needs the same state of the world. With `fresh`,
-    all stages of earlier processes count as missing.
+    If an earlier process left a check incomplete, this one computes its stages again, from the
+    first one on in which a service failed. The variants of one process share even such stages,
+    because a fair comparison needs the same state of the world. With `fresh`, all stages of earlier
+    processes count as missing.
     """
 
     def __init__(self, path: Path, *, fresh: bool = False) -> None:
         self.path = path
         self._warehouse = Warehouse(path)
         self._keys: dict[tuple[str, str], dict[str, str]] = {}
-        """By video and stage: the key of each variant."""
+        """The usable stages: (video, stage) to the key under which each variant has it."""
         if path.exists() and not fresh:
             for row in self._warehouse.rows(_SQL["usable_sets"]):
                 of_stage = self._keys.setdefault((row["video_id"], row["asset"]), {})
@@ -52,7 +52,7 @@ class ExperimentStore:
     def has(self, variant: str, video_id: str, stage: str) -> bool:
         return variant in self._keys.get((video_id, stage), {})
 
-    def holders(
+    def reusable_stages(
         self, variant: str, video_id: str, keys: Mapping[str, str], strategy: Strategy
     ) -> dict[str, str]:
         """Return the stages that need no work, each with a variant that has it under its key.
@@ -71,18 +71,18 @@ class ExperimentStore:
             return {stage: name for stage, name in found.items() if stage == STAGES[0]}
         return found
 
-    def note(
+    def mark_stored(
         self, variant: str, video_id: str, keys: Mapping[str, str], stages: Iterable[str]
     ) -> None:
         """Count some stages as stored."""
         for stage in stages:
             self._keys.setdefault((video_id, stage), {})[variant] = keys[stage]
 
-    def read(self, video_id: str, holders: Mapping[str, str]) -> VideoRows:
-        """Return the rows of some stages, each from the variant named for it."""
-        return self._warehouse.read_sets(video_id, holders)
+    def read(self, video_id: str, variants: Mapping[str, str]) -> VideoRows:
+        """Return the rows of some stages, each from the variant that `variants` names for it."""
+        return self._warehouse.read_sets(video_id, variants)
 
-    def sets(self) -> list[dict[str, Any]]:
+    def stages(self) -> list[dict[str, Any]]:
         """Return the rows of `experiment_sets`, of all variants that the file has."""
         return self._warehouse.rows(_SQL["sets"])
 
@@ -90,17 +90,17 @@ class ExperimentStore:
         self,
         place: Mapping[str, str],
         keys: Mapping[str, str],
-        sets: Mapping[str, AssetRows],
+        stages: Mapping[str, AssetRows],
         sources: Mapping[str, str],
     ) -> None:
         """Store the rows of some stages in one transaction.
 
         `place` has the experiment, the variant and the video. `sources` names the variant that
-        computed a stage, if it is another one.
+        computed a stage, if that is another one.
         """
         variant, video_id = place["variant"], place["video_id"]
         rows = []
-        for stage, own in sets.items():
+        for stage, own in stages.items():
             status, reason = _status_of(own.rows)
             rows.append(
                 {
@@ -115,12 +115,12 @@ class ExperimentStore:
                 }
             )
 
-        def note(connection: duckdb.DuckDBPyConnection) -> None:
+        def write_sets(connection: duckdb.DuckDBPyConnection) -> None:
             insert_rows(connection, "experiment_sets", rows, again="replace")
 
         stamp = Stamp(run_id=variant, checked_at=datetime.now(UTC))
-        self._warehouse.write_assets(video_id, sets, stamp=stamp, also=note)
-        self.note(variant, video_id, keys, sets)
+        self._warehouse.write_assets(video_id, stages, stamp=stamp, also=write_sets)
+        self.mark_stored(variant, video_id, keys, stages)
 
 
 def _status_of(rows: Sequence[Record]) -> tuple[str, str | None]:
