@@ -11,10 +11,10 @@ from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
-from factible_assets.reasoners.embedded.text import is_stop_word
 from factible_assets.runs.said_before import said_before
 from factible_assets.stages.ids import claim_id as id_of_claim
 from resources.statements import statements
+from resources.words import STOP_WORDS
 from warehouse.store import Warehouse
 
 Row: TypeAlias = dict[str, Any]
@@ -180,7 +180,7 @@ def search_terms(text: str) -> list[str]:
     """
     bare = unicodedata.normalize("NFKD", text.lower())
     words = _WORD.findall("".join(each for each in bare if not unicodedata.combining(each)))
-    words = [word for word in words if not is_stop_word(word)] or words
+    words = [word for word in words if word not in STOP_WORDS] or words
     stems = (word if re.search(r"\d", word) else word[:_STEM] for word in words)
     return list(dict.fromkeys(stems))[:_MOST_WORDS]
 
