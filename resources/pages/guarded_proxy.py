@@ -22,17 +22,24 @@ _CONNECT_SECONDS = 10.0
 _LOST = (OSError, httpcore.NetworkError, httpcore.TimeoutException, asyncio.IncompleteReadError)
 
 # RFC 1928, sections 3 to 6.
-_VERSION, _NO_AUTHENTICATION, _CONNECT, _NAME = 5, 0, 1, 3
-_ADDRESS_BYTES = {1: 4, 4: 16}
-_CONNECTED, _REFUSED, _UNREACHABLE, _UNKNOWN_COMMAND = 0, 2, 4, 7
+_VERSION = 5
+_NO_AUTHENTICATION = 0  # a method
+_CONNECT = 1  # a command
+_NAME = 3  # a kind of address
+_ADDRESS_BYTES = {1: 4, 4: 16}  # of the other kinds, IPv4 and IPv6
+# Replies.
+_CONNECTED = 0
+_REFUSED = 2
+_UNREACHABLE = 4
+_UNKNOWN_COMMAND = 7
 
 
 @dataclass(eq=False)
 class GuardedProxy:
     """Listens on an ephemeral `port` of 127.0.0.1. Use it with `async with`.
 
-    The guard decides about every target. After `max_bytes` in total the proxy cuts every
-    connection. `received` counts the bytes from sites; `failures` lists unreachable hosts.
+    The guard decides about every target. `received` counts the bytes from all sites; beyond
+    `max_bytes`, each connection ends at its next block. `failures` lists unreachable hosts.
     """
 
     guard: NetworkGuard
@@ -72,6 +79,10 @@ class GuardedProxy:
                 await writer.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Agree on no authentication, read the target, connect, reply, and relay.
+
+        Hangs up without a reply if the browser speaks another version or kind of address.
+        """
         version, methods = await reader.readexactly(2)
         if version != _VERSION:
             return

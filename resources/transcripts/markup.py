@@ -27,7 +27,8 @@ _TIMES: Final = (("begin", "end", "dur", 1.0), ("start", "end", "dur", 1.0), ("t
 _INLINE: Final = frozenset({"s", "span"})
 _SPEAKERS: Final = ("agent", "speaker", "who", "voice")
 _BLOCKS: Final = ("p", "div", "li", "cite", "time", "h1", "h2", "h3", "tr", "td", "dt", "dd")
-_EXPRESSION = re.compile(r"(?:(\d+:\d\d:\d\d):)?(-?\d+(?:\.\d+)?)(h|ms|m|s|f|t)?")
+_TIME_EXPRESSION = re.compile(r"(?:(\d+:\d\d:\d\d):)?(-?\d+(?:\.\d+)?)(h|ms|m|s|f|t)?")
+"""A clock and frames (0:01:02:12), or a number with or without a unit; f is frames, t ticks."""
 _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
 
 
@@ -66,15 +67,28 @@ def _name(element: Any) -> str:
 
 
 def _captions(root: Any) -> Iterator[Caption]:
-    """Yield the innermost elements with times, but not the spans in one.
+    """Yield the innermost elements with times; a block without others in it includes its spans.
 
-    Times in an element count from its start, although some tools write absolute ones.
+    Times in an element count from its start. If none is earlier than that start, they are absolute:
+    some tools write such times.
     """
-    rates = _attributes(root)
+    of_root = _attributes(root)
     agents = {
         _attributes(each).get("id"): "".join(each.itertext()) for each in root.iter("{*}agent")
     }
-    times = {each: found for each in root.iter("*") if (found := _times(each, rates)) is not None}
+    times = {each: found for each in root.iter("*") if (found := _times(each, of_root)) is not None}
+    first_inside = _first_block_inside(times)
+    for element, (start, end) in times.items():
+        around = [each for each in element.iterancestors() if each in times]
+        if element not in first_inside and all(each in first_inside for each in around):
+            shift = sum(times[each][0] for each in around if first_inside[each] < times[each][0])
+            label = next(filter(None, map(_attributes(element).get, _SPEAKERS)), None)
+            begins, ends = max(0.0, start + shift), max(0.0, end + shift)
+            yield Caption(_words(element), begins, ends, agents.get(label) or label)
+
+
+def _first_block_inside(times: Mapping[Any, tuple[float, float]]) -> dict[Any, float]:
+    """Return, for each element around blocks with times, the earliest start of these blocks."""
     earliest = dict[Any, float]()
     for element, (start, _) in times.items():
         if _name(element) not in _INLINE:
@@ -82,38 +96,36 @@ def _captions(root: Any) -> Iterator[Caption]:
                 if earliest.get(around, math.inf) <= start:
                     break
                 earliest[around] = start
-    for element, (start, end) in times.items():
-        inside = [each for each in element.iterancestors() if each in times]
-        if element not in earliest and all(each in earliest for each in inside):
-            shift = sum(times[each][0] for each in inside if earliest[each] < times[each][0])
-            label = next(filter(None, map(_attributes(element).get, _SPEAKERS)), None)
-            parts = list(element.itertext())
-            words = "".join(parts)
-            if len(parts) > 1 and words.isascii() and not any(map(str.isspace, words)):
-                words = " ".join(parts)  # podcasts have a span for each word, and no spaces
-            words = html.unescape(words)  # YouTube escapes twice
-            begins, ends = max(0.0, start + shift), max(0.0, end + shift)
-            yield Caption(words, begins, ends, agents.get(label) or label)
+    return earliest
 
 
-def _times(element: Any, rates: Mapping[str, str]) -> tuple[float, float] | None:
+def _words(element: Any) -> str:
+    parts = list(element.itertext())
+    words = "".join(parts)
+    if len(parts) > 1 and words.isascii() and not any(map(str.isspace, words)):
+        words = " ".join(parts)  # podcasts have a span for each word, and no spaces
+    return html.unescape(words)  # YouTube escapes twice
+
+
+def _times(element: Any, of_root: Mapping[str, str]) -> tuple[float, float] | None:
+    """Return start and end in seconds; `of_root` are the root's attributes, with its rates."""
     given = _attributes(element)
     for *names, unit in _TIMES:
-        start, end, lasts = (_seconds(given.get(str(name)), unit, rates) for name in names)
+        start, end, lasts = (_seconds(given.get(str(name)), unit, of_root) for name in names)
         if start is not None:
             return start, start + (lasts or 0.0) if end is None else end
     return None
 
 
-def _seconds(value: str | None, unit: float, rates: Mapping[str, str]) -> float | None:
-    match = _EXPRESSION.fullmatch((value or "").strip())
+def _seconds(value: str | None, unit: float, of_root: Mapping[str, str]) -> float | None:
+    match = _TIME_EXPRESSION.fullmatch((value or "").strip())
     if match is None:
         return seconds_of(value) if value else None
     clock, number = match[1], float(match[2])
     if clock or match[3] == "f":
-        return (seconds_of(clock or "") or 0.0) + number / float(rates.get("frameRate") or 30.0)
+        return (seconds_of(clock or "") or 0.0) + number / float(of_root.get("frameRate") or 30.0)
     if match[3] == "t":
-        return number / float(rates.get("tickRate") or 1)
+        return number / float(of_root.get("tickRate") or 1)
     return number * _SECONDS.get(match[3], unit)
 
 

@@ -1,8 +1,9 @@
 """Transcripts and details of YouTube videos, through youtube-transcript-api.
 
-The library's client is not thread-safe, so every call makes its own. It sets no limits, so its
-session is ours: all requests of a call share one deadline, bodies have a size limit, no redirect
-leads away from YouTube, and proxies of the environment are ignored.
+The library's client is not thread-safe, so every call makes its own. The library sets no limits, so
+it sends its requests through a session of this module: all requests of a call share one deadline,
+bodies have a size limit, no redirect leads away from YouTube, and proxies of the environment are
+ignored.
 
 Error messages repeat no words of YouTube or the library, which may contain addresses with keys,
 except YouTube's own reason for not showing a video, shortened.
@@ -55,7 +56,7 @@ Value = TypeVar("Value")
 
 
 class BlockPageError(requests.RequestException):
-    """YouTube redirects this address to its test for robots."""
+    """YouTube redirects this IP address to its test for robots."""
 
 
 class BoundError(requests.RequestException):
@@ -146,7 +147,7 @@ _AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.
 
 
 class Blocked(base.Outage):
-    """YouTube blocks this address as a robot's or for its country. A proxy may help."""
+    """YouTube blocks this IP address as a robot's or for its country. A proxy may help."""
 
 
 class NotYetError(Exception):
@@ -165,7 +166,10 @@ _ERRORS = (
 
 
 def _failure_of(error: BaseException, video_id: str, *, proxied: bool) -> base.Missing:
-    """Return the outcome of one of _ERRORS; `proxied`: the request used a proxy."""
+    """Return the outcome of one of _ERRORS, in the words of youtube.yaml for its class.
+
+    `proxied` tells whether the request used a proxy.
+    """
     kind, why, status = type(error), "", "with a failure"
     if isinstance(error, library.VideoUnplayable):
         parts = (error.reason, *error.sub_reasons)
@@ -177,11 +181,11 @@ def _failure_of(error: BaseException, video_id: str, *, proxied: bool) -> base.M
             kind = library.AgeRestricted
     elif isinstance(error, BoundError):
         why = str(error)
-    cause = error.__context__
+    cause = error.__context__  # of the library's error for an answer with a bad status
     if isinstance(cause, requests.HTTPError) and cause.response is not None:
         status = str(cause.response.status_code)
     outcome, sentence = next(filter(None, (_SENTENCES.get(each.__name__) for each in kind.__mro__)))
-    if sentence.startswith("For "):
+    if sentence.startswith("For "):  # it is about the network
         sentence += " Check the network, and try again."
     return outcome(
         sentence.format(
@@ -221,7 +225,7 @@ class YouTubeTranscripts:
     """Accept YouTube's machine translation if no captions are in one of the languages. They count
     as generated, and the provider's name has the original language."""
     proxy: GenericProxyConfig | None = None
-    """For a second attempt if YouTube blocks this address."""
+    """For a second attempt if YouTube blocks this machine's IP address."""
     seconds: float = 40.0
     """The time limit of one attempt, with all its requests."""
     origin: str = ORIGIN
@@ -364,9 +368,11 @@ def details_of(player: object, page: str) -> base.VideoDetails:
             lambda day: date.fromisoformat(day[:10]), (*more, "publishDate"), (*more, "uploadDate")
         ),
     )
-    if details.duration_seconds and details.published_on:
+    known = {"the length": details.duration_seconds, "the day of publication": details.published_on}
+    unknown = [name for name, value in known.items() if not value]
+    if not unknown:
         return details
-    problem = "YouTube does not say the length of the video and its day of publication."
+    problem = f"YouTube does not say {' or '.join(unknown)} of the video."
     return replace(details, problems=(problem,))
 
 

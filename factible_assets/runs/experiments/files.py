@@ -16,8 +16,8 @@ from factible_assets.corpora.reading import CorporaReading, CorpusVideo, yaml_fi
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.runs.experiments.plan import (
     MODEL_OPTIONS,
+    PRESETS,
     PROMPT_FILES,
-    STRATEGIES,
     Experiment,
     Variant,
     checked_value,
@@ -64,7 +64,7 @@ class ExperimentFile(BaseModel):
         "make every combination.",
     )
     strategies: tuple[str, ...] = Field(
-        default=(), description=f"Named strategies: {', '.join(STRATEGIES)}."
+        default=(), description=f"Named strategies: {', '.join(PRESETS)}."
     )
     variants: dict[str, dict[str, Any] | None] = Field(
         default_factory=dict, description="Strategies of your own: a name, and its options."
@@ -98,7 +98,7 @@ def experiment_json_schema() -> dict[str, Any]:
     properties["settings"] |= closed(either)
     properties["one_at_a_time"] |= closed(many)
     properties["variants"]["additionalProperties"] = {"anyOf": [closed(one), {"type": "null"}]}
-    properties["strategies"]["items"] = {"type": "string", "enum": list(STRATEGIES)}
+    properties["strategies"]["items"] = {"type": "string", "enum": list(PRESETS)}
     return schema | {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Experiment",
@@ -279,11 +279,11 @@ class _Reader(lines.EntryReader):
             more = " Others can be described under variants:."
             if name in chosen:
                 self.report(place, f"The list has the strategy {name!r} twice. Remove one.")
-            elif self._expect(name, STRATEGIES, place, "There is no strategy {!r}.", more):
-                chosen[name], places[name] = dict(STRATEGIES[name]), place
+            elif self._expect(name, PRESETS, place, "There is no strategy {!r}.", more):
+                chosen[name], places[name] = dict(PRESETS[name]), place
         for name, given in written.variants.items():
             at = places[name] = "variants", name
-            if not _VARIANT.fullmatch(name) or name in STRATEGIES:
+            if not _VARIANT.fullmatch(name) or name in PRESETS:
                 self.report(
                     at,
                     f"A variant cannot be called {name!r}. Take letters, digits, dots, hyphens "

@@ -30,12 +30,14 @@ STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)
 BASE = "base"
 """The name of the variant that has only the fixed settings."""
 
-STRATEGIES: Final[Mapping[str, Mapping[str, int]]] = {
+PRESETS: Final[Mapping[str, Mapping[str, int]]] = {
     "minimal": {"max_claims": 1, "max_queries": 1, "max_results": 1},
     "deep": {"max_claims": 3, "max_queries": 4, "max_results": 5},
     "broad": {"max_claims": 10, "max_queries": 1, "max_results": 2},
 }
-"""The named strategies: a glance, few claims in depth, many claims on the surface."""
+"""The strategies that an experiment can name: a glance, few claims in depth, many on the surface.
+
+They set sizes; the option `strategy` sets the order of the steps (factible_assets/strategies)."""
 
 MODEL_OPTIONS: tuple[str, ...] = ("model", *(f"model_{stage}" for stage in get_args(CallStage)))
 """Outside of experiments, these are settings of the machine."""
@@ -55,9 +57,9 @@ class ExperimentError(FactibleError):
 
 @cache
 def options() -> Mapping[str, RunOption]:
-    """Return every option by its name. The models have an empty `place`.
+    """Return every option by its name; settings of the machine have an empty `place`.
 
-    An experiment measures every check, so no claim takes over an earlier one.
+    `reuse_days` is left out: an experiment measures checks, so no claim takes over an earlier one.
     """
     found = {name: each for name, each in config.run_options().items() if name != "reuse_days"}
     words = "A folder of prompt files that replace ours; absolute, or relative to the data folder."
@@ -122,10 +124,10 @@ class Variant:
 
     @property
     def reasoners(self) -> Reasoners:
-        """The reasoners. A variant that names a language model uses it whatever the default."""
-        config = self.config
-        is_open = config.reasoner == "auto" and self.names_a_model
-        return config.model_copy(update={"reasoner": "llm"}) if is_open else config
+        """The reasoners. `auto` means a language model if the variant names one."""
+        own = self.config
+        uses_llm = own.reasoner == "auto" and self.names_a_model
+        return own.model_copy(update={"reasoner": "llm"}) if uses_llm else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +155,9 @@ def expand(
 ) -> Iterator[Variant]:
     """Yield the variants of an experiment, named after their differences.
 
-    Every variant has the `fixed` values and one of the `strategies`, if there are any. The variants
-    cover every combination of the `sweeps`. Around each, every value of the `factors` is tried
-    alone; a value that equals the one around it adds no variant.
+    There is a variant for each of the `strategies` (values by name) with each combination of the
+    `sweeps`, on top of the `fixed` values. Around each variant, each value of each of the `factors`
+    that differs from the variant's adds one more, with only this option changed.
     """
     for strategy, chosen in (strategies or {"": {}}).items():
         for combination in product(*sweeps.values()):

@@ -521,7 +521,7 @@ async def test_a_page_without_details_is_said_to_be_silent(server: MisbehavingSe
     details = (await found(server)).details
     assert details is not None
     assert details.problems == (
-        "YouTube does not say the length of the video and its day of publication.",
+        "YouTube does not say the length or the day of publication of the video.",
     )
 
 
@@ -532,6 +532,7 @@ async def test_the_players_answer_completes_the_watch_page(server: MisbehavingSe
     details = (await found(server)).details
     assert details is not None
     assert (details.title, details.channel, details.duration_seconds) == ("A talk", "Somebody", 60)
+    assert details.problems == ("YouTube does not say the day of publication of the video.",)
 
 
 # --- Several at once ----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from resources.transcripts.youtube import details_of
 from tests.resources.transcripts.fake_youtube import watch_page
 
 UNKNOWN = VideoDetails(
-    problems=("YouTube does not say the length of the video and its day of publication.",)
+    problems=("YouTube does not say the length or the day of publication of the video.",)
 )
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, OptionError
 from factible_assets.runs.experiments.plan import (
+    PRESETS,
     STAGES,
-    STRATEGIES,
     Variant,
     checked_value,
     expand,
@@ -63,7 +63,7 @@ def test_one_factor_at_a_time_changes_one_option_of_the_base() -> None:
 
 
 def test_the_named_strategies_are_the_published_ones() -> None:
-    variants = expand(strategies=STRATEGIES)
+    variants = expand(strategies=PRESETS)
     sizes = {
         each.name: (
             each.config.claims.max_claims,

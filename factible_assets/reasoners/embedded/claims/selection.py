@@ -56,7 +56,7 @@ _USUAL_IMPORTANCE, _IMPORTANCE_SPREAD = 0.74, 0.02
 (correlation .13)."""
 
 _CONTEXT_WORDS = 4
-"""Content words from which the beginning of a sentence is enough context for its last part."""
+"""With fewer content words before a claim in its sentence, the sentence before is its context."""
 
 _OTHER_LANGUAGE = (
     "the transcript is not in English, the only language that the embedded engine reads. Set up a "
@@ -66,11 +66,11 @@ _OTHER_LANGUAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence, or a part of one, that may be a claim; `place` is the index of the sentence."""
+    """A sentence, or a part of the one at `sentence_index`, that may be a claim."""
 
     span: Sentence
     text: str
-    place: int
+    sentence_index: int
     counts: WordCounts
 
 
@@ -100,10 +100,10 @@ def extract_claims(
 def candidates_of(
     raw: str, sentences: Sequence[Sentence], embedder: Embedder
 ) -> tuple[list[Candidate], Scores, Vectors]:
-    """Return the candidates with their features and vectors, at most one per sentence.
+    """Return the candidates with their features and vectors, one row each.
 
-    A part replaces its sentence if it is worth more by itself, because the rest is then more likely
-    talk.
+    A sentence has at most one: itself, or the part of it that is worth more than the whole, because
+    the rest is then likely talk.
     """
     listed = _list_candidates(raw, sentences)
     if not listed:
@@ -112,8 +112,8 @@ def candidates_of(
     worth = worth_of(vectors)
     best: dict[int, int] = {}
     for number, each in enumerate(listed):
-        if each.place not in best or worth[number] > worth[best[each.place]]:
-            best[each.place] = number
+        if each.sentence_index not in best or worth[number] > worth[best[each.sentence_index]]:
+            best[each.sentence_index] = number
     kept = list(best.values())
     candidates = [listed[number] for number in kept]
     counts = [each.counts for each in candidates]
@@ -125,7 +125,7 @@ def candidates_of(
 def _list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]:
     """List the sentences, and their parts, that may be claims of the speaker."""
     listed = []
-    for place, (each, is_withdrawn) in enumerate(zip(sentences, withdrawn(sentences), strict=True)):
+    for index, (each, is_withdrawn) in enumerate(zip(sentences, withdrawn(sentences), strict=True)):
         if is_withdrawn or each.end - each.start > _LONGEST:
             continue
         sentence = trim(raw, each)
@@ -137,7 +137,7 @@ def _list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]
                 and counts.words <= MAX_CLAIM_WORDS
                 and not counts.is_question
             ):
-                listed.append(Candidate(span, text, place, counts))
+                listed.append(Candidate(span, text, index, counts))
     return listed
 
 
@@ -148,17 +148,17 @@ def choose(
 
     Returns the indices of the chosen, the likeliest first, and the number of other eligible claims.
     """
-    pool = [place for place, each in enumerate(odds) if each > _LEAST_ODDS]
-    pool.sort(key=lambda place: -odds[place])
+    pool = [index for index, each in enumerate(odds) if each > _LEAST_ODDS]
+    pool.sort(key=lambda index: -odds[index])
     chosen: list[int] = []
     while pool and len(chosen) < max_claims:
         best = pool.pop(0)
         chosen.append(best)
         likeness = (vectors[pool] @ vectors[best]).tolist()
         pool = [
-            place
-            for place, like in zip(pool, likeness, strict=True)
-            if like < _DUPLICATE or not says_the_same(texts[place], texts[best])
+            index
+            for index, like in zip(pool, likeness, strict=True)
+            if like < _DUPLICATE or not says_the_same(texts[index], texts[best])
         ]
     return chosen, len(pool)
 
@@ -166,8 +166,9 @@ def choose(
 def says_the_same(one: str, other: str) -> bool:
     """Whether two texts on one topic state the same.
 
-    They differ if only one of them denies, if both have different figures, or if each has exactly
-    one content word of its own ("raises", "lowers"), because then the speaker contrasts them.
+    They do not if only one of them denies (two denials cancel out), if both have figures and these
+    differ, or if each has exactly one content word that the other lacks ("raises", "lowers"),
+    because then the speaker contrasts them.
     """
     denials = [sum(word.norm in NEGATIONS for word in tokenise(text)) % 2 for text in (one, other)]
     figures = [{number.value for number in find_numbers(text)} for text in (one, other)]
@@ -190,11 +191,15 @@ def importance(odds: float) -> float:
 def _draft(
     raw: str, sentences: Sequence[Sentence], candidate: Candidate, odds: float
 ) -> ClaimDraft:
-    """Turn a candidate into a claim; if it has pronouns, with the words before it as context."""
-    sentence = sentences[candidate.place]
+    """Turn a candidate into a claim.
+
+    If it has pronouns, its context is the beginning of its sentence, or, if that is too short, the
+    sentence before.
+    """
+    sentence = sentences[candidate.sentence_index]
     before = reading_text(raw[sentence.start : candidate.span.start])
     if len(content_stems(before)) < _CONTEXT_WORDS:
-        before = sentences[candidate.place - 1].text if candidate.place else ""
+        before = sentences[candidate.sentence_index - 1].text if candidate.sentence_index else ""
     return ClaimDraft(
         text=candidate.text,
         importance=importance(odds),
