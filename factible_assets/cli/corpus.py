@@ -87,7 +87,7 @@ def add(
     file = corpus or settings.ensure_home() / "corpora" / LOCAL_CORPUS
     entry = list_new_video(
         file,
-        video,
+        bare_id(video),
         listing=load_corpora(settings.corpus_folders),
         transcript=transcript,
         media=media,

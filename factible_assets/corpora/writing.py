@@ -16,7 +16,7 @@ from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode
 from resources.files import write_whole
 from resources.lines import MAX_BYTES, problem_words
-from resources.transcripts.youtube_ids import bare_id, is_video_id, watch_url
+from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 # The C dumper is many times faster; the other takes minutes for large data sets.
 _Dumper: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -30,7 +30,7 @@ TRANSCRIPTS, _MEDIA = "transcripts", "recordings"
 
 def list_new_video(
     file: Path,
-    video: str,
+    video_id: str,
     *,
     listing: CorporaReading,
     transcript: Path | None = None,
@@ -39,13 +39,11 @@ def list_new_video(
 ) -> VideoEntry:
     """List a video in a corpus file, and copy its transcript or recording next to it.
 
-    The file is created if necessary and keeps its content. `video` is a YouTube link or id, or an
-    id of your own, which needs a transcript or a recording (`media`). The transcript's language
-    applies unless `details` (fields of VideoEntry) has one. An on-demand entry in `listing` gives
-    way. Returns the entry.
+    The file is created if necessary and keeps its content. An id that is not YouTube's needs a
+    transcript or a recording (`media`). The transcript's language applies unless `details` (fields
+    of VideoEntry) has one. An on-demand entry in `listing` gives way. Returns the entry.
 
     Raises:
-        NotAVideoLinkError: `video` is a link, but not to a video.
         CorpusError: the video is listed already or has no transcript, a detail is invalid, or the
             file cannot be written.
         TranscriptError: the file is no transcript.
@@ -53,7 +51,6 @@ def list_new_video(
     # Readers of caption files load only where one is read.
     from resources.transcripts.file import read_transcript  # noqa: PLC0415
 
-    video_id = bare_id(video)
     listed = listing.find(video_id)
     if listed is not None and listed in listing.videos():
         raise CorpusError(f"{listed_already(listed)} Edit that entry instead.")
