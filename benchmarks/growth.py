@@ -101,7 +101,7 @@ def measure(settings: Settings) -> dict[str, tuple[float, float]]:
         "write a report": lambda: write_report(data, settings.reports / "one.html"),
         "write the index": lambda: write_index(read_index_data(copy), settings.reports),
         "status": lambda: counts_of(settings),
-        "plan of re-checks": lambda: read_plan(store, limits, now, keep_limits=False),
+        "plan of re-checks": lambda: read_plan(store, limits, now, preview=True),
         "videos there are": copy.video_ids,
     }
     found |= {name: measured(work) for name, work in works.items()}

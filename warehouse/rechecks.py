@@ -1,4 +1,4 @@
-"""The plan of re-checks and its limits. The rule is in views/40_rechecks.sql."""
+"""Reads the plan of re-checks; stores its limits and launches. The rule: views/40_rechecks.sql."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class RecheckLimits:
 
 @dataclass(frozen=True, slots=True)
 class PlannedVideo:
-    """One row of the plan. The view `recheck_plan` describes the columns."""
+    """A video in the plan. The fields are columns of the view `recheck_plan`, which describes them.
+
+    A planned video has a `position`; the `reason` says why another one is not planned.
+    """
 
     position: int | None
     video_id: str
@@ -75,17 +78,17 @@ def read_plan(
     *,
     held: Collection[str] = (),
     next_tick: datetime | None = None,
-    keep_limits: bool = True,
+    preview: bool = False,
 ) -> list[PlannedVideo]:
     """Return the plan for a moment: the night's videos first, then the others with the reason.
 
-    Videos in `held` have a run in flight and must wait. `keep_limits` stores the limits, so
-    that the view `recheck_plan` shows the same plan.
+    Videos in `held` have a run in flight and must wait. The limits are stored, so that the view
+    `recheck_plan` shows the same plan; a `preview` stores nothing.
     """
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[PlannedVideo]:
         rows = _plan(connection, limits, as_of, held, next_tick)
-        if not keep_limits:
+        if preview:
             _undo(connection)
         return rows
 
@@ -99,9 +102,9 @@ def plan_night(
     *,
     held: Collection[str] = (),
     next_tick: datetime | None = None,
-    remember: bool = True,
+    preview: bool = False,
 ) -> list[Launch]:
-    """Choose a night's launches, and store them if `remember`, in one transaction.
+    """Choose and store a night's launches, in one transaction. A `preview` stores nothing.
 
     A repeated tick, after an interruption, gets the same launches as the first.
     """
@@ -112,14 +115,16 @@ def plan_night(
             launches = [_launch(each, tick) for each in planned if each.is_planned]
             insert_rows(connection, _TABLE, launches)
         rows = connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall()
-        if not remember:
+        if preview:
             _undo(connection)
+        # The query returns the fields of Launch in their order.
         return [Launch(*map(aware, row)) for row in rows]
 
     return warehouse.write(plan, locks=[_TABLE])
 
 
 def _undo(connection: duckdb.DuckDBPyConnection) -> None:
+    """Take back all changes of a transaction; its caller then commits an empty one."""
     connection.rollback()
     connection.begin()
 

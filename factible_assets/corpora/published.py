@@ -2,8 +2,8 @@
 
 The layout: `videos.csv` (video_id, slug, category, kind), `ground_truth/VIDEO.yaml` (claims with
 claim_text, is_checkable, importance, verdict) and `runs/SETTING/DATE_TIME_VIDEO/outputs.json` (the
-transcript under final_output.transcript_data). The import copies everything into the user's own
-folder, because the licence of such data may forbid redistribution.
+transcript under final_output.transcript_data). The licence of such data may forbid redistribution,
+so the import writes it into the user's own folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry, is_usable_id
-from factible_assets.corpora.reading import CorporaReading, load_ground_truth
+from factible_assets.corpora.reading import CorporaReading, GroundTruth, load_ground_truth
+from factible_assets.records.tables import Video
 from resources.lines import FileProblem
 from resources.transcripts.base import TimedText, TranscriptError
 from resources.transcripts.file import read_transcript
@@ -32,15 +33,15 @@ _KINDS: Final = {"misinfo": "misinformation"}
 def read_published(
     folder: Path, name: str, web: str, listing: CorporaReading | None
 ) -> tuple[CorpusFile, dict[str, bytes], list[str]]:
-    """Return a published folder as a corpus, its transcripts (`NAME/VIDEO.json`), and the problems.
+    """Return the corpus of a published folder, its transcript files by path, and the problems.
 
-    A video without a transcript is listed if it has annotations; a check then asks YouTube for its
-    captions. Without `videos.csv`, the annotations determine the videos. `web` is where checks look
-    for evidence. `listing` fills in details that the folder lacks.
+    A video without a transcript needs valid annotations and an id of YouTube, which a check then
+    asks for captions. Without `videos.csv`, the videos are those with annotations. `web` is where
+    checks look for evidence. `listing` gives titles, categories and tags that the folder lacks.
 
     Raises CorpusError if the folder has another layout.
     """
-    left_out: list[str] = []
+    problems: list[str] = []
     read = [(path, load_ground_truth(path)) for path in sorted((folder / _TRUTHS).glob("*.yaml"))]
     truths = {truth.video_id or path.stem: (path, truth) for path, truth in read}
     rows: Mapping[str, Mapping[str, str]]
@@ -54,42 +55,59 @@ def read_published(
                 f"This ground truth is for the video {video_id!r}, which {_INDEX} does not list. "
                 "Add the video there, or take the file away."
             )
-            left_out.append(str(FileProblem(path, truth.line, sentence)))
+            problems.append(str(FileProblem(path, truth.line, sentence)))
     entries: list[VideoEntry] = []
-    beside: dict[str, bytes] = {}
+    transcript_files: dict[str, bytes] = {}
     for video_id, row in rows.items():
         known = truths[video_id][1] if video_id in truths else None
-        left_out.extend(str(problem) for problem in (known.problems if known else ()))
-        usable = None if known is None or known.problems else known
+        problems.extend(str(problem) for problem in (known.problems if known else ()))
+        valid = None if known is None or known.problems else known
         transcript = _transcript_of(folder, video_id)
-        if transcript is None and (usable is None or not is_video_id(video_id)):
-            left_out.append(f"{video_id}: no run of it has a timed transcript.")
+        if transcript is None and (valid is None or not is_video_id(video_id)):
+            lacks = "valid annotations" if valid is None else "an id of YouTube"
+            problems.append(f"{video_id}: no run of it has a timed transcript, nor has it {lacks}.")
             continue
         listed = listing.find(video_id) if listing else None
-        kind, category = ((row.get(each) or "").strip() for each in ("kind", "category"))
-        kind = _KINDS.get(kind, kind)
-        title = (usable.video_title if usable else None) or (listed.video.title if listed else None)
-        entries.append(
-            VideoEntry(
-                id=video_id,
-                url=watch_url(video_id) if is_video_id(video_id) else None,
-                title=title or (row.get("slug") or "").replace("_", " ") or None,
-                language=transcript.language if transcript else None,
-                category=category or (listed.video.category if listed else None),
-                tags=(kind,) if kind else (listed.video.tags if listed else ()),
-                duration_seconds=usable.duration_seconds if usable else None,
-                transcript=f"{name}/{video_id}.json" if transcript else None,
-                claims=usable.claims if usable else None,
-            )
-        )
-        if transcript is not None:
-            segments = [
-                {"text": cue.text, "start": cue.start_seconds, "duration": cue.duration_seconds}
-                for cue in transcript.cues
-            ]
-            written = json.dumps(segments, ensure_ascii=False, indent=1)
-            beside[f"{name}/{video_id}.json"] = written.encode()
-    return CorpusFile(corpus=name, web=web, videos=tuple(entries)), beside, left_out
+        file = f"{name}/{video_id}.json" if transcript else None
+        language = transcript.language if transcript else None
+        entries.append(_entry(row, valid, listed.video if listed else None, file, language))
+        if file is not None and transcript is not None:
+            transcript_files[file] = _segments(transcript)
+    return CorpusFile(corpus=name, web=web, videos=tuple(entries)), transcript_files, problems
+
+
+def _entry(
+    row: Mapping[str, str],
+    truth: GroundTruth | None,
+    listed: Video | None,
+    transcript: str | None,
+    language: str | None,
+) -> VideoEntry:
+    """Return the entry of a video; `transcript` is the path of its file, in `language`."""
+    video_id = row["video_id"]
+    kind, category = ((row.get(each) or "").strip() for each in ("kind", "category"))
+    kind = _KINDS.get(kind, kind)
+    title = (truth.video_title if truth else None) or (listed.title if listed else None)
+    return VideoEntry(
+        id=video_id,
+        url=watch_url(video_id) if is_video_id(video_id) else None,
+        title=title or (row.get("slug") or "").replace("_", " ") or None,
+        language=language,
+        category=category or (listed.category if listed else None),
+        tags=(kind,) if kind else (listed.tags if listed else ()),
+        duration_seconds=truth.duration_seconds if truth else None,
+        transcript=transcript,
+        claims=truth.claims if truth else None,
+    )
+
+
+def _segments(transcript: TimedText) -> bytes:
+    """Return the JSON file of a transcript."""
+    segments = [
+        {"text": cue.text, "start": cue.start_seconds, "duration": cue.duration_seconds}
+        for cue in transcript.cues
+    ]
+    return json.dumps(segments, ensure_ascii=False, indent=1).encode()
 
 
 def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:

@@ -101,7 +101,7 @@ def launches_for(
     end_dead_runs(instance)
     partitions = set(instance.get_dynamic_partitions(str(videos.name)))
     held = in_flight(instance) | (set(store.video_ids()) - partitions)
-    launches = plan_night(store, limits, tick, held=held, next_tick=following, remember=not preview)
+    launches = plan_night(store, limits, tick, held=held, next_tick=following, preview=preview)
     # One deleted partition would fail all launches of the tick.
     there = set(instance.get_dynamic_partitions(str(videos.name)))
     return [launch for launch in launches if launch.video_id in there]

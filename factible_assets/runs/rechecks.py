@@ -60,7 +60,7 @@ def _plan(
             as_of,
             held=held,
             next_tick=schedules.next_tick(settings, datetime.now(UTC)),
-            keep_limits=limit is None,
+            preview=limit is not None,
         )
         by_id = {row.video_id: row for row in rows}
     if unknown := sorted({*named} - by_id.keys()):

@@ -398,7 +398,7 @@ class ClaimCheck:
         """Return the verdict so far if its stance stands, whatever the missing pages say.
 
         Each missing page counts as rated high, because it may redirect to such a site. Declined
-        sources count as missing too: if the reader declines more, it has declined most of them.
+        sources count as missing too: if the reader declines more, it may have declined most.
         """
         opinion, rows = self.form_opinion(case), case.evidence
         unheard: list[records.Rating] = ["high"] * missing

@@ -1,4 +1,4 @@
-"""The server of the service: its socket, its limits for slow clients, and its end."""
+"""The server of `factible serve`: its socket, its limit for slow clients, and its shutdown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from factible_assets.web.state import AppState
 REQUEST_SECONDS = 30.0
 """The time in which a connection must send a whole request."""
 _BACKLOG = 128
-_GOODBYE_SECONDS = 5
+_SHUTDOWN_SECONDS = 5
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -28,9 +28,11 @@ def bind_socket(host: str, port: int) -> socket.socket:
     Raises FactibleError: The system refuses the host or port.
     """
     try:
-        family, *_, place = socket.getaddrinfo(host, port, flags=socket.AI_PASSIVE)[0]
-        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-        return socket.create_server(place, family=family, backlog=_BACKLOG, dualstack_ipv6=both)
+        family, *_, address = socket.getaddrinfo(host, port, flags=socket.AI_PASSIVE)[0]
+        takes_ipv4 = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(
+            address, family=family, backlog=_BACKLOG, dualstack_ipv6=takes_ipv4
+        )
     except (OSError, UnicodeError) as error:
         raise FactibleError(
             f"Port {port} on {host} cannot be listened on: {error.args[-1]}.",
@@ -43,7 +45,7 @@ class RequestTimeoutProtocol(H11Protocol):
     """Closes a connection whose next request does not arrive in time.
 
     Uvicorn waits without a limit, so that a few hundred half-sent requests would use up the
-    service. Web sockets have another protocol and stay open.
+    service. Dagster's UI has this protocol too; its web sockets leave it and stay open.
     """
 
     _timer: asyncio.TimerHandle | None = None
@@ -66,14 +68,17 @@ class RequestTimeoutProtocol(H11Protocol):
             self._timer.cancel()
 
     def _update_timer(self) -> None:
-        """Run the timer while a request is incomplete. Further data does not restart it."""
+        """Run the timer while the server waits for a whole request; more data does not restart it.
+
+        It stops while the server answers, and when the connection becomes a web socket.
+        """
         cycle: RequestResponseCycle | None = self.cycle
         is_socket = self.transport.get_protocol() is not self
-        is_whole = cycle is not None and not (cycle.more_body or cycle.response_complete)
-        if (is_socket or is_whole) and self._timer is not None:
+        is_answering = cycle is not None and not (cycle.more_body or cycle.response_complete)
+        if (is_socket or is_answering) and self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        elif not (is_socket or is_whole) and self._timer is None:
+        elif not (is_socket or is_answering) and self._timer is None:
             self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 
 
@@ -94,7 +99,7 @@ def build_server(app: FastAPI) -> uvicorn.Server:
         server_header=False,
         # Do not trust the headers of proxies.
         proxy_headers=False,
-        timeout_graceful_shutdown=_GOODBYE_SECONDS,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         ws="none",
         http=RequestTimeoutProtocol,
     )

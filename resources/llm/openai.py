@@ -4,8 +4,9 @@ Answers follow a strict JSON Schema (`response_format`). For a server that rejec
 falls back to JSON, then to plain text, with the schema in the prompt; it also leaves out parameters
 that the server rejects. It remembers these lessons for the life of the process.
 
-Reasoning models count their thoughts into `max_completion_tokens` and accept no `max_tokens`. Most
-accept no temperature; without it a seed would fix nothing, so the request leaves out both.
+Reasoning models take the limit `max_completion_tokens`, which counts their thoughts too, and reject
+`max_tokens`. Most also reject a temperature. A request without one has no seed, because a seed
+alone would fix nothing.
 """
 
 from __future__ import annotations
@@ -33,12 +34,15 @@ _UNSUPPORTED = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra",
     re.IGNORECASE,
 )
-_LIMITS: Final = ("max_tokens", "max_completion_tokens")
+_ANSWER_LIMIT: Final = "max_tokens"
+_REASONING_LIMIT: Final = "max_completion_tokens"
 _TEMPLATE: Final = "chat_template_kwargs"
-_OPTIONAL: Final = (
+_DISPENSABLE: Final = (
     *(_TEMPLATE, "temperature", "seed", "reasoning_effort", "maxItems", "maxLength"),
     *("stream_options", "stream"),
 )
+"""Parameters, and keywords of the schema, that a request can do without. A rejection removes the
+first of them that it names."""
 _EVENTS: Final = "text/event-stream"
 _NO_SUCH_MODEL: Final = frozenset({"model_not_found", "invalid_model", "model_not_available"})
 _SHAPE = re.compile(
@@ -115,7 +119,7 @@ class OpenAIBackend(backend.Backend):
         self._model = self.info.name
         self._modes: dict[type[Any], AnswerMode] = {}
         self._omitted = set(self.info.refuses)
-        self._limit_name = _LIMITS[bool(self.info.efforts)]
+        self._limit_name = _REASONING_LIMIT if self.info.efforts else _ANSWER_LIMIT
         self._limits_tried = {self._limit_name}
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
@@ -162,6 +166,7 @@ class OpenAIBackend(backend.Backend):
         except openai.APIError as error:
             if isinstance(error, openai.APIStatusError | openai.APIConnectionError):
                 raise
+            # An event reports an error, in place of the answer or in the middle of it.
             if not growing.text:
                 return json.dumps({"error": error.body, "usage": usage}).encode()
             finish = "error"
@@ -308,14 +313,14 @@ class OpenAIBackend(backend.Backend):
             self._rejects("logprobs", body) or self._rejects("top_logprobs", body)
         ):
             raise backend.BackendError("lasting", backend.NO_PROBABILITIES)
-        other = _LIMITS[self._limit_name == _LIMITS[0]]
+        other = _REASONING_LIMIT if self._limit_name == _ANSWER_LIMIT else _ANSWER_LIMIT
         if other not in self._limits_tried and (
             f"Use '{other}'" in body.message or self._rejects(self._limit_name, body)
         ):
             self._limits_tried.add(other)
             self._limit_name = other
             return f"the server wants the limit as {other}; asked again so"
-        for parameter in _OPTIONAL:
+        for parameter in _DISPENSABLE:
             if parameter not in self._omitted and self._rejects(parameter, body):
                 self._omitted.add(parameter)
                 return f"the server does not take {parameter}; asked again without"
@@ -328,9 +333,14 @@ class OpenAIBackend(backend.Backend):
 
     @staticmethod
     def _rejects(parameter: str, body: backend.ErrorBody) -> bool:
+        """Tell whether an error names a parameter as one that the server does not take.
+
+        An error about the value of the temperature or the seed is enough: the request can leave
+        them out, but has no other value for them.
+        """
         named = body.param == parameter or re.search(rf"\b{parameter}\b", body.message)
-        sampled = parameter in {"temperature", "seed"} and body.param == parameter
-        return bool(named and (sampled or _UNSUPPORTED.search(f"{body.code} {body.message}")))
+        is_sampling = parameter in {"temperature", "seed"} and body.param == parameter
+        return bool(named and (is_sampling or _UNSUPPORTED.search(f"{body.code} {body.message}")))
 
     async def probe(self) -> backend.Probe:
         try:

@@ -205,5 +205,5 @@ def test_the_view_shows_the_plan_of_the_next_tick_within_the_stored_limits(
     read_plan(store, RecheckLimits(videos=0), NOW, next_tick=tick)
     (row,) = store.query("SELECT decision, planned_for FROM recheck_plan").rows()
     assert row == ("over_limit", tick)
-    read_plan(store, RecheckLimits(videos=3), NOW, keep_limits=False)
+    read_plan(store, RecheckLimits(videos=3), NOW, preview=True)
     assert store.query("SELECT decision FROM recheck_plan").item() == "over_limit"

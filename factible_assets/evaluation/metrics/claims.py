@@ -1,7 +1,7 @@
 """Metrics of one video's extracted claims against the annotated ones: presence, order, importance.
 
-System claims are in order of importance. `k` limits a metric to the first k of them, within the
-matching of the whole list. A metric with a denominator of 0 is undefined.
+System claims are in order of importance. With `k`, only the first k of them count; the matching is
+still that of all claims. A metric with a denominator of 0 is undefined.
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ def f1_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
     empty.
     """
     hits = video.hits(k)
-    return Ratio(2 * sum(hits), len(hits) + len(video.gold), len(video.gold))
+    return Ratio(2 * sum(hits), len(hits) + len(video.gold), items=len(video.gold))
 
 
 def average_precision(video: MatchedVideo) -> Ratio:
-    """Return the mean precision at the ranks of hits: the summand of MAP as published.
+    """Return the mean precision at the ranks with a match: one video's part of MAP.
 
-    AP = Σ P@i over matched ranks i, divided by the number of hits (as in the tables of Factible,
-    sections 2.2 and 2.3). Missing gold claims cost nothing, so it measures only the order.
-    Undefined without hits.
+    AP = Σ P@i over matched ranks i, divided by their number, as in the tables of Factible (sections
+    2.2 and 2.3). The usual divisor is the number of gold claims; with this one a gold claim that
+    was not found costs nothing, so AP measures only the order. Undefined without matches.
     """
     ranks = [rank for rank, hit in enumerate(video.hits(), start=1) if hit]
     precisions = (matched / rank for matched, rank in enumerate(ranks, start=1))
@@ -89,20 +89,20 @@ def average_precision(video: MatchedVideo) -> Ratio:
 
 
 def ndcg_by_importance(video: MatchedVideo) -> Ratio:
-    """Return the discounted importance of the matches, as a share of the possible maximum.
+    """Return DCG / IDCG with the annotated importance as gain (Järvelin and Kekäläinen, 2002).
 
-    DCG = Σ importance(gold of rank i) / log2(i + 1) over matched ranks i, from 1; IDCG is that of
-    all gold claims in order of importance (Järvelin and Kekäläinen, 2002). Undefined if no gold
-    claim has importance.
+    DCG = Σ importance of the gold claim matched at rank i / log2(i + 1), with ranks from 1. IDCG is
+    the greatest possible DCG: all gold claims, in order of importance. Undefined if no gold claim
+    has importance.
     """
-    gains = {pair.system: _weight(video.gold[pair.gold]) for pair in video.pairs}
-    ideal = sorted(map(_weight, video.gold), reverse=True)
+    gains = {pair.system: _importance(video.gold[pair.gold]) for pair in video.pairs}
+    ideal = sorted(map(_importance, video.gold), reverse=True)
     gained = math.fsum(gain / math.log2(place + 2) for place, gain in gains.items())
     possible = math.fsum(gain / math.log2(place + 2) for place, gain in enumerate(ideal))
-    return Ratio(gained, possible, sum(map(bool, ideal)))
+    return Ratio(gained, possible, items=sum(map(bool, ideal)))
 
 
-def _weight(claim: ClaimEntry) -> float:
+def _importance(claim: ClaimEntry) -> float:
     return claim.importance or 0.0
 
 
@@ -112,8 +112,8 @@ def recall_at_important(video: MatchedVideo) -> Ratio:
     |matched gold with importance ≥ 0.80| / |gold with importance ≥ 0.80|. Undefined if no gold
     claim is that important.
     """
-    found = sum(_weight(claim) >= IMPORTANT for claim in video.found)
-    return Ratio(found, sum(_weight(claim) >= IMPORTANT for claim in video.gold))
+    found = sum(_importance(claim) >= IMPORTANT for claim in video.found)
+    return Ratio(found, sum(_importance(claim) >= IMPORTANT for claim in video.gold))
 
 
 def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
@@ -121,8 +121,8 @@ def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
 
     Σ importance of matched gold / Σ importance of gold. Undefined if there is no importance.
     """
-    found, weights = map(_weight, video.found), [*map(_weight, video.gold)]
-    return Ratio(math.fsum(found), math.fsum(weights), sum(map(bool, weights)))
+    found, weights = map(_importance, video.found), [*map(_importance, video.gold)]
+    return Ratio(math.fsum(found), math.fsum(weights), items=sum(map(bool, weights)))
 
 
 def importance_mae(video: MatchedVideo) -> Ratio:
@@ -136,7 +136,7 @@ def importance_mae(video: MatchedVideo) -> Ratio:
 
 
 def error_of_mean_importance(video: MatchedVideo) -> Ratio:
-    """Return the same error of giving every matched claim the mean annotated importance."""
+    """Return that error if every matched claim had the mean annotated importance: the baseline."""
     gold = [gold for _, gold in importance_pairs(video)]
     middle = math.fsum(gold) / len(gold) if gold else 0.0
     return Ratio(math.fsum(abs(each - middle) for each in gold), len(gold))

@@ -1,15 +1,15 @@
 """Estimates the searches, pages, model calls and cost of an experiment before it runs.
 
-Counts are upper bounds: a video may have fewer claims, searches may find the same page twice, and
-an irrelevant page costs no call. The counts leave out second pages of results and repeated
-questions, because nobody can foresee them.
+Counts are upper bounds, but for second pages of results and repeated questions, which nobody can
+foresee. A video may have fewer claims, searches may find the same page twice, and an irrelevant
+page costs no call.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from factible_assets.config import FactCheckConfig
@@ -18,7 +18,7 @@ from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.reasoners.llm.queries import SEARCHES_PER_CLAIM
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Transcript
-from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError
+from factible_assets.runs.experiments.plan import STAGES, Experiment, ExperimentError, Variant
 from factible_assets.runs.experiments.stage_keys import StageKeys
 from factible_assets.runs.experiments.store import ExperimentStore, experiment_file
 from factible_assets.runs.experiments.variant_services import (
@@ -40,12 +40,14 @@ _SQL = statements("factible_assets.runs.experiments", "experiments.sql")
 UNKNOWN_TRANSCRIPT = 15_000
 """Characters of an unknown transcript: some twenty minutes of speech."""
 
-_PROMPT_TOKENS = 1_300
+# Tokens of the parts of a call, if no recorded call of its stage tells them.
+_INSTRUCTION_TOKENS = 1_300
 _ANSWER_TOKENS = 150
-_CLAIM_TOKENS = 90
-_STATED_TOKENS = 100
+"""An answer about a page, as output and in later prompts."""
+_CLAIM_OUTPUT_TOKENS = 90
+_CLAIM_INPUT_TOKENS = 100
 """A claim with its context."""
-_QUERY_TOKENS = 40
+_QUERY_OUTPUT_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,10 @@ class VariantEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The most that a run would do. `missing` are sentences about services that are not set up."""
+    """The most work of a run, without second pages of results and repeated questions.
+
+    `missing` are sentences about services that are not set up.
+    """
 
     variants: tuple[VariantEstimate, ...]
     calls: tuple[CallEstimate, ...]
@@ -120,6 +125,22 @@ class Estimate:
         return tuple(dict.fromkeys(each.model for each in self.calls if each.usd is None))
 
 
+@dataclass(frozen=True, slots=True)
+class _VideoWork:
+    """The work of one variant on one video, if it computes every stage."""
+
+    config: FactCheckConfig
+    strategy: Strategy
+    choice: VariantServices
+    characters: int
+    """Of the transcript."""
+    windows: int
+    """The calls that find the claims; 0 if the corpus gives them."""
+    claims: int
+    searches: int
+    pages: int
+
+
 def estimate(
     experiment: Experiment, corpora: CorporaReading, settings: Settings, *, fresh: bool = False
 ) -> Estimate:
@@ -129,56 +150,85 @@ def estimate(
     """
     store = ExperimentStore(experiment_file(settings, experiment.name), fresh=fresh)
     keys, recorded = StageKeys(settings), _recorded(settings)
-    said = asyncio.run(_local_transcripts(experiment, corpora, settings, store))
+    transcripts = asyncio.run(_local_transcripts(experiment, corpora, settings, store))
     variants = [VariantEstimate(each.name) for each in experiment.variants]
     calls: dict[tuple[str, str], CallEstimate] = {}
     missing: dict[str, None] = {}
     for variant, counted in zip(experiment.variants, variants, strict=True):
         for listed in experiment.videos:
-            video_id, given = listed.video.video_id, listed.given_claims
+            video_id = listed.video.video_id
             choice = choose(variant, settings, listed.web)
             missing |= dict.fromkeys(choice.missing)
-            rows = said[video_id] or _unknown(listed)
-            strategy = strategy_named(variant.config.strategy)
-            own_keys = keys.of(variant.config, rows, choice, given)
-            reusable = store.reusable_stages(variant.name, video_id, own_keys, strategy)
+            rows = transcripts[video_id] or _unknown(listed)
+            work = _video_work(variant, listed, rows, choice)
+            own_keys = keys.of(variant.config, rows, choice, listed.given_claims)
+            reusable = store.reusable_stages(variant.name, video_id, own_keys, work.strategy)
             store.mark_stored(variant.name, video_id, own_keys, STAGES)
             to_compute = STAGES[len(reusable) :]
             done = sum(name == variant.name for name in reusable.values())
             counted.done += done
             counted.shared += len(reusable) - done
             counted.compute += len(to_compute)
-
-            config = strategy.adapt(variant.config, listed.video)
-            characters = len(rows.transcripts[0].text)
-            claims = config.claims.max_claims if given is None else len(given.claims)
-            searches = claims * strategy.most_searches(config)
-            pages = searches * config.search.max_results
-            if "search_hits" in to_compute:
-                providers = len(search_names(choice.settings)) if choice.web == "live" else 1
-                counted.searches += searches * max(1, providers)
-            if "evidence" in to_compute:
-                counted.pages += pages
-            windows = 0 if given is not None else _windows(characters)
-            calls_of = _calls_by_stage(config, strategy, choice, windows, claims, pages)
-            for stage in to_compute:
-                number = calls_of.get(stage, 0)
-                if stage not in choice.models or not number:
-                    continue
-                counted.model_calls += number
-                model, info = choice.models[stage], plan_models(choice.settings).stages[stage]
-                mean = recorded.get((stage, model)) or recorded.get((stage, ""))
-                mean = mean or _assumed_tokens(stage, characters, config, pages / number)
-                of_model = CallEstimate(stage, model, mean.source)
-                of_model = calls.setdefault((stage, model), of_model)
-                of_model.calls += number
-                of_model.input_tokens += round(number * mean.input)
-                of_model.output_tokens += round(number * mean.output)
-                if info.price is not None:
-                    of_model.usd = info.price.cost(of_model.input_tokens, of_model.output_tokens)
+            _add_requests(counted, work, to_compute)
+            _add_calls(calls, counted, work, to_compute, recorded)
     by_stage = sorted(calls.values(), key=lambda each: (STAGES.index(each.stage), each.model))
-    unknown = list(said.values()).count(None)
-    return Estimate(tuple(variants), tuple(by_stage), len(said), unknown, tuple(missing))
+    unknown = list(transcripts.values()).count(None)
+    return Estimate(tuple(variants), tuple(by_stage), len(transcripts), unknown, tuple(missing))
+
+
+def _video_work(
+    variant: Variant, listed: CorpusVideo, rows: VideoRows, choice: VariantServices
+) -> _VideoWork:
+    strategy, given = strategy_named(variant.config.strategy), listed.given_claims
+    config = strategy.adapt(variant.config, listed.video)
+    characters = len(rows.transcripts[0].text)
+    claims = config.claims.max_claims if given is None else len(given.claims)
+    searches = claims * strategy.most_searches(config)
+    return _VideoWork(
+        config,
+        strategy,
+        choice,
+        characters=characters,
+        windows=0 if given is not None else _windows(characters),
+        claims=claims,
+        searches=searches,
+        pages=searches * config.search.max_results,
+    )
+
+
+def _add_requests(counted: VariantEstimate, work: _VideoWork, to_compute: Sequence[str]) -> None:
+    """Add the searches and pages of some stages."""
+    if "search_hits" in to_compute:
+        choice = work.choice
+        providers = len(search_names(choice.settings)) if choice.web == "live" else 1
+        counted.searches += work.searches * max(1, providers)
+    if "evidence" in to_compute:
+        counted.pages += work.pages
+
+
+def _add_calls(
+    calls: dict[tuple[str, str], CallEstimate],
+    counted: VariantEstimate,
+    work: _VideoWork,
+    to_compute: Sequence[str],
+    recorded: Mapping[tuple[str, str], Tokens],
+) -> None:
+    """Add the model calls of some stages, by stage and model, with their tokens and cost."""
+    choice, calls_of = work.choice, _calls_by_stage(work)
+    for stage in to_compute:
+        number = calls_of.get(stage, 0)
+        if stage not in choice.models or not number:
+            continue
+        counted.model_calls += number
+        model, info = choice.models[stage], plan_models(choice.settings).stages[stage]
+        mean = recorded.get((stage, model)) or recorded.get((stage, ""))
+        mean = mean or _assumed_tokens(stage, work, work.pages / number)
+        of_model = calls.setdefault((stage, model), CallEstimate(stage, model, mean.source))
+        of_model.calls += number
+        of_model.input_tokens += round(number * mean.input)
+        of_model.output_tokens += round(number * mean.output)
+        if info.price is not None:
+            of_model.usd = info.price.cost(of_model.input_tokens, of_model.output_tokens)
 
 
 async def _local_transcripts(
@@ -203,34 +253,25 @@ def _unknown(listed: CorpusVideo) -> VideoRows:
     return VideoRows(videos=(listed.video,), transcripts=(transcript,))
 
 
-def _calls_by_stage(
-    config: FactCheckConfig,
-    strategy: Strategy,
-    choice: VariantServices,
-    windows: int,
-    claims: int,
-    pages: int,
-) -> Mapping[str, int]:
-    """Return the model calls of each stage, if a model answers in it.
-
-    `windows` are the calls that find the claims, 0 if the corpus gives them. `pages` are those of
-    all claims.
-    """
-    if strategy.needs_model:
+def _calls_by_stage(work: _VideoWork) -> Mapping[str, int]:
+    """Return the model calls of each stage, if a model answers in it."""
+    config, models, claims = work.config, work.choice.models, work.claims
+    if work.strategy.needs_model:
         # The model chooses its questions, within its budget; most of them are about pages.
-        return {"claims": windows, "evidence": claims * config.budget.max_calls}
-    asked = {choice.models[each] for each in ("claims", "queries") if each in choice.models}
-    # The call that finds the claims returns a few queries for each too.
-    has_queries = windows and config.queries.max_queries <= SEARCHES_PER_CLAIM and len(asked) <= 1
-    readings = pages
-    # A check that stops at enough sources does not wait for a group of pages.
-    if config.evidence.together and config.evidence.enough_origins is None:
-        readings = claims * math.ceil(pages / claims / ReadingLimits().together) if claims else 0
+        return {"claims": work.windows, "evidence": claims * config.budget.max_calls}
+    # The call that finds the claims also returns a few queries for each, if one model does both.
+    is_one_model = len({models[each] for each in ("claims", "queries") if each in models}) <= 1
+    has_queries = work.windows and config.queries.max_queries <= SEARCHES_PER_CLAIM and is_one_model
+    readings = work.pages
+    # One call reads several pages of a claim, unless a check stops at enough sources: it does not
+    # wait for a group of pages.
+    if config.evidence.together and config.evidence.enough_origins is None and claims:
+        readings = claims * math.ceil(work.pages / claims / ReadingLimits().together)
     return {
-        "claims": windows,
+        "claims": work.windows,
         "queries": 0 if has_queries else claims,
         "evidence": readings,
-        "verdicts": int(choice.made_by["verdicts"] == "llm"),
+        "verdicts": int(work.choice.made_by["verdicts"] == "llm"),
     }
 
 
@@ -240,21 +281,17 @@ def _windows(characters: int) -> int:
     return windows if windows == 1 else windows + 1
 
 
-def _assumed_tokens(
-    stage: str, characters: int, config: FactCheckConfig, pages_per_call: float
-) -> Tokens:
-    """Return the tokens of a call of a stage without recorded calls.
-
-    `characters` is the length of the transcript.
-    """
-    limits, queries = ReadingLimits(), config.queries.max_queries
-    claims, sources = config.claims.max_claims, queries * config.search.max_results
-    window = min(characters, limits.transcript.size)
+def _assumed_tokens(stage: str, work: _VideoWork, pages_per_call: float) -> Tokens:
+    """Return the tokens of a call of a stage without recorded calls."""
+    limits, config = ReadingLimits(), work.config
+    claims, queries = config.claims.max_claims, config.queries.max_queries
+    sources = queries * config.search.max_results
+    window = min(work.characters, limits.transcript.size)
     read, written = {
-        "claims": (window / CHARACTERS_PER_TOKEN, _ANSWER_TOKENS + claims * _CLAIM_TOKENS),
-        "queries": (_STATED_TOKENS, queries * _QUERY_TOKENS),
+        "claims": (window / CHARACTERS_PER_TOKEN, _ANSWER_TOKENS + claims * _CLAIM_OUTPUT_TOKENS),
+        "queries": (_CLAIM_INPUT_TOKENS, queries * _QUERY_OUTPUT_TOKENS),
         "evidence": (
-            _STATED_TOKENS + pages_per_call * limits.page / CHARACTERS_PER_TOKEN,
+            _CLAIM_INPUT_TOKENS + pages_per_call * limits.page / CHARACTERS_PER_TOKEN,
             pages_per_call * _ANSWER_TOKENS,
         ),
         "verdicts": (
@@ -262,7 +299,7 @@ def _assumed_tokens(
             claims * _ANSWER_TOKENS,
         ),
     }[stage]
-    return Tokens(_PROMPT_TOKENS + read, written, "assumed")
+    return Tokens(_INSTRUCTION_TOKENS + read, written, "assumed")
 
 
 def _recorded(settings: Settings) -> dict[tuple[str, str], Tokens]:
