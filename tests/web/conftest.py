@@ -5,19 +5,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from pydantic import SecretStr
 
 from factible_assets.settings import Settings
 from factible_assets.web.app import create_app
 from tests.cli.stored import VIDEO_ID, store_published
-from tests.web.doubles import Script, listening
+from tests.web.doubles import Browser, Script, listening
 
 TOKEN, OTHER_TOKEN = "a-token-that-is-long-enough", "another-token-that-is-long-enough"
 BOTH = SecretStr(f"{TOKEN}, {OTHER_TOKEN}")
 
-Serve = Callable[..., httpx.Client]
+Serve = Callable[..., Browser]
 
 
 def bearer(token: str = TOKEN) -> dict[str, str]:
@@ -45,12 +44,14 @@ def serve(home: Path, script: Script) -> Iterator[Serve]:
 
         def start(
             *, grace_seconds: float = 60.0, address: str = "127.0.0.1", **given: Any
-        ) -> httpx.Client:
+        ) -> Browser:
             settings = Settings(home=home, **{"reviewer": "Ada", **given})
             app = create_app(
                 settings, launch=script.launch, grace_seconds=grace_seconds, address=address
             )
-            return stack.enter_context(listening(app))
+            browser = stack.enter_context(listening(app))
+            browser.home = home
+            return browser
 
         yield start
 

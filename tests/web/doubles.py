@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -88,15 +89,18 @@ class Script:
         return self.workers[number]
 
 
-class _Browser(httpx.Client):
+class Browser(httpx.Client):
     """A client that follows the redirects of pages, but not those of forms."""
+
+    home = Path()
+    """The data folder of the service."""
 
     def get(self, url: httpx.URL | str, **given: Any) -> httpx.Response:
         return super().get(url, **{"follow_redirects": True, **given})
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[httpx.Client]:
+def listening(app: FastAPI) -> Iterator[Browser]:
     """Serve an app on loopback, and yield a client."""
     door = bind_socket("127.0.0.1", 0)
     server = build_server(app)
@@ -104,7 +108,7 @@ def listening(app: FastAPI) -> Iterator[httpx.Client]:
     thread.start()
     try:
         address = f"http://127.0.0.1:{door.getsockname()[1]}"
-        with _Browser(base_url=address, timeout=None, verify=_NO_ROOTS) as client:
+        with Browser(base_url=address, timeout=None, verify=_NO_ROOTS) as client:
             yield client
     finally:
         server.should_exit = True

@@ -17,6 +17,8 @@ import duckdb
 import httpx
 import pytest
 
+from factible_assets.errors import FactibleError
+from factible_assets.runs.claims import open_claim
 from factible_assets.settings import Settings
 from factible_assets.web import runs
 from factible_assets.web.desk.answers import for_browser
@@ -30,7 +32,7 @@ from tests.report.page import Page
 from tests.warehouse.samples import write_asset
 from tests.web.conftest import Serve
 from tests.web.desk.many import store_many
-from tests.web.doubles import Script
+from tests.web.doubles import Browser, Script
 from warehouse.bookkeeping import read_actions
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
@@ -42,13 +44,16 @@ ANY_STATE = ("note", "add_claim")
 """Acts that any state of the claim will do for."""
 
 
-def version(client: httpx.Client, path: str) -> str:
-    """Return the version in the forms of a claim's page, or an empty text without forms."""
-    page = client.get(path.removesuffix("/acts"), follow_redirects=True)
-    return str(next(iter(Page(page.text).all("//input[@name='seen']/@value")), ""))
+def version(client: Browser, path: str) -> str:
+    """Return the version that the forms of a claim's page carry; an empty text for no claim."""
+    _, video_id, _, claim_id = path.removesuffix("/acts").removeprefix("/desk/").split("/")
+    try:
+        return open_claim(video_id, claim_id, Settings(home=client.home)).version
+    except FactibleError:
+        return ""
 
 
-def send(client: httpx.Client, path: str, **fields: Any) -> httpx.Response:
+def send(client: Browser, path: str, **fields: Any) -> httpx.Response:
     """Send a form as a browser does from a page of the service, with the version of the claim."""
     if path.endswith("/acts") and "seen" not in fields and fields.get("act") not in ANY_STATE:
         fields |= {"seen": version(client, path)}
@@ -242,7 +247,7 @@ def test_an_uploaded_transcript_is_checked_against_uploaded_pages(
     assert refused.status_code == 422
 
 
-def bring(client: httpx.Client, name: str = "my_talk.txt", **fields: str) -> httpx.Response:
+def bring(client: Browser, name: str = "my_talk.txt", **fields: str) -> httpx.Response:
     """Upload a transcript, always the same words."""
     origin = {"Origin": str(client.base_url).rstrip("/")}
     file = {"transcript": (name, b"Honey keeps for years in a closed jar.")}
@@ -422,7 +427,7 @@ def test_only_cards_may_be_framed(serve: Serve, published: str) -> None:
 
 
 def refused_for_its_age(
-    client: httpx.Client, path: str, seen: str, **fields: str
+    client: Browser, path: str, seen: str, **fields: str
 ) -> tuple[Page, dict[str, str]]:
     """Send a form of an older page. Return the answer's page and the fields of its form."""
     answer = send(client, path, seen=seen, **fields)
@@ -567,7 +572,7 @@ def test_the_counts_of_a_video_link_its_claims(serve: Serve, published: str) -> 
     assert {link.removeprefix("#") for link in counts} <= ids
 
 
-def follow(client: httpx.Client, answer: httpx.Response) -> Page:
+def follow(client: Browser, answer: httpx.Response) -> Page:
     """Return the page that a form leads to."""
     assert answer.status_code == 303, answer.text
     return Page(client.get(answer.headers["location"]).text)
