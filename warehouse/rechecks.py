@@ -30,7 +30,7 @@ class RecheckLimits:
 class PlannedVideo:
     """A video in the plan. The fields are columns of the view `recheck_plan`, which describes them.
 
-    A planned video has a `position`; the `reason` says why another one is not planned.
+    Only a planned video has a `position`; the `reason` explains the decision.
     """
 
     position: int | None
