@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, SearchConfig
@@ -271,7 +271,6 @@ def test_every_rule_can_be_broken() -> None:
         )
     )
 )
-@settings(max_examples=25, deadline=None)
 def test_rows_keep_every_rule_under_any_failure(failing: set[tuple[str, str]]) -> None:
     world, _ = furnished_world(claims=2, queries=2, results=3)
     world.checks = {}

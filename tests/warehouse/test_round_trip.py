@@ -46,7 +46,7 @@ KEYS: Mapping[type[Record], str] = {
 """The fields that tell the rows of one video apart, where it is not the first one."""
 
 EXAMPLES = settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     # A failing example is small enough as it is found.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
