@@ -11,7 +11,7 @@ from typer import Argument, Exit, Option, Typer
 from factible_assets.cli import arguments
 from factible_assets.cli.main import Command
 from factible_assets.cli.output import note, print_error, result, table_of
-from factible_assets.cli.progress import PlainObserver
+from factible_assets.cli.progress import PlainObserver, breaking_silence
 from factible_assets.corpora.reading import load_corpus
 from factible_assets.errors import FactibleError, UsageError, gravest
 from factible_assets.exchange.tables import csv_of
@@ -69,16 +69,16 @@ def check_list(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    lines = PlainObserver(listed=len(given))
-    checks = check_claim_list(
-        tuple(given),
-        settings=settings,
-        config=config,
-        watch=lambda _: nullcontext(lines),
-        jobs=jobs,
-        fresh=force,
-    )
-    found = {row["video_id"]: (row, code) for row, code in checks}
+    with breaking_silence(PlainObserver(listed=len(given))) as lines:
+        checks = check_claim_list(
+            tuple(given),
+            settings=settings,
+            config=config,
+            watch=lambda _: nullcontext(lines),
+            jobs=jobs,
+            fresh=force,
+        )
+        found = {row["video_id"]: (row, code) for row, code in checks}
     rows = [told | found[each][0] for each, told in given.items()]
     if output is not None:
         names = list(dict.fromkeys(name for row in rows for name in row))

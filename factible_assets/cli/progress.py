@@ -6,7 +6,6 @@ An observer returns at once and never raises an error into the run.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -41,7 +40,7 @@ Costs: TypeAlias = "Callable[[], Budget]"
 """Returns the model calls and their cost so far."""
 
 _SILENCE = 24.0
-"""Seconds without output after which PlainObserver tells of finished pieces of work."""
+"""Seconds without output after which PlainObserver prints the state of the check."""
 STOPPING = "Stopping. Press Ctrl-C again to leave at once."
 
 
@@ -63,7 +62,7 @@ class PlainObserver(Observer):
     def __init__(self, costs: Costs | None = None, listed: int = 0) -> None:
         self._costs, self._listed, self._claims = costs, listed, listed
         self._verdicts: dict[str, int] = {}  # by claim, as a retried step reports verdicts again
-        self._done = Counter[str]()  # finished pieces of work
+        self._done: dict[str, int] = {}
         self._last_output = monotonic()
         self._lock = threading.Lock()
 
@@ -94,10 +93,7 @@ class PlainObserver(Observer):
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
         with self._lock:
-            self._done[_PIECES.get(stage, stage)] += 1
-            if monotonic() - self._last_output > _SILENCE:
-                amounts = ", ".join(f"{number} {name}" for name, number in self._done.items())
-                self._say(f"still working: {amounts}{self._so_far()}")
+            self._done[stage] = self._done.get(stage, 0) + 1
 
     def remarked(self, sentence: str) -> None:
         self._say(plain(sentence))
@@ -111,6 +107,19 @@ class PlainObserver(Observer):
 
     def stopping(self) -> None:
         self._say(STOPPING)
+
+    def break_silence(self) -> None:
+        """Print the state of the check if nothing was printed for a while."""
+        with self._lock:
+            if monotonic() - self._last_output < _SILENCE:
+                return
+            done = [
+                f"{self._done[stage]} {pieces}"
+                for stage, pieces in _PIECES.items()
+                if stage in self._done
+            ]
+            done += [f"{len(self._verdicts)} verdicts"] if self._verdicts else []
+            self._say(f"still working: {', '.join(done) or 'nothing done yet'}{self._so_far()}")
 
     def _say(self, words: str) -> None:
         self._last_output = monotonic()
@@ -274,6 +283,24 @@ def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[Rend
 
 
 @contextmanager
+def breaking_silence(observer: PlainObserver) -> Iterator[Observer]:
+    """Make an observer print at least twice a minute."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_SILENCE / 5):
+            observer.break_silence()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield observer
+    finally:
+        done.set()
+        watcher.join()
+
+
+@contextmanager
 def watching(costs: Costs | None = None) -> Iterator[Observer]:
     """Yield an observer: a live display on a terminal, lines elsewhere, nothing with --quiet."""
     console = stderr()
@@ -285,4 +312,5 @@ def watching(costs: Costs | None = None) -> Iterator[Observer]:
         with Live(observer, console=console, refresh_per_second=_FRAMES_PER_SECOND, **shown):
             yield observer
     else:
-        yield PlainObserver(costs)
+        with breaking_silence(PlainObserver(costs)) as lines:
+            yield lines

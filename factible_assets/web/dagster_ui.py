@@ -47,7 +47,7 @@ _ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "c
 _MOST_BODY_BYTES = 16 * 1024 * 1024
 _GOODBYE_SECONDS = 30.0
 _STREAM_SECONDS = 5
-_LOOK_SECONDS = 1.0
+_NEWS_SECONDS, _LOOK_SECONDS = 20.0, 1.0
 
 _SERVICE_PATHS = (access.DESK, "/api/v1/", "/reports/", "/feeds/", "/docs", "/openapi.json")
 
@@ -120,11 +120,20 @@ def _problem_with(scope: Scope) -> HTTPException | None:
 
 
 def report_start(host: str, port: int) -> None:
-    """Wait until the UI answers, and say so on stderr."""
+    """Say on stderr when the UI answers, and until then that it is still starting."""
+    began, told = time.monotonic(), 0
     while not _answers(host, port):
         time.sleep(_LOOK_SECONDS)
+        waited = time.monotonic() - began
+        if waited > (told + 1) * _NEWS_SECONDS:
+            told += 1
+            _say(f"Still starting after {waited:.0f} seconds: Dagster is loading.")
+    _say(f"The Dagster UI answers on {web_address(host, port)}.")
+
+
+def _say(words: str) -> None:
     with suppress(OSError, ValueError):  # The terminal is gone.
-        print(f"The Dagster UI answers on {web_address(host, port)}.", file=sys.stderr, flush=True)
+        print(words, file=sys.stderr, flush=True)
 
 
 def _answers(host: str, port: int) -> bool:

@@ -6,9 +6,16 @@ import pytest
 from rich.console import Console
 
 from factible_assets.cli.output import output_mode, without_controls
-from factible_assets.cli.progress import STOPPING, LiveObserver, PlainObserver, watching
+from factible_assets.cli.progress import (
+    STOPPING,
+    LiveObserver,
+    PlainObserver,
+    breaking_silence,
+    watching,
+)
 from factible_assets.wording import plain
 from resources.llm.limits import Budget, Ceiling
+from tests.patience import eventually
 from tests.report import samples
 
 
@@ -47,16 +54,23 @@ def test_a_claim_is_shown_when_its_check_begins_before_all_claims_are_found(
     assert "pages 1/3" in shown
 
 
-def test_a_piped_check_tells_of_its_work_after_a_silence(
+def test_a_piped_check_prints_a_line_after_a_silence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    observer = PlainObserver()
-    observer.stage_progressed("evidence", samples.claim(0), 1, 3)
-    observer.remarked("The model could not word searches.")
-    monkeypatch.setattr("factible_assets.cli.progress._SILENCE", 0.0)
-    observer.stage_progressed("evidence", samples.claim(0), 2, 3)
-    said = capsys.readouterr().err
-    assert said == "The model could not word searches.\nstill working: 2 pages\n"
+    monkeypatch.setattr("factible_assets.cli.progress._SILENCE", 0.05)
+    said = ""
+
+    def is_said() -> bool:
+        nonlocal said
+        said += capsys.readouterr().err
+        return "still working" in said
+
+    with breaking_silence(PlainObserver()) as observer:
+        observer.stage_progressed("evidence", samples.claim(0), 1, 3)
+        observer.remarked("The model could not word searches.")
+        eventually(is_said)
+    assert "The model could not word searches." in said
+    assert "still working: 1 pages" in said
 
 
 def test_the_number_of_omitted_claims_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,7 @@ from factible_assets.web import dagster_ui
 from factible_assets.web import server as web_server
 from factible_assets.web.app import create_app
 from factible_assets.web.dagster_ui import guarded_ui, report_start, ui_policy
+from tests.patience import eventually
 from tests.web.conftest import TOKEN, bearer
 
 LOOPBACK = "127.0.0.1"
@@ -141,19 +142,28 @@ def test_no_process_reads_the_env_file_of_the_working_folder(tmp_path: Path) -> 
     assert f"$DAGSTER_HOME: {mine}" in told
 
 
-def test_the_address_is_printed_once_the_ui_answers(
+def test_a_slow_start_is_reported_until_the_ui_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(dagster_ui, "_NEWS_SECONDS", 0.05)
     monkeypatch.setattr(dagster_ui, "_LOOK_SECONDS", 0.01)
     with socket.socket() as reserved:
         reserved.bind((LOOPBACK, 0))
         port = reserved.getsockname()[1]
         thread = threading.Thread(target=report_start, args=(LOOPBACK, port))
         thread.start()
-        assert capsys.readouterr().err == ""
+        said = ""
+
+        def hears(words: str) -> bool:
+            nonlocal said
+            said += capsys.readouterr().err
+            return words in said
+
+        eventually(lambda: hears("Dagster is loading."))
+        assert "answers on" not in said
         reserved.listen()
         thread.join()
-    assert capsys.readouterr().err == f"The Dagster UI answers on http://{LOOPBACK}:{port}.\n"
+    assert hears(f"The Dagster UI answers on http://{LOOPBACK}:{port}.")
 
 
 def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
