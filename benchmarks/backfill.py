@@ -1,7 +1,7 @@
 """Measures a backfill of many videos, launched like in Dagster's UI; one video fails.
 
 Run: `python -m benchmarks.backfill [--videos 12]`. It starts `factible dev` with its own data
-folder, launches a backfill by the mutation of the UI's button, and waits. Each video is the same
+folder, sends the same GraphQL mutation as the button of the UI, and waits. Each video is the same
 made-up talk of two claims against the miniature web; one transcript is missing. It prints the runs
 by status, seconds and CPU of all processes per video, and the median seconds from STARTING to the
 first step and from there to the end.

@@ -1,4 +1,4 @@
-"""What benchmarks share: their data, the times of work, services on this machine, and their page.
+"""Shared parts of the benchmarks: data, timing, services on this machine, and the printed page.
 
 The data lies next to the project's folder and is never copied into it. Without it a benchmark says
 so and stops.

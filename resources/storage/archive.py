@@ -294,7 +294,7 @@ class _Storing:
         self._collection = collection
         self._key = key
         self._places: dict[str, str] = {}
-        """Where this import found the stored text of each page, by canonical URL."""
+        """By canonical URL: the file and line from which this import took the text of a page."""
         self.tally: Counter[str] = Counter()
         self.remarks: list[str] = []
 

@@ -26,13 +26,13 @@ _REMAINS = re.compile(
     r"|\d:\d\d:\d\d(?![^\[\]]{0,20}\])|^\W?\d{1,2}:\d\d|\b\d{1,2}:\d\d\W?$",
     re.IGNORECASE,
 )
-"""What formats leave in words: arrows, tags, codes, escaped characters, names of fields, times."""
+"""Marks of a format within words: arrows, tags, codes, escapes, names of fields, times."""
 _NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
 _NO_PROSE = re.compile(
     r"[=<>{}|\\_@^~`]|#(?!\d)|//|^/\w|/.*/|\w[(\[]|\w:\w|\d[^\W\d_]{3}|[)}\]];|[^\W\d_]{2}\.\w{2}"
     r"|\*\w|^\W*[*]\W*$"
 )
-"""What neither a word nor a number of prose has: at most 6 % of a real talk on programming."""
+"""Signs of code within a word. In a real talk on programming at most 6 % of the words match."""
 _MARK = re.compile(r"\W*[A-Z]{3,}\W*")
 _OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")

@@ -18,7 +18,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _AROUND = " \t\r\n<>()[]{}\"'\u2018\u2019\u201c\u201d\u00ab\u00bb.,;:!?"
-"""What surrounds a pasted link."""
+"""Punctuation around a pasted link."""
 
 
 class NotAVideoLinkError(ValueError):
