@@ -139,16 +139,14 @@ def test_axe_finds_nothing_serious_in_light_in_dark_and_on_a_phone(
     assert serious == []
 
 
-def test_a_phone_lists_the_claims_once(browser: Browser, report: str) -> None:
+def test_a_phone_lists_the_claims_once_and_nothing_is_wider(
+    browser: Browser, report: str, index: str
+) -> None:
+    long_words = render_report(hostile_report("x" * 400, "https://a.example/" + "y" * 400))[0]
     with visit(browser, report) as seen:
         assert seen.page.locator(".glance").is_visible()
         seen.page.set_viewport_size({"width": 360, "height": 740})
         assert not seen.page.locator(".glance").is_visible()
-
-
-def test_nothing_is_wider_than_a_phone(browser: Browser, report: str, index: str) -> None:
-    long_words = render_report(hostile_report("x" * 400, "https://a.example/" + "y" * 400))[0]
-    with visit(browser, report) as seen:
         for source in (report, index, long_words):
             seen.load(source)
             seen.open_everything()
@@ -243,39 +241,36 @@ def test_a_link_to_a_claim_opens_it(
         assert seen.page.locator(f"#claim-{claim_id(1)} .figures").is_hidden()
 
 
-def test_a_source_in_the_argument_opens_its_card(browser: Browser, report: str) -> None:
+def test_links_within_the_report_open_and_focus_their_targets(
+    browser: Browser, report: str
+) -> None:
     with visit(browser, report) as seen:
+
+        def assert_focused(number: int) -> None:
+            card = f"claim-{claim_id(number)}"
+            seen.page.wait_for_function("(id) => document.activeElement.id === id", arg=card)
+
+        assert not seen.page.locator(".stored").is_visible()
         seen.page.locator(f"#claim-{claim_id(0)} .voice a").first.click()
         source = seen.page.locator(f"#claim-{claim_id(0)} li.source:focus")
         source.wait_for(state="visible")
         assert "a.example" in source.inner_text()
-
-
-def test_a_quote_links_the_stored_text_and_back(browser: Browser, report: str) -> None:
-    with visit(browser, report, fragment=f"#claim-{claim_id(0)}") as seen:
-        assert not seen.page.locator(".stored").is_visible()
         seen.page.get_by_role("link", name="The quote in the stored text").first.click()
         stored = seen.page.locator(".stored mark")
         stored.wait_for(state="visible")
         assert stored.inner_text() == samples.QUOTE
         seen.page.get_by_role("link", name="claim 1", exact=True).first.click()
-        seen.page.wait_for_function(
-            "(id) => document.activeElement.id === id", arg=f"claim-{claim_id(0)}"
-        )
-
-
-def test_a_marked_passage_links_its_claim(browser: Browser, report: str) -> None:
-    with visit(browser, report) as seen:
+        assert_focused(0)
         seen.page.get_by_role("link", name=samples.SENTENCES[2]).first.click()
-        seen.page.wait_for_function(
-            "(id) => document.activeElement.id === id", arg=f"claim-{claim_id(2)}"
-        )
+        assert_focused(2)
 
 
 # --- The video -----------------------------------------------------------------------------------
 
 
-def test_youtube_is_not_loaded_before_the_reader_plays(browser: Browser, report: str) -> None:
+def test_youtube_is_loaded_when_the_reader_plays_and_stays_in_sight_until_stopped(
+    browser: Browser, report: str
+) -> None:
     with visit(browser, report) as seen:
         seen.page.mouse.wheel(0, 4000)
         assert seen.requests == []
@@ -286,12 +281,28 @@ def test_youtube_is_not_loaded_before_the_reader_plays(browser: Browser, report:
         assert "enablejsapi=1" in request
         # YouTube needs the origin of the page, but not its path.
         assert seen.referrers == ["http://reports.example/"]
+        seen.page.locator("#how-to-read").scroll_into_view_if_needed()
+        seen.page.wait_for_selector(".frame.pinned")
+        frame = next(each for each in seen.page.frames if each.url.startswith(PLAYER))
+        frame.wait_for_function("window.heard.some((each) => each.func === 'addEventListener')")
+        frame.evaluate("parent.postMessage(JSON.stringify({event: 'onError', info: 150}), '*')")
+        seen.page.get_by_text("YouTube does not play this video here.").wait_for()
+        seen.page.get_by_role("button", name="Stop").click()
+        assert seen.page.locator("iframe").count() == 0
+        assert seen.page.locator("#play").is_visible()
 
 
-def test_a_silent_player_leaves_the_links_as_they_are(browser: Browser, report: str) -> None:
+def test_a_silent_player_leaves_the_links_as_they_are_and_others_cannot_answer_for_it(
+    browser: Browser, report: str
+) -> None:
     with visit(browser, report, mute=True, alone=True) as seen:
         seen.page.clock.install()
         seen.page.click("#play")
+        seen.page.evaluate("postMessage(JSON.stringify({event: 'onReady'}), '*')")
+        # This message comes after the forged one.
+        seen.page.evaluate(
+            "new Promise((done) => { addEventListener('message', done); postMessage('', '*'); })"
+        )
         seen.page.clock.run_for(11_000)
         note = seen.page.locator("#player-note")
         assert "does not answer" in note.inner_text()
@@ -300,38 +311,6 @@ def test_a_silent_player_leaves_the_links_as_they_are(browser: Browser, report: 
             seen.page.get_by_role("link", name="jump to 0:10").click()
         opened.value.close()
         assert any(each.endswith("&t=10s") for each in seen.requests)
-
-
-def test_an_error_of_the_player_restores_the_links(browser: Browser, report: str) -> None:
-    with visit(browser, report) as seen:
-        seen.page.click("#play")
-        seen.page.frame_locator(".frame iframe").locator("body").wait_for(state="attached")
-        frame = next(each for each in seen.page.frames if each.url.startswith(PLAYER))
-        frame.wait_for_function("window.heard.some((each) => each.func === 'addEventListener')")
-        frame.evaluate("parent.postMessage(JSON.stringify({event: 'onError', info: 150}), '*')")
-        seen.page.get_by_text("YouTube does not play this video here.").wait_for()
-
-
-def test_messages_from_others_than_the_player_are_ignored(browser: Browser, report: str) -> None:
-    with visit(browser, report, mute=True) as seen:
-        seen.page.click("#play")
-        seen.page.evaluate(
-            "async () => { postMessage(JSON.stringify({event: 'onReady'}), '*');"
-            " await new Promise((done) => setTimeout(done)); }"
-        )
-        with seen.context.expect_page() as opened:
-            seen.page.get_by_role("link", name="jump to 0:10").click()
-        opened.value.close()
-
-
-def test_a_running_video_stays_in_sight_and_can_be_stopped(browser: Browser, report: str) -> None:
-    with visit(browser, report) as seen:
-        seen.page.click("#play")
-        seen.page.locator("#how-to-read").scroll_into_view_if_needed()
-        seen.page.wait_for_selector(".frame.pinned")
-        seen.page.get_by_role("button", name="Stop").click()
-        assert seen.page.locator("iframe").count() == 0
-        assert seen.page.locator("#play").is_visible()
 
 
 def test_a_report_from_disk_links_youtube_instead_of_playing(
@@ -415,7 +394,7 @@ def shown(seen: Any, table: str) -> list[str]:
     return [text.strip() for text in rows.all_inner_texts()]
 
 
-def test_a_verdict_filter_keeps_its_claims_and_their_videos(browser: Browser, index: str) -> None:
+def test_filters_keep_claims_and_their_videos_and_combine(browser: Browser, index: str) -> None:
     with visit(browser, index) as seen:
         seen.page.select_option("[data-filter=outcome]", "mixed")
         assert shown(seen, "videos") == ["Six things people believe"]
@@ -423,13 +402,9 @@ def test_a_verdict_filter_keeps_its_claims_and_their_videos(browser: Browser, in
         seen.page.click("#show-claims")
         assert shown(seen, "claims") == [samples.SENTENCES[2]]
         assert seen.page.locator("#shown").inner_text() == "1 of 8 claims in 1 of 3 videos"
-
-
-def test_filters_combine(browser: Browser, index: str) -> None:
-    with visit(browser, index) as seen:
+        seen.page.click("#reset")
         seen.page.select_option("[data-filter=confidence]", "high")
         seen.page.select_option("[data-filter=channel]", "Other")
-        seen.page.click("#show-claims")
         assert shown(seen, "claims") == [samples.SENTENCES[0]]
         seen.page.select_option("[data-filter=corpus]", "kitchen")
         assert shown(seen, "claims") == []
@@ -438,7 +413,9 @@ def test_filters_combine(browser: Browser, index: str) -> None:
         assert len(shown(seen, "claims")) == 8
 
 
-def test_a_search_looks_into_titles_channels_and_claims(browser: Browser, index: str) -> None:
+def test_searches_look_into_titles_channels_and_claims_and_dates_bound_checks(
+    browser: Browser, index: str
+) -> None:
     with visit(browser, index) as seen:
         for words, videos in (
             ("GOLDFISH forget", ["Six things people believe"]),
@@ -450,10 +427,7 @@ def test_a_search_looks_into_titles_channels_and_claims(browser: Browser, index:
             kept = "new URLSearchParams(location.hash.slice(1)).get('text')"
             seen.page.wait_for_function(f"(words) => {kept} === words", arg=words)
             assert shown(seen, "videos") == videos
-
-
-def test_dates_bound_when_a_video_was_checked(browser: Browser, index: str) -> None:
-    with visit(browser, index) as seen:
+        seen.page.click("#reset")
         seen.page.fill("[data-filter=from]", "2026-01-15")
         assert shown(seen, "videos") == ["A second talk"]
         seen.page.fill("[data-filter=from]", "")
