@@ -128,18 +128,13 @@ async def test_text_in_open_shadow_trees_is_read_and_text_hidden_by_any_style_sh
         assert words in text
 
 
-@pytest.mark.parametrize(
-    "leading",
-    [
-        shell("location.replace('http://other.example/hop')"),
-        '<meta http-equiv="refresh" content="0;url=http://other.example/hop"><script>1</script>',
-    ],
-)
 async def test_a_redirecting_page_has_the_address_and_title_of_its_target_not_of_a_canonical_link(
-    server: MisbehavingServer, fetcher: PageFetcher, leading: str
+    server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
-    server.on("/old", respond(leading))
-    server.on("/hop", redirect("/new"))
+    server.on("/old", respond(shell("location.replace('http://other.example/hop')")))
+    server.on("/hop", redirect("/refresh"))
+    refresh = '<meta http-equiv="refresh" content="0;url=http://other.example/new">'
+    server.on("/refresh", respond(f"{refresh}<script>1</script>"))
     canonical = (
         f'<link rel="canonical" href="{SITE}/good"><meta property="og:url" content="{SITE}">'
     )
@@ -324,12 +319,15 @@ async def test_no_browser_feature_reaches_a_private_service(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
     async with Secret() as secret:
-        targets = [f"http://{host}:{secret.port}/secret" for host in PRIVATE_HOSTS]
-        fetches = "".join(f"fetch('{target}');" for target in targets)
+        first, *others = (f"http://{host}:{secret.port}/secret" for host in PRIVATE_HOSTS)
+        # The guard judges an address, however the page asks for it.
+        means = "fetch", "a frame", "a redirect", "a worker"
+        targets = [(name, first) for name in ESCAPES]
+        targets += ((name, other) for other in others for name in means)
+        fetches = "".join(f"fetch('{target}');" for target in (first, *others))
         server.on("/redirect", redirect_to_the_query)
         server.on("/worker.js", respond(fetches, content_type="text/javascript"))
-        page = attempts(((name, target) for target in targets for name in ESCAPES), secret.port)
-        server.on("/", respond(page))
+        server.on("/", respond(attempts(targets, secret.port)))
         answer = await fetcher.fetch(f"{SITE}/")
         assert answer.outcome == "ok", answer.reason
         assert secret.reached == 0

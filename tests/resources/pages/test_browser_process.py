@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -19,14 +19,6 @@ from tests.chromium import needs_browser, needs_playwright
 from tests.patience import A_DAY, eventually
 from tests.resources.pages.browsers import CHROMIUM, SENTENCE, SHELL, SITE, shell, writing
 from tests.servers import MisbehavingServer, respond
-
-
-@pytest.fixture
-async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
-    guard = NetworkGuard(server.names)
-    browser = Browser(guard, CHROMIUM, wait_seconds=A_DAY)
-    async with HttpClient(guard=guard) as http, browser:
-        yield PageFetcher(http, browser=browser, respect_robots=False)
 
 
 def chromium_processes() -> set[int]:
@@ -59,10 +51,6 @@ def main_processes() -> set[int]:
     }
 
 
-def has_renderer() -> bool:
-    return any("--type=renderer" in command(pid) for pid in chromium_processes())
-
-
 def environment(pid: int) -> str:
     return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
 
@@ -75,39 +63,31 @@ def command(pid: int) -> str:
 
 
 @needs_browser
-async def test_one_process_without_keys_draws_all_pages_and_is_gone_afterwards(
+async def test_one_process_without_keys_draws_all_pages_is_replaced_if_killed_and_ends(
     server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-of-a-key")
+    server.on("/slow", respond(shell("fetch('/drawing')")))
     server.on("/", respond(shell(writing(SENTENCE * 3))))
     guard = NetworkGuard(server.names)
-    async with HttpClient(guard=guard) as http, Browser(guard, CHROMIUM) as browser:
+    browser = Browser(guard, CHROMIUM, wait_seconds=A_DAY)
+    async with HttpClient(guard=guard) as http, browser:
         fetcher = PageFetcher(http, browser=browser, respect_robots=False)
         assert chromium_processes() == set()
-        for _ in range(2):
-            assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
-            (process,) = main_processes()
-            assert "canary-of-a-key" not in environment(process)
+        assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
+        (process,) = main_processes()
+        assert "canary-of-a-key" not in environment(process)
+        drawing = asyncio.create_task(fetcher.fetch(f"{SITE}/slow"))
+        await asyncio.to_thread(eventually, lambda: server.count("/drawing"))
+        assert main_processes() == {process}
+        for pid in chromium_processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        page = await drawing
+        assert page.outcome == "outage"
+        assert "browser" in (page.reason or "")
+        assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
     assert chromium_processes() == set()
-
-
-@needs_browser
-async def test_a_browser_that_is_killed_is_an_outage_and_the_next_page_gets_a_new_one(
-    server: MisbehavingServer, fetcher: PageFetcher
-) -> None:
-    server.on("/slow", respond(shell("1")))
-    server.on("/", respond(shell(writing(SENTENCE * 3))))
-    drawing = asyncio.create_task(fetcher.fetch(f"{SITE}/slow"))
-    await asyncio.to_thread(eventually, has_renderer, "no page was drawn")
-    for pid in chromium_processes():
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    page = await drawing
-    assert page.outcome == "outage"
-    assert "browser" in (page.reason or "")
-    assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
 
 
 def test_a_named_browser_goes_before_those_on_the_path(
