@@ -3,8 +3,6 @@
 "use strict";
 
 (() => {
-  const WORDS = { supports: "supported", refutes: "refuted", mixed: "mixed", unclear: "unclear" };
-  const ORDER = ["refuted", "mixed", "supported", "unclear", "incomplete", "not judged yet"];
   const POLL_MILLISECONDS = 3000;
   const STYLE = `
     :host { all: initial; font: 14px/1.45 Roboto, Arial, sans-serif; display: block; }
@@ -20,14 +18,10 @@
     .action { padding: 6px 14px; border: 1px solid currentColor; border-radius: 18px;
       color: inherit; background: none; }
     .soft { color: light-dark(#555, #aaa); }
-    .badge { font-weight: 700; color: var(--tone); }
-    .supports { --tone: light-dark(#17614a, #69c6a1); --mark: #69c6a1; }
-    .refutes { --tone: light-dark(#9c2a35, #f2959d); --mark: #ff6b78; }
-    .mixed { --tone: light-dark(#7a5007, #e3b35c); --mark: #e3b35c; }
-    .none { --tone: light-dark(#4f5a63, #aab5be); --mark: #aab5be; }
+    .badge { font-weight: 700; color: light-dark(var(--light, #4f5a63), var(--dark, #aab5be)); }
     .bar { position: absolute; inset: 0; z-index: 60; pointer-events: none; }
     .mark { position: absolute; bottom: -2px; width: 6px; height: 12px; margin-left: -3px;
-      padding: 0; border: 1px solid #000; border-radius: 2px; background: var(--mark);
+      padding: 0; border: 1px solid #000; border-radius: 2px; background: var(--dark, #aab5be);
       pointer-events: auto; }
     .mark.refutes { height: 18px; }
     :focus-visible { outline: 2px solid #6cb2ff; outline-offset: 1px; }`;
@@ -105,19 +99,22 @@
     return (parts[0] ? `${Number(hours)}:${rest.join(":")}` : rest.join(":")).replace(/^0(?=\d)/, "");
   }
 
-  // The same words as the service's own pages (wording.py).
-  function judged({ verdict, ruling }) {
+  // The service gives the words and colours of its own pages.
+  function judged({ verdict, ruling }, outcomes) {
     if (ruling?.value) {
-      return { kind: ruling.stance ?? "none", word: WORDS[ruling.stance] ?? "unclear",
-        words: `${ruling.value}, signed by ${ruling.reviewer}`, why: ruling.reason };
+      return { kind: ruling.stance ?? "unclear", words: `${ruling.value}, signed by ${ruling.reviewer}`, why: ruling.reason };
     }
-    if (!verdict) return { kind: "none", word: "not judged yet", words: "not judged yet" };
-    const word = WORDS[verdict.stance] ?? "incomplete";
-    const isSide = verdict.stance && verdict.stance !== "unclear";
-    const leans = isSide && verdict.basis !== "llm" ? "leaning " : "";
-    const sure = isSide ? `, ${verdict.confidence} confidence` : "";
-    const kind = isSide ? verdict.stance : "none";
-    return { kind, word, words: leans + word + sure, why: verdict.summary ?? verdict.reason };
+    if (!verdict) return { kind: "unjudged", words: outcomes.unjudged.words };
+    const kind = verdict.stance ?? "incomplete";
+    const { words, leaning } = outcomes[kind];
+    const sure = words === leaning ? "" : `, ${verdict.confidence} confidence`; // Only a side is leant to.
+    return { kind, words: (verdict.basis === "llm" ? words : leaning) + sure, why: verdict.summary ?? verdict.reason };
+  }
+
+  function coloured(element, { light, dark }) {
+    element.style.setProperty("--light", light);
+    element.style.setProperty("--dark", dark);
+    return element;
   }
 
   function seek(seconds) {
@@ -135,14 +132,15 @@
     return button;
   }
 
-  function item(claim, page) {
-    const { kind, words, why } = judged(claim);
+  function item(claim, page, outcomes) {
+    const { kind, words, why } = judged(claim, outcomes);
     const time = claim.start_seconds === null ? null
       : timeButton(claim, { class: "time", text: clock(claim.start_seconds) });
     const verdict = make("p", {}, time, make("span", { class: "badge", text: words }));
     const evidence = link("Evidence", `${page}/claims/${encodeURIComponent(claim.claim_id)}`);
-    return make("li", { class: kind }, verdict, make("p", { text: claim.text, dir: "auto" }),
-      why && make("p", { class: "soft", text: why, dir: "auto" }), make("p", {}, evidence));
+    const parts = [make("p", { text: claim.text, dir: "auto" }),
+      why && make("p", { class: "soft", text: why, dir: "auto" }), make("p", {}, evidence)];
+    return coloured(make("li", {}, verdict, ...parts), outcomes[kind]);
   }
 
   async function mark(videoId, result) {
@@ -153,24 +151,25 @@
     const marks = make("div", { class: "bar" });
     for (const claim of result.claims) {
       if (!(claim.start_seconds < length) || claim.start_seconds === null) continue;
-      const { kind, words } = judged(claim);
+      const { kind, words } = judged(claim, result.outcomes);
       const label = `${clock(claim.start_seconds)}, ${words}: ${claim.text}`;
       const button = timeButton(claim, { class: `mark ${kind}`, title: label, "aria-label": label });
       button.style.left = `${(100 * claim.start_seconds) / length}%`;
-      marks.append(button);
+      marks.append(coloured(button, result.outcomes[kind]));
     }
     put("factible-marks", bar, marks);
   }
 
   function showResult(videoId, address, result) {
     const page = `${address}/desk/videos/${encodeURIComponent(result.video_id)}`;
-    const words = result.claims.map((claim) => judged(claim).word);
-    const counts = ORDER.map((word) => [words.filter((each) => each === word).length, word]);
-    const tally = counts.filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
+    const kinds = result.claims.map((claim) => judged(claim, result.outcomes).kind);
+    const counts = Object.entries(result.outcomes)
+      .map(([kind, { words }]) => [kinds.filter((each) => each === kind).length, words]);
+    const tally = counts.filter(([count]) => count).map(([count, words]) => `${count} ${words}`);
     const when = new Date(result.checked_at).toLocaleDateString();
     const summary = tally.length ? `${tally.join(", ")}. Checked on ${when}.` : "It makes no claim.";
     panel(videoId, make("p", { text: summary }), make("p", {}, link("Whole report", page)),
-      make("ol", {}, ...result.claims.map((claim) => item(claim, page))));
+      make("ol", {}, ...result.claims.map((claim) => item(claim, page, result.outcomes))));
     mark(videoId, result);
   }
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from factible_assets.records.stances import STANCES, Stance
+from factible_assets.records.stances import DEFINITE, STANCES
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of, watch_url
 
 if TYPE_CHECKING:
@@ -32,22 +33,38 @@ _UNSHOWN = re.compile("[\\s\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 STANCE_WORDS: Mapping[str, str] = {name: each.word for name, each in STANCES.items()}
 """The predicate of "The claim is …"."""
 
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An outcome of a claim as pages show it."""
+
+    words: str
+    leaning: str
+    """The words for a judgement by no large language model."""
+    glyph: str
+    """A mark for readers who cannot distinguish the colours."""
+    light: str | None = None
+    """The colour on light pages, in hexadecimal."""
+    dark: str | None = None
+
+
 UNJUDGED, INCOMPLETE = "unjudged", "incomplete"
-OUTCOME_WORDS: Mapping[str, str] = {
-    **STANCE_WORDS,
-    INCOMPLETE: "incomplete",
-    UNJUDGED: "not judged yet",
+OUTCOMES: Mapping[str, Outcome] = {
+    **{
+        name: Outcome(
+            each.word,
+            each.word if each.weight is None else f"leaning {each.word}",
+            each.glyph,
+            each.light,
+            each.dark,
+        )
+        for name, each in STANCES.items()
+    },
+    INCOMPLETE: Outcome("incomplete", "incomplete", "!"),
+    UNJUDGED: Outcome("not judged yet", "not judged yet", "·"),
 }
 """Every outcome of a claim, in the order of summaries."""
-
-GLYPHS: Mapping[str, str] = {
-    **{name: each.glyph for name, each in STANCES.items()},
-    INCOMPLETE: "!",
-    UNJUDGED: "·",
-}
-"""A mark for each outcome, for readers who cannot distinguish the colours."""
-
-GROUP_WORDS: Mapping[Stance, str] = {name: each.heading for name, each in STANCES.items()}
+OUTCOME_WORDS: Mapping[str, str] = {name: each.words for name, each in OUTCOMES.items()}
 
 VIA_WORDS: Mapping[Via, str] = {
     "scraped": "page text",
@@ -191,8 +208,7 @@ def act_words(
 
 def _decided(value: str) -> str:
     """Say what a reviewer decided about a source: a stance or a rating."""
-    sides: dict[str, str] = {name: each.source for name, each in STANCES.items()}
-    sides["unclear"] = "takes no clear side"
+    sides: dict[str, str] = {name: each.page for name, each in STANCES.items()}
     return sides.get(value) or f"is of {value.replace('_', ' ')} reliability"
 
 
@@ -259,7 +275,8 @@ def markdown(package: str, name: str) -> jinja2.Template:
         balance_words=balance_words,
         source_words=source_words,
         publisher=publisher,
-        group_words=GROUP_WORDS,
+        stances=STANCES,
+        definite=DEFINITE,
         by_claim=_by_claim,
         in_time=_in_time,
     )
@@ -286,9 +303,8 @@ def _in_time(
 
 def outcome_words(outcome: str, basis: records.Basis | None) -> str:
     """Return an outcome; a side of the embedded engine or the labels is a leaning."""
-    words = OUTCOME_WORDS[outcome]
-    takes_side = outcome in STANCE_WORDS and outcome != "unclear"
-    return f"leaning {words}" if basis in {"embedded", "labels"} and takes_side else words
+    shown = OUTCOMES[outcome]
+    return shown.leaning if basis in {"embedded", "labels"} else shown.words
 
 
 def sureness(verdict: records.Verdict) -> records.Confidence | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 
@@ -11,8 +11,11 @@ _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
 @cache
-def statements(package: str, file: str) -> Mapping[str, str]:
-    """Return the statements of a file by name. A line `-- name: NAME` precedes each."""
-    text = (resources.files(package) / file).read_text(encoding="utf-8")
+def statements(package: str, file: str, fill: Callable[[str], str] = str) -> Mapping[str, str]:
+    """Return the statements of a file by name. A line `-- name: NAME` precedes each.
+
+    `fill` fills in the file's text first.
+    """
+    text = fill((resources.files(package) / file).read_text(encoding="utf-8"))
     _, *parts = _NAME.split(text)
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}

@@ -1,9 +1,9 @@
 """The schema of this version: creating it in an empty store, and refusing a store with another one.
 
 Tables are in `schema/*.sql`, views in `views/*.sql`. A comment at the end of the line that begins a
-table, a view or a column is its comment in the store. The store gets new views whenever their
-definitions differ. `factible upgrade` copies the rows of an older store into this schema
-(upkeep.py).
+table, a view or a column is its comment in the store; records/stances.py fills in the stances. The
+store gets new views whenever their definitions differ. `factible upgrade` copies the rows of an
+older store into this schema (upkeep.py).
 
 Tables that grow with every video have no primary key: at each checkpoint DuckDB 1.5 rewrites the
 index behind a key, and with it the last 122,880 rows of the table. With 3,000 videos that took
@@ -23,6 +23,7 @@ from pathlib import Path
 
 import duckdb
 
+from factible_assets.records.stances import with_stances
 from factible_assets.records.tables import ALL_RECORDS
 from resources.statements import statements
 from warehouse.errors import NotAWarehouseError, WarehouseTooNewError, WarehouseTooOldError
@@ -149,7 +150,7 @@ def packaged_schema() -> Schema:
 
     def texts(folder: str) -> list[str]:
         files = sorted((Path(__file__).parent / folder).glob("*.sql"))
-        return [file.read_text(encoding="utf-8") for file in files]
+        return [with_stances(file.read_text(encoding="utf-8")) for file in files]
 
     tables = with_comments("\n".join(texts("schema")))
     return Schema(VERSION, tables, tuple(map(with_comments, texts("views"))))

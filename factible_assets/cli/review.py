@@ -22,6 +22,7 @@ from factible_assets.cli.output import (
 )
 from factible_assets.cli.progress import watching
 from factible_assets.errors import FactibleError, UsageError
+from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import ReviewAction, ReviewKind
 from factible_assets.runs.changes import Change, actions_of, new_claim
 from factible_assets.runs.claims import ClaimFile, open_claim, open_video, read_history
@@ -41,7 +42,7 @@ _MENU: Mapping[ReviewKind, tuple[str, str | None]] = {
     "block_source": ("block a source", "URL or domain: "),
     "unblock_source": ("withdraw a decision on a source", "URL or domain: "),
     "add_source": ("add a source", "URL: "),
-    "assess": ("record your own verdict", "supports, refutes, mixed, unclear or none: "),
+    "assess": ("record your own verdict", f"{', '.join(STANCES)} or none: "),
     "note": ("write a note", "note: "),
     "overrule_source": ("overrule a source's stance or rating", "URL: "),
     "reword_claim": ("reword the claim", "the claim in better words: "),
@@ -89,10 +90,7 @@ def review(
     sign: Annotated[Given, _option("LABEL", "Sign a ruling; none withdraws it.")] = None,
     ruling: Annotated[Given, _option("TEXT", "The ruling in prose.")] = None,
     assess: Annotated[
-        Given,
-        _option(
-            "STANCE", "Your own verdict: supports, refutes, mixed, unclear; none withdraws it."
-        ),
+        Given, _option("STANCE", f"Your own verdict: {', '.join(STANCES)}; none withdraws it.")
     ] = None,
     remark: Annotated[Given, Option("--note", metavar="TEXT", help="A note on the claim.")] = None,
     reason: Annotated[Given, _option("TEXT", "The reason; stored with the changes.")] = None,

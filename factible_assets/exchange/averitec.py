@@ -24,7 +24,8 @@ from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import AnnotatedClaim, Stated
 from factible_assets.exchange.json_items import Loose, items_of_list, validated
 from factible_assets.exchange.results import DISCLAIMER, SOFTWARE, Export, exported
-from factible_assets.records.scales import AVERITEC, label_of, stance_of
+from factible_assets.records.scales import AVERITEC, stance_of
+from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Claim, ReviewAction, Verdict
 from factible_assets.report.data import ReportData, source_links
 from factible_assets.wording import moment_url
@@ -166,7 +167,7 @@ def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
         video = listed.video
         given = {
             **claim.model_dump(include=_OF_CLAIM | {"questions"}),
-            "label": label_of(claim.stance, AVERITEC) if claim.stance else None,
+            "label": STANCES[claim.stance].averitec if claim.stance else None,
             "said_on": claim.said_on or video.published_on,
             "appeared_at": claim.appeared_at or video.url,
             "channel": video.channel,
@@ -194,7 +195,7 @@ def _result(
         return None
     given = {
         "text": claim.text,
-        "label": label_of(verdict.stance, AVERITEC),
+        "label": STANCES[verdict.stance].averitec,
         "reasoning": verdict.summary,
         "speaker": claim.speaker,
         "said_on": data.video.published_on,

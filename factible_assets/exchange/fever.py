@@ -22,8 +22,8 @@ from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import AnnotatedClaim, Stated
 from factible_assets.exchange.json_items import Loose, items_of_lines, validated
-from factible_assets.records.scales import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
-from factible_assets.records.stances import SIDES
+from factible_assets.records.scales import FEVER, stance_of
+from factible_assets.records.stances import SIDES, STANCES
 from factible_assets.records.tables import Stance
 from resources.lines import FileProblem
 
@@ -148,7 +148,7 @@ def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[st
             if claim.stance is not None:
                 is_open = claim.stance == "unclear"
                 values["verifiable"] = "NOT VERIFIABLE" if is_open else "VERIFIABLE"
-                values["label"] = label_of(claim.stance, FEVER)
+                values["label"] = STANCES[claim.stance].fever
                 evidence = evidence or [[[None, None, None, None]]]
             if evidence:
                 values["evidence"] = evidence
@@ -156,7 +156,7 @@ def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[st
 
 
 def _climate_label(stance: Stance) -> str:
-    return CLIMATE_FEVER_UNKNOWN if stance == "unclear" else label_of(stance, FEVER)
+    return STANCES[stance].fever.replace(" ", "_")  # Climate-FEVER writes NOT_ENOUGH_INFO
 
 
 def _number(text: str | None) -> int | str | None:

@@ -1,4 +1,4 @@
-"""The published label scales, with the meaning of each label as one of the four stances.
+"""The published label scales, with the meaning of each label as one of the stances.
 
 Every scale judges the claim by the evidence, as this project does. They differ in the number of
 middle labels. The stances connect any two scales.
@@ -9,26 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Stance, Veracity
 
-AVERITEC: Final[Mapping[str, Stance]] = {
-    "Supported": "supports",
-    "Refuted": "refutes",
-    "Conflicting Evidence/Cherrypicking": "mixed",
-    "Not Enough Evidence": "unclear",
-}
+
+def _labels(data_set: Literal["averitec", "fever"]) -> Mapping[str, Stance]:
+    """Return the labels of a data set; one that several stances share means the first of them."""
+    labels: dict[str, Stance] = {}
+    for stance in STANCES.values():
+        labels.setdefault(getattr(stance, data_set), stance.name)
+    return labels
+
+
+AVERITEC: Final = _labels("averitec")
 """AVeriTeC (Schlichtkrull et al. 2023, arXiv:2305.13117, section 3). A cherry-picked claim is true
 in its words and misleads by omission, which is `mixed` here."""
-FEVER: Final[Mapping[str, Stance]] = {
-    "SUPPORTS": "supports", "REFUTES": "refutes", "NOT ENOUGH INFO": "unclear", "DISPUTED": "mixed"
-}  # fmt: skip
+FEVER: Final = _labels("fever")
 """FEVER (Thorne et al. 2018, arXiv:1803.05355, section 3); DISPUTED, for claims with passages on
 both sides, is Climate-FEVER's (Diggelmann et al. 2020, arXiv:2012.00614, section 3)."""
-CLIMATE_FEVER_UNKNOWN: Final = "NOT_ENOUGH_INFO"
-"""Climate-FEVER's spelling of NOT ENOUGH INFO."""
 
 VERACITY: Final[Mapping[str, Stance]] = {
     "pants-fire": "refutes",
@@ -101,13 +101,8 @@ def stance_of(label: str, labels: Mapping[str, Stance]) -> Stance:
     return stance
 
 
-def label_of(stance: Stance, labels: Mapping[str, Stance]) -> str:
-    """Return a scale's first label for a stance; StopIteration if it has none."""
-    return next(label for label, each in labels.items() if each == stance)
-
-
 def veracity_of(stance: Stance | None, score: float | None) -> Veracity | None:
-    """Return the veracity level of a verdict on the four stances, None if it is unclear.
+    """Return the veracity level of a verdict on the stances, None if it is unclear.
 
     A side with a confidence score of at least _SURE is true or false, otherwise mostly true or
     barely true. Mixed is half true. Pants on fire adds ridicule to false, which only a model or a

@@ -1,12 +1,13 @@
-"""The four stances that evidence and verdicts take to a claim: words, weights, columns, colours.
+"""The stances that evidence and verdicts take to a claim: words, weights, columns, colours, labels.
 
 CONTRIBUTING.md lists the places that a further stance needs besides.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Literal, TypeAlias
 
 Stance: TypeAlias = Literal["supports", "refutes", "mixed", "unclear"]
@@ -14,7 +15,7 @@ Stance: TypeAlias = Literal["supports", "refutes", "mixed", "unclear"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StanceLabel:
-    """One stance: its words, its weight in the vote's margin, its column and its colours."""
+    """One stance: its words, its weight in the vote's margin, its column, colours and labels."""
 
     name: Stance
     word: str
@@ -26,8 +27,10 @@ class StanceLabel:
     """The column of `verdicts` that counts the sources with this stance."""
     glyph: str
     """A mark beside the colour, for readers who do not tell the colours apart."""
-    colour: str | None
-    """In charts, in hexadecimal; None: no colour of its own."""
+    light: str
+    """The colour on light pages and in charts, in hexadecimal; its contrast is at least 4.5."""
+    dark: str
+    """The colour on dark pages."""
     style: str
     """The colour in a terminal."""
     sources: str
@@ -38,6 +41,14 @@ class StanceLabel:
     """The same where the embedded engine read the source."""
     read: str
     """The end of "two sources were read …"."""
+    page: str
+    """The predicate of a page, in a reviewer's correction."""
+    legend: str
+    """The explanation of a verdict of this stance."""
+    averitec: str
+    """The label of AVeriTeC."""
+    fever: str
+    """The label of FEVER."""
 
 
 STANCES: Final[Mapping[Stance, StanceLabel]] = {
@@ -50,12 +61,17 @@ STANCES: Final[Mapping[Stance, StanceLabel]] = {
             weight=1,
             column="supporting",
             glyph="✓",
-            colour="#287d3c",
+            light="#17614a",
+            dark="#69c6a1",
             style="green",
             sources="support the claim",
             source="bears the claim out",
             seems="seems to bear the claim out",
             read="for it",
+            page="supports the claim",
+            legend="Reliable sources say the same as the claim.",
+            averitec="Supported",
+            fever="SUPPORTS",
         ),
         StanceLabel(
             name="refutes",
@@ -64,12 +80,17 @@ STANCES: Final[Mapping[Stance, StanceLabel]] = {
             weight=-1,
             column="refuting",
             glyph="✕",
-            colour="#b3261e",
+            light="#9c2a35",
+            dark="#f2959d",
             style="red",
             sources="refute the claim",
             source="contradicts the claim",
             seems="seems to contradict the claim",
             read="against it",
+            page="contradicts the claim",
+            legend="Reliable sources say the contrary.",
+            averitec="Refuted",
+            fever="REFUTES",
         ),
         StanceLabel(
             name="mixed",
@@ -78,12 +99,17 @@ STANCES: Final[Mapping[Stance, StanceLabel]] = {
             weight=0,
             column="mixed",
             glyph="≈",
-            colour="#b26a00",
+            light="#7a5007",
+            dark="#e3b35c",
             style="yellow",
             sources="speak for the claim and against it",
             source="speaks both for and against it",
             seems="seems to speak both for and against it",
             read="both ways",
+            page="says both",
+            legend="Part of the claim holds, or reliable sources differ.",
+            averitec="Conflicting Evidence/Cherrypicking",
+            fever="DISPUTED",
         ),
         StanceLabel(
             name="unclear",
@@ -92,12 +118,17 @@ STANCES: Final[Mapping[Stance, StanceLabel]] = {
             weight=None,
             column="unclear",
             glyph="?",
-            colour=None,
+            light="#4f5a63",
+            dark="#aab5be",
             style="default",
             sources="do not settle the claim",
             source="comes closest",
             seems="comes closest",
             read="without settling it",
+            page="takes no side",
+            legend="The sources do not settle it. This does not mean that the claim is false.",
+            averitec="Not Enough Evidence",
+            fever="NOT ENOUGH INFO",
         ),
     )
 }
@@ -108,3 +139,28 @@ DEFINITE: Final[frozenset[Stance]] = frozenset(
     name for name, each in STANCES.items() if each.weight is not None
 )
 """The stances that say something ("actionable" in Factible, table 5)."""
+_FIELD: Final = re.compile("{(" + "|".join(each.name for each in fields(StanceLabel)) + ")}")
+_LINE: Final = re.compile(rf"^.*{_FIELD.pattern}.*\n", re.MULTILINE)
+_LISTS: Final[Mapping[str, str]] = {
+    "{stances}": ", ".join(f"'{each}'" for each in STANCES),
+    "{any stance}": " or ".join(", ".join(STANCES).rsplit(", ", 1)),
+    "{verdicts}": ", ".join(each.word for each in STANCES.values()),
+}
+
+
+def with_stances(text: str) -> str:
+    """Fill the stances into SQL or CSS.
+
+    A line that names a field of a stance, such as {name} or {column}, stands for a line for each
+    stance. {stances} stands for the names as literals of SQL, {any stance} and {verdicts} for
+    enumerations in comments.
+    """
+    for place, words in _LISTS.items():
+        text = text.replace(place, words)
+    return _LINE.sub(
+        lambda line: "".join(_filled(line[0], each) for each in STANCES.values()), text
+    )
+
+
+def _filled(line: str, stance: StanceLabel) -> str:
+    return _FIELD.sub(lambda at: str(getattr(stance, at[1])), line)

@@ -21,6 +21,7 @@ import jinja2
 from markupsafe import Markup
 
 from factible_assets import wording
+from factible_assets.records.stances import STANCES, with_stances
 from factible_assets.report.data import ReportData, safe_url
 from factible_assets.report.view import SECTION_OF, ReportView, arrange
 from factible_assets.version import VERSION
@@ -90,7 +91,7 @@ def document(
         sends: Whether forms and scripts may send requests to the page's own server.
         values: The values for the template.
     """
-    style, script = _text_of(engine, styles), _text_of(engine, scripts)
+    style, script = with_stances(_text_of(engine, styles)), _text_of(engine, scripts)
     none, own = "'none'", "'self'"
     rules = [
         "default-src 'none'",
@@ -153,9 +154,9 @@ def environment(*packages: str) -> jinja2.Environment:
         publisher=wording.publisher,
         is_own_page=wording.is_own_page,
         rating_words=wording.rating_words,
-        group_words=wording.GROUP_WORDS,
+        stances=STANCES,
         via_words=wording.VIA_WORDS,
-        glyphs=wording.GLYPHS,
+        outcomes=wording.OUTCOMES,
         words_of=wording.OUTCOME_WORDS,
         section_of=SECTION_OF,
         moment_url=wording.moment_url,

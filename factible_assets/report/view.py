@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from factible_assets import wording
 from factible_assets.records import tables as records
 from factible_assets.records.rows import VerdictChange
+from factible_assets.records.stances import STANCES
 from factible_assets.report.data import FailedRecheck, ReportData, quote_url, source_links
 from factible_assets.report.passages import (
     Paragraph,
@@ -29,10 +30,15 @@ from factible_assets.stages.reviews import by_claim, latest
 from factible_assets.stages.transcript import readable
 from factible_assets.wording import publisher, youtube_id
 
+
+def _with_weight(*weights: int | None) -> tuple[str, ...]:
+    return tuple(name for name, each in STANCES.items() if each.weight in weights)
+
+
 _FIRST_SCREEN: tuple[tuple[str, tuple[str, str], tuple[str, ...], int], ...] = (
-    ("not-holding", ("Does not hold", "Seems not to hold"), ("refutes", "mixed"), 4),
-    ("open", ("Open", "Open"), (wording.INCOMPLETE, "unclear", wording.UNJUDGED), 3),
-    ("holding", ("Holds", "Seems to hold"), ("supports",), 3),
+    ("not-holding", ("Does not hold", "Seems not to hold"), _with_weight(-1, 0), 4),
+    ("open", ("Open", "Open"), (wording.INCOMPLETE, *_with_weight(None), wording.UNJUDGED), 3),
+    ("holding", ("Holds", "Seems to hold"), _with_weight(1), 3),
 )
 """The sections of the first screen: id, heading (the second one if every claim is a leaning),
 outcomes in their order, and the most claims that are listed."""
@@ -340,7 +346,7 @@ class _ClaimBuilder:
             said = self.transcript[claim.char_start : claim.char_end] or None
         by_status = _grouped(sources, "evidence.status")
         by_side = _grouped(by_status["ok"], "evidence.stance")
-        sides = sorted(wording.GROUP_WORDS, key=lambda side: side != outcome)
+        sides = sorted(STANCES, key=lambda side: side != outcome)
         without: tuple[records.Status, ...] = ("infra_error", "no_evidence", "skipped")
         return ClaimView(
             claim=claim,

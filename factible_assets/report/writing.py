@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from factible_assets.report.data import SQL, ReportData, read_report_data
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.report.view import ID, count_outcomes
-from factible_assets.wording import GLYPHS, OUTCOME_WORDS, clock, day, outcome_words
+from factible_assets.wording import OUTCOME_WORDS, OUTCOMES, clock, day
 from resources.files import INDEX, report_name, write_whole
 from warehouse.store import Warehouse
 
@@ -197,10 +197,7 @@ def _packed(rows: Sequence[Mapping[str, Any]], claims: Mapping[str, Sequence[Any
         )
         for row in rows
     ]
-    outcomes = [
-        (name, words, outcome_words(name, "embedded"), GLYPHS[name])
-        for name, words in OUTCOME_WORDS.items()
-    ]
+    outcomes = [(name, each.words, each.leaning, each.glyph) for name, each in OUTCOMES.items()]
     # An id with odd characters is left out. The claim's number replaces it, as in the report.
     ids = claims["claim_id"]
     anchors = [each[:_ANCHOR_CHARACTERS] if ID.fullmatch(each) else "" for each in ids]

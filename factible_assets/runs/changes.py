@@ -231,7 +231,7 @@ def _assess(_: _State, change: Change) -> Fields:
     refuse(
         given.lower() not in STANCES,
         f"{plain(given, 40)!r} is no assessment.",
-        "Give supports, refutes, mixed or unclear; none takes yours back.",
+        f"Give {', '.join(STANCES)}, or none to take yours back.",
     )
     return {"value": given.lower()}
 

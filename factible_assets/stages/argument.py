@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from factible_assets.records.stances import SIDES, STANCES
+from factible_assets.records.stances import DEFINITE, SIDES, STANCES
 from factible_assets.records.tables import Evidence, Stance
 from factible_assets.stages.verdict import by_stance, weight
 from factible_assets.wording import counted, publisher, source_words
@@ -16,14 +16,6 @@ _QUOTED_CHARACTERS = 400
 _BEARS_ON = 0.44
 """Relevance from which the argument names a source without a side: .78 of the pages on a statement
 of 36 written talks reach it, and 4 in 1,000 of the pages on other statements of the same talk."""
-_ORDER: Mapping[str, tuple[Stance, ...]] = {
-    "supports": ("supports", "refutes", "mixed"),
-    "refutes": ("refutes", "supports", "mixed"),
-    "mixed": ("supports", "refutes", "mixed"),
-    "unclear": ("supports", "refutes", "mixed", "unclear"),
-}
-"""The stances in an argument, by outcome: the side that decided, then the side against it."""
-
 _LEADS: Mapping[tuple[str, Stance], str] = {
     ("supports", "refutes"): "Against that,",
     ("supports", "mixed"): "Less plainly,",
@@ -89,15 +81,17 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
     check any other source, and of equal sources a statement beats a question.
     """
     by_side = by_stance(row for row in evidence if row.status == "ok")
-    sides = {side: by_side[side] for side in _ORDER.get(outcome, ()) if by_side[side]}
-    shown = list(sides)
+    sides = {
+        side: rows
+        for side, rows in by_side.items()
+        if rows and outcome in STANCES and (side in DEFINITE or outcome not in DEFINITE)
+    }
     is_divided = sides.keys() >= SIDES
-    if outcome == "mixed" and "mixed" in shown:
-        shown.remove("mixed")
-        shown = shown if is_divided else ["mixed", *shown]
-    if "unclear" in shown[1:]:
-        # Sources that settle nothing matter only if no other source speaks.
-        shown.remove("unclear")
+    # The side that decided comes first. Sources that settle nothing matter only if no other speaks.
+    shown = [side for side in sides if side in DEFINITE] or list(sides)
+    shown.sort(key=lambda side: side != outcome)
+    if is_divided and outcome == "mixed":
+        shown = [side for side in shown if side != "mixed"]
 
     def strength(each: Evidence) -> tuple[bool, bool, float, bool, float]:
         asks = (each.quote or "").rstrip().endswith("?")

@@ -129,18 +129,19 @@ def tally(evidence: Iterable[records.Evidence], stories: StoryIndex) -> Tally:
 
     An origin whose copies take both sides counts on each. Unclear sources weigh nothing.
     """
-    sides = by_stance(row for row in evidence if row.status == "ok")
+    read = [row for row in evidence if row.status == "ok"]
 
-    def weigh(stance: records.Stance, *, reliable: bool = False) -> int:
-        rows = [row for row in sides[stance] if not reliable or row.rating in RELIABLE]
+    def weigh(side: int, *, reliable: bool = False) -> int:
+        rows = [row for row in read if STANCES[row.stance or "unclear"].weight == side]
+        rows = [row for row in rows if not reliable or row.rating in RELIABLE]
         return independent_weight(rows, weight, stories)
 
     return Tally(
-        supports=weigh("supports"),
-        refutes=weigh("refutes"),
-        mixed=weigh("mixed"),
-        reliable_supports=weigh("supports", reliable=True),
-        reliable_refutes=weigh("refutes", reliable=True),
+        supports=weigh(1),
+        refutes=weigh(-1),
+        mixed=weigh(0),
+        reliable_supports=weigh(1, reliable=True),
+        reliable_refutes=weigh(-1, reliable=True),
     )
 
 
@@ -595,7 +596,7 @@ def decided_by(
         return verdict
     summary = verdict.summary
     if draft.stance != verdict.vote_stance:
-        read = sum((verdict.supporting, verdict.refuting, verdict.mixed, verdict.unclear))
+        read = sum(getattr(verdict, each.column) for each in STANCES.values())
         sentence = (
             f"The sources, as the model weighed them, {STANCES[draft.stance].sources}: "
             f"{numbered(read, 'was', 'were')} read."

@@ -6,6 +6,7 @@ events follow its section 1.8.3, table 8; `verdict_reached` and `still_running` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -21,6 +22,7 @@ from factible_assets.config import (
 )
 from factible_assets.records.rows import VerdictChange
 from factible_assets.records.tables import Claim, Evidence, ReviewAction, Verdict, Video
+from factible_assets.wording import OUTCOMES, Outcome
 
 MOST_CLAIMS = 20
 
@@ -159,6 +161,11 @@ class VideoResult(Video):
     transcript_length: int | None = Field(description="In characters.")
     total_claims: int
     claims: list[CheckedClaim]
+    outcomes: Mapping[str, Outcome] = Field(
+        default=OUTCOMES,
+        description="The words, mark and colours of each stance, of `incomplete` and `unjudged`, "
+        "in the order of summaries.",
+    )
     model_calls: int
     cost_usd: float = Field(description="The cost of the language models behind these results.")
     report: str = Field(description="The path of the HTML report on this service.")

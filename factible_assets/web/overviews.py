@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
 from factible_assets.exchange.results import SOFTWARE
+from factible_assets.records.stances import with_stances
 from factible_assets.report.render import environment
 from factible_assets.web.desk.answers import Looking, base_url
 from factible_assets.web.desk.lists import claim_path
@@ -31,7 +32,7 @@ FeedKind: TypeAlias = Literal["channel", "speaker", "source", "corpus"]
 PARTS = ("month", "topic", "channel", "speaker", "source")
 """The parts of an overview in their order."""
 _MOST_NAMES, _MOST_CLAIMS, _MOST_ENTRIES = 60, 30, 50
-_STATEMENTS = statements("factible_assets.web", "overviews.sql")
+_STATEMENTS = statements("factible_assets.web", "overviews.sql", with_stances)
 _SQL = {name: sql.replace("{chosen}", _STATEMENTS["chosen"]) for name, sql in _STATEMENTS.items()}
 
 routes = APIRouter(include_in_schema=False)

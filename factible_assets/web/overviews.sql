@@ -64,10 +64,7 @@ SELECT
     part,
     name,
     count(*) AS total,
-    count(*) FILTER (outcome = 'supports') AS supports,
-    count(*) FILTER (outcome = 'refutes') AS refutes,
-    count(*) FILTER (outcome = 'mixed') AS mixed,
-    count(*) FILTER (outcome = 'unclear') AS unclear,
+    count(*) FILTER (outcome = '{name}') AS {name},
     count(*) FILTER (outcome IN ('incomplete', 'unjudged')) AS incomplete
 FROM grouped
 WHERE name <> ''

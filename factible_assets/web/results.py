@@ -13,6 +13,7 @@ from urllib.parse import quote
 from starlette.exceptions import HTTPException
 
 from factible_assets.records.rows import VerdictChange
+from factible_assets.records.stances import with_stances
 from factible_assets.report.data import ReportData, read_report_data, source_links
 from factible_assets.settings import Settings
 from factible_assets.web import models
@@ -23,7 +24,7 @@ from warehouse.store import Warehouse
 
 _PATIENCE_SECONDS = 10.0
 _CACHED_VIDEOS = 16
-_SQL = statements("factible_assets.web", "results.sql")
+_SQL = statements("factible_assets.web", "results.sql", with_stances)
 
 
 class PublishedResults:

@@ -9,10 +9,7 @@ SELECT
     videos.title,
     videos.channel,
     count(claims.claim_id) AS claims,
-    count(*) FILTER (verdicts.stance = 'supports') AS supports,
-    count(*) FILTER (verdicts.stance = 'refutes') AS refutes,
-    count(*) FILTER (verdicts.stance = 'mixed') AS mixed,
-    count(*) FILTER (verdicts.stance = 'unclear') AS unclear,
+    count(*) FILTER (verdicts.stance = '{name}') AS {name},
     count(*) FILTER (verdicts.status = 'incomplete') AS incomplete,
     any_value(verdicts.basis) AS basis,
     max(verdicts.checked_at) AS checked_at

@@ -49,7 +49,7 @@ CREATE TABLE evidence (  -- The stance of a page on a claim, or the reason why i
     title VARCHAR NOT NULL,  -- Title of the page. Text from outside.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok: the page was read and speaks of the claim; no_evidence: it has nothing to say; infra_error: a service failed; skipped: it was not read.
     reason VARCHAR,  -- Why the status is not ok.
-    stance VARCHAR CHECK (stance IN ('supports', 'refutes', 'mixed', 'unclear')),  -- How the page stands to the claim: supports, refutes, mixed or unclear. Exactly the evidence with status ok has one.
+    stance VARCHAR CHECK (stance IN ({stances})),  -- How the page stands to the claim: {any stance}. Exactly the evidence with status ok has one.
     stance_confidence DOUBLE CHECK (stance_confidence BETWEEN 0 AND 1),  -- How sure the stance is, from 0 to 1.
     relevance DOUBLE CHECK (relevance BETWEEN 0 AND 1),  -- How much the page speaks of the claim, from 0 to 1.
     quote VARCHAR,  -- Words of the page that carry the stance, verbatim. Text from outside.

@@ -18,14 +18,14 @@ CREATE TABLE review_actions (  -- The actions of reviewers, one row each, never 
     query_type VARCHAR CHECK (query_type IN ('direct', 'alternative', 'source', 'context')),  -- Search strategy of that query.
     seeks_opposite BOOLEAN NOT NULL,  -- Whether that query looks for the contrary of the claim.
     reason VARCHAR,  -- Why, in the reviewer's words; of a ruling, the ruling in prose. Text from outside.
-    stance VARCHAR CHECK (stance IN ('supports', 'refutes', 'mixed', 'unclear')),  -- The stance of a ruling's label: supports, refutes, mixed or unclear.
+    stance VARCHAR CHECK (stance IN ({stances})),  -- The stance of a ruling's label: {any stance}.
     organisation VARCHAR,  -- For whom a ruling was signed. Text from outside.
     CHECK (action NOT IN ('edit_query', 'remove_query', 'block_source', 'unblock_source', 'add_source', 'overrule_source') OR target IS NOT NULL),
     CHECK (action NOT IN ('add_query', 'edit_query', 'add_source', 'note', 'reword_claim', 'split_claim', 'restore_claim', 'add_claim') OR value IS NOT NULL),
     CHECK (action <> 'drop_claim' OR reason IS NOT NULL),
     CHECK (action NOT IN ('overrule_source', 'sign') OR value IS NULL OR reason IS NOT NULL),
     CHECK ((action IN ('add_query', 'edit_query')) = (query_id IS NOT NULL)),
-    CHECK (action <> 'assess' OR value IS NULL OR value IN ('supports', 'refutes', 'mixed', 'unclear')),
+    CHECK (action <> 'assess' OR value IS NULL OR value IN ({stances})),
     CHECK ((action = 'sign' AND value IS NOT NULL) = (stance IS NOT NULL))
 );
 

@@ -7,13 +7,13 @@ CREATE TABLE verdict_history (  -- Every verdict of every run: the stance of the
     status VARCHAR NOT NULL CHECK (status IN ('complete', 'incomplete')),  -- complete, or incomplete if services failed and the missing sources could change the stance.
     evidence_status VARCHAR NOT NULL CHECK (evidence_status IN ('ok', 'no_evidence', 'infra_error')),  -- Outcome of the search for evidence: ok, no_evidence or infra_error.
     reason VARCHAR,  -- Why the verdict is incomplete, or a remark on how it was reached.
-    stance VARCHAR CHECK (stance IN ('supports', 'refutes', 'mixed', 'unclear')),  -- How the evidence stands to the claim: supports, refutes, mixed or unclear. Exactly the complete verdicts have one.
+    stance VARCHAR CHECK (stance IN ({stances})),  -- How the evidence stands to the claim: {any stance}. Exactly the complete verdicts have one.
     confidence VARCHAR CHECK (confidence IN ('low', 'medium', 'high')),  -- How sure the stance is: low, medium or high.
     confidence_score DOUBLE CHECK (confidence_score BETWEEN 0 AND 1),  -- How sure the stance is, from 0 to 1.
     summary VARCHAR NOT NULL,  -- The verdict in words.
-    vote_stance VARCHAR CHECK (vote_stance IN ('supports', 'refutes', 'mixed', 'unclear')),  -- The reliability-weighted vote over the stances of the evidence.
+    vote_stance VARCHAR CHECK (vote_stance IN ({stances})),  -- The reliability-weighted vote over the stances of the evidence.
     vote_margin DOUBLE CHECK (vote_margin BETWEEN -1 AND 1),  -- Margin of the vote, from -1 to 1.
-    reasoner_stance VARCHAR CHECK (reasoner_stance IN ('supports', 'refutes', 'mixed', 'unclear')),  -- The reasoner's own verdict, kept beside the vote.
+    reasoner_stance VARCHAR CHECK (reasoner_stance IN ({stances})),  -- The reasoner's own verdict, kept beside the vote.
     disagreement BOOLEAN NOT NULL,  -- Whether the vote and the reasoner differ.
     evidence_quality DOUBLE NOT NULL CHECK (evidence_quality BETWEEN 0 AND 1),  -- Quality of the evidence, from 0 to 1.
     supporting BIGINT NOT NULL CHECK (supporting >= 0),  -- Sources that support the claim.

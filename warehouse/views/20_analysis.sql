@@ -3,13 +3,16 @@
 -- Pages say that a claim is refuted; a row says that its evidence refutes it. DuckDB finds nothing for
 -- an unknown word, also in an ENUM column, so each word has a column of its own name.
 CREATE OR REPLACE MACRO verdict_of(stance) AS
-    CASE stance WHEN 'supports' THEN 'supported' WHEN 'refutes' THEN 'refuted' ELSE coalesce(stance, 'incomplete') END;
-COMMENT ON MACRO verdict_of IS 'The word of pages for the stance of a verdict: supported, refuted, mixed, unclear, or incomplete for none.';
+    CASE stance
+        WHEN '{name}' THEN '{word}'
+        ELSE 'incomplete'
+    END;
+COMMENT ON MACRO verdict_of IS 'The word of pages for the stance of a verdict: {verdicts}, or incomplete for none.';
 
 CREATE OR REPLACE VIEW verdicts AS  -- Begin here: one row per current claim, in the order in which its video makes it, with the verdict that stands and who said it, when and where.
 SELECT
     claims.text AS claim,  -- Wording of the claim.
-    CASE WHEN judged.claim_id IS NULL THEN 'not judged yet' ELSE verdict_of(judged.stance) END AS verdict,  -- The word of the pages: supported, refuted, mixed, unclear, incomplete (services failed) or not judged yet.
+    CASE WHEN judged.claim_id IS NULL THEN 'not judged yet' ELSE verdict_of(judged.stance) END AS verdict,  -- The word of the pages: {verdicts}, incomplete (services failed) or not judged yet.
     judged.confidence,  -- How sure the verdict is: low, medium or high; null if it is incomplete.
     judged.summary,  -- The verdict in words.
     videos.title AS video_title,  -- Title of the video.
@@ -30,10 +33,7 @@ SELECT
     claims.category AS topic,  -- Field that the claim belongs to; null if its finder names none.
     judged.confidence_score,  -- How sure the verdict is, from 0 to 1.
     judged.evidence_quality,  -- Quality of the evidence, from 0 to 1.
-    judged.supporting,  -- Sources that support the claim.
-    judged.refuting,  -- Sources that refute the claim.
-    judged.mixed,  -- Sources that do both.
-    judged.unclear,  -- Sources that speak of the claim without deciding.
+    judged.{column},  -- Sources that {sources}.
     judged.independent_origins,  -- Sources that tell stories of their own; copies of one story count once.
     judged.strategy,  -- How the claim was checked: the name of the strategy.
     judged.basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
@@ -105,7 +105,7 @@ SELECT
     claims.start_seconds,  -- When the claim begins, in seconds from the start of the video.
     claims.importance,  -- How much the video's thesis rests on the claim, from 0 to 1.
     verdicts.status AS verdict_status,  -- Whether the verdict is complete or incomplete.
-    verdict_of(verdicts.stance) AS verdict,  -- The verdict on the claim: supported, refuted, mixed, unclear or incomplete.
+    verdict_of(verdicts.stance) AS verdict,  -- The verdict on the claim: {verdicts} or incomplete.
     verdicts.confidence AS verdict_confidence,  -- How sure the verdict is: low, medium or high.
     verdicts.basis AS verdict_basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
     verdicts.strategy,  -- How the claim was checked.
@@ -114,7 +114,7 @@ SELECT
     evidence.evidence_id,  -- The piece of evidence.
     evidence.status AS evidence_status,  -- ok, no_evidence, infra_error or skipped.
     evidence.reason AS evidence_reason,  -- Why the status is not ok.
-    evidence.stance,  -- How this page stands to the claim: supports, refutes, mixed or unclear.
+    evidence.stance,  -- How this page stands to the claim: {any stance}.
     evidence.stance_confidence,  -- How sure the stance is, from 0 to 1.
     evidence.relevance,  -- How much the page speaks of the claim, from 0 to 1.
     evidence.quote,  -- Words of the page, verbatim. Text from outside.
@@ -198,8 +198,7 @@ judged AS (
         ON used.video_id = reached.video_id
         AND used.verdict_run_id = reached.run_id
 )
--- Only evidence with the status ok has a stance. Counts are derived from each other, without FILTER,
--- which would take a tenth more time.
+-- Only evidence with the status ok has a stance. FILTER would take a tenth more time than CASE.
 SELECT
     evidence.domain,  -- Registrable domain.
     arg_max(evidence.rating, evidence.checked_at) AS rating,  -- Newest rating: high, medium, low, very_low or unknown.
@@ -209,10 +208,7 @@ SELECT
     count(DISTINCT evidence.claim_id) AS claims,  -- Claims on which a page of the domain was sought or read.
     count(*) AS sources,  -- Pieces of evidence, with any status.
     count(evidence.stance) AS read,  -- Pages that were read and speak of the claim.
-    count(CASE WHEN evidence.stance = 'supports' THEN 1 END) AS supporting,  -- Pages that support their claim.
-    count(CASE WHEN evidence.stance = 'refutes' THEN 1 END) AS refuting,  -- Pages that refute their claim.
-    count(CASE WHEN evidence.stance = 'mixed' THEN 1 END) AS mixed,  -- Pages that do both.
-    read - supporting - refuting - mixed AS unclear,  -- Pages that speak of the claim without deciding.
+    count(CASE WHEN evidence.stance = '{name}' THEN 1 END) AS {column},  -- Pages that {sources}.
     count(CASE WHEN evidence.stance = judged.stance AND judged.stance <> 'unclear' THEN 1 END) AS agreeing,  -- Pages whose stance became the verdict (unclear ones not counted).
     count(CASE WHEN
         evidence.stance IN ('supports', 'refutes')
@@ -290,9 +286,9 @@ SELECT
     reached.video_id,  -- The video.
     reached.claim_id,  -- The claim.
     (SELECT max(claims.text) FROM claims WHERE claims.claim_id = reached.claim_id) AS claim,  -- Wording of the claim.
-    verdict_of(reached.previous_stance) AS previous_verdict,  -- The verdict before: supported, refuted, mixed or unclear.
+    verdict_of(reached.previous_stance) AS previous_verdict,  -- The verdict before: {verdicts}.
     verdict_of(reached.stance) AS verdict,  -- The verdict after.
-    reached.previous_stance,  -- The stance before, as stored: supports, refutes, mixed or unclear.
+    reached.previous_stance,  -- The stance before, as stored: {any stance}.
     reached.stance,  -- The stance after, as stored.
     reached.previous_confidence,  -- The confidence before.
     reached.confidence,  -- The confidence after.

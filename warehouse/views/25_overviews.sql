@@ -7,10 +7,7 @@ SELECT
     channel,  -- The publisher of the videos; null if it is not known.
     count(DISTINCT video_id) AS videos,  -- In how many videos.
     count(*) AS claims,  -- How many claims.
-    count(*) FILTER (verdict = 'supported') AS supported,  -- Claims that the evidence supports.
-    count(*) FILTER (verdict = 'refuted') AS refuted,  -- Claims that the evidence refutes.
-    count(*) FILTER (verdict = 'mixed') AS mixed,  -- Claims with good evidence on both sides.
-    count(*) FILTER (verdict = 'unclear') AS unclear,  -- Claims on which the evidence takes no clear side.
+    count(*) FILTER (verdict = '{word}') AS {word},  -- Claims whose verdict is {word}.
     count(*) FILTER (verdict IN ('incomplete', 'not judged yet')) AS open,  -- Claims without a complete verdict.
     min(published_on) AS first_published_on,  -- Day on which the first of the videos was published.
     max(published_on) AS last_published_on  -- Day on which the last of the videos was published.
@@ -24,10 +21,7 @@ SELECT
     list(DISTINCT channel ORDER BY channel) AS channels,  -- The channels of the videos.
     count(DISTINCT video_id) AS videos,  -- In how many videos.
     count(*) AS claims,  -- How many claims.
-    count(*) FILTER (verdict = 'supported') AS supported,  -- Claims that the evidence supports.
-    count(*) FILTER (verdict = 'refuted') AS refuted,  -- Claims that the evidence refutes.
-    count(*) FILTER (verdict = 'mixed') AS mixed,  -- Claims with good evidence on both sides.
-    count(*) FILTER (verdict = 'unclear') AS unclear,  -- Claims on which the evidence takes no clear side.
+    count(*) FILTER (verdict = '{word}') AS {word},  -- Claims whose verdict is {word}.
     count(*) FILTER (verdict IN ('incomplete', 'not judged yet')) AS open  -- Claims without a complete verdict.
 FROM verdicts
 WHERE speaker IS NOT NULL
@@ -40,7 +34,7 @@ SELECT
     channel,  -- The publisher of the videos.
     speaker,  -- The speaker, if a transcript or a corpus names one.
     topic,  -- Field that the claims belong to; null if their finder names none.
-    verdict,  -- supported, refuted, mixed, unclear, incomplete or not judged yet.
+    verdict,  -- {verdicts}, incomplete or not judged yet.
     count(*) AS claims  -- How many claims.
 FROM verdicts
 GROUP BY ALL

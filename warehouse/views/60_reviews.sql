@@ -19,7 +19,7 @@ SELECT
     acts.query_id,  -- The query that an added or edited wording makes.
     acts.query_type,  -- Search strategy of that query.
     acts.seeks_opposite,  -- Whether that query looks for the contrary of the claim.
-    acts.stance,  -- The stance of a ruling's label: supports, refutes, mixed or unclear.
+    acts.stance,  -- The stance of a ruling's label: {any stance}.
     acts.organisation,  -- For whom a ruling was signed. Text from outside.
     acts.action_id,  -- Identifier of the act.
     applied.run_id,  -- The first run that kept to it; null: none yet, or an opinion.
@@ -62,12 +62,12 @@ WITH effects AS (
     SELECT *, 'stance', target, value, 1
     FROM review_actions
     WHERE action = 'overrule_source'
-        AND (value IS NULL OR value IN ('supports', 'refutes', 'mixed', 'unclear'))
+        AND (value IS NULL OR value IN ({stances}))
     UNION ALL
     SELECT *, 'rating', target, value, 1
     FROM review_actions
     WHERE action = 'overrule_source'
-        AND (value IS NULL OR value NOT IN ('supports', 'refutes', 'mixed', 'unclear'))
+        AND (value IS NULL OR value NOT IN ({stances}))
     UNION ALL
     SELECT *, CASE action WHEN 'assess' THEN 'assessment' WHEN 'sign' THEN 'ruling' ELSE 'assignment' END, claim_id, value, 1
     FROM review_actions WHERE action IN ('assess', 'sign', 'assign')
@@ -109,14 +109,14 @@ SELECT
     acts.claim_id,  -- The claim, in the words on which it was signed.
     worded.text AS claim,  -- Those words.
     acts.value AS ruling,  -- The label of the ruling. Text from outside.
-    acts.stance,  -- The stance of that label: supports, refutes, mixed or unclear.
+    acts.stance,  -- The stance of that label: {any stance}.
     acts.target AS scale,  -- The scale that the label is of.
     acts.reason AS prose,  -- The ruling in prose. Text from outside.
     acts.reviewer AS signed_by,  -- The signer. Text from outside.
     acts.organisation,  -- For whom. Text from outside.
     acts.acted_at AS signed_at,  -- When (UTC).
     row_number() OVER newest_first = 1 AS stands,  -- Whether it is the latest on the claim, and was not withdrawn.
-    CASE WHEN verdicts.claim_id IS NOT NULL THEN verdict_of(verdicts.stance) END AS machine_verdict,  -- The machine's verdict now: supported, refuted, mixed, unclear or incomplete; null: none.
+    CASE WHEN verdicts.claim_id IS NOT NULL THEN verdict_of(verdicts.stance) END AS machine_verdict,  -- The machine's verdict now: {verdicts} or incomplete; null: none.
     verdicts.confidence AS machine_confidence,  -- How sure that verdict is.
     acts.action_id  -- The act.
 FROM review_actions AS acts

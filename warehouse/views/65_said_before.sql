@@ -12,7 +12,7 @@ newest AS (
 )
 SELECT
     mine.claim,  -- Wording of the claim.
-    mine.verdict,  -- Its verdict: supported, refuted, mixed, unclear, incomplete or not judged yet.
+    mine.verdict,  -- Its verdict: {verdicts}, incomplete or not judged yet.
     newest.relation,  -- same: they say the same. contrary: one denies the other. other figure: their figures differ. similar: close in meaning, and the rules cannot tell whether they agree.
     others.claim AS other_claim,  -- Wording of the claim in the other video.
     others.verdict AS other_verdict,  -- Its verdict.

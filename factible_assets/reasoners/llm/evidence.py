@@ -26,7 +26,7 @@ from factible_assets.reasoners.llm.plain_text import clip, plain
 from factible_assets.reasoners.llm.prompts import Data, Piece, title_line
 from factible_assets.reasoners.llm.shown_page import ShownPage, related_quotes
 from factible_assets.reasoners.readers.plain import side_of_text
-from factible_assets.records.stances import DEFINITE
+from factible_assets.records.stances import DEFINITE, SIDES
 from factible_assets.records.tables import Claim, LlmCall, Query, Video
 from factible_assets.stages.evidence import MIXED_UP
 from factible_assets.stages.ids import normalise_text
@@ -158,12 +158,12 @@ class SourceReader:
         quotes = related_quotes(wanted, existing, page.text, source.video.language or "")
         if not quotes:
             return invented, None if existing else _NO_QUOTE
-        opposite = {"supports": "refutes", "refutes": "supports"}.get(reading.stance)
+        opposite = SIDES - {reading.stance} if reading.stance in SIDES else ()
         title = title_line(page.title)
         sides = {quote: side_of_text(claim, quote, title=title) for quote in quotes}
         # The quote that carries the stance most plainly comes first.
         quotes.sort(key=lambda quote: sides[quote] != reading.stance)
-        is_contrary = sides[quotes[0]] == opposite
+        is_contrary = sides[quotes[0]] in opposite
         return [*quotes, *invented], _CONTRARY if is_contrary else None
 
     # --- Several pages --------------------------------------------------------------------------

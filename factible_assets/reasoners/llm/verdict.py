@@ -19,7 +19,7 @@ from factible_assets.reasoners.llm.prompts import (
 )
 from factible_assets.reasoners.readers.page_text import page_sentences
 from factible_assets.reasoners.readers.plain import side_of_text
-from factible_assets.records.stances import SIDES, STANCES
+from factible_assets.records.stances import DEFINITE, SIDES, STANCES
 from factible_assets.records.tables import Claim, Evidence, Stance, Verdict
 from factible_assets.stages.quotes import QUOTED, QuoteFinder
 
@@ -28,9 +28,7 @@ _SHOWN_SUMMARY = 35  # words
 _WORD_TOKENS = 120
 
 CARRIERS: dict[Stance, frozenset[Stance]] = {
-    "supports": frozenset({"supports", "mixed"}),
-    "refutes": frozenset({"refutes", "mixed"}),
-    "mixed": frozenset({"supports", "refutes", "mixed"}),
+    own: DEFINITE - (SIDES - {own} if own in SIDES else set()) for own in DEFINITE
 }
 """A verdict follows from the evidence if at least one source has one of these stances."""
 
@@ -89,7 +87,7 @@ def words_of_verdict(claim: Claim, stance: Stance, words: str) -> str:
     """
     others = (f"the sources {each.sources}" for each in STANCES.values() if each.name != stance)
     sides = {side_of_text(claim.text, each.text) for each in page_sentences(words)}
-    is_other = stance != "mixed" and not (sides & SIDES) <= {stance}
+    is_other = STANCES[stance].weight != 0 and not (sides & SIDES) <= {stance}
     return "" if is_other or any(each in words.lower() for each in others) else words
 
 

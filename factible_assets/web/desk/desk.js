@@ -82,8 +82,6 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const run = byId("run");
   if (!run || "over" in run.dataset) return;
-  const GLYPHS = { supports: "✓", refutes: "✕", mixed: "≈", unclear: "?", incomplete: "!" };
-  const WORDS = { supports: "supported", refutes: "refuted" };
   const STEPS = ["transcript_extraction", "transcript_complete", "claim_extraction", "claims_extracted", "verdict_reached", "still_running", "generating_report", "complete", "error"];
   const make = (name, className, ...content) => {
     const made = document.createElement(name);
@@ -104,12 +102,9 @@ document.addEventListener("DOMContentLoaded", () => {
   };
 
   const judge = ({ claim, verdict }) => {
-    const outcome = verdict.stance in GLYPHS ? verdict.stance : "incomplete";
-    const leaning = verdict.basis === "embedded" && !["unclear", "incomplete"].includes(outcome) ? "leaning " : "";
-    const glyph = make("span", `glyph ${outcome}`, GLYPHS[outcome]);
-    glyph.setAttribute("aria-hidden", "true");
-    const badge = make("span", `badge ${outcome}`, glyph, leaning + (WORDS[outcome] ?? outcome));
-    itemOf(claim).querySelector(".state").replaceChildren(badge);
+    const outcome = verdict.stance ?? "incomplete";
+    const badge = byId(verdict.basis === "llm" ? outcome : `leaning-${outcome}`);
+    itemOf(claim).querySelector(".state").replaceChildren(badge.content.cloneNode(true));
   };
 
   const events = new EventSource(run.dataset.events);

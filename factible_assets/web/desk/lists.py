@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
+from factible_assets.records.stances import with_stances
 from factible_assets.runs.said_before import said_before
 from factible_assets.stages.ids import claim_id as id_of_claim
 from resources.statements import statements
@@ -21,7 +22,7 @@ Row: TypeAlias = dict[str, Any]
 Table: TypeAlias = tuple[list[str], list[list[Any]]]
 """The names of the columns, and the rows."""
 
-_STATEMENTS = statements("factible_assets.web.desk", "lists.sql")
+_STATEMENTS = statements("factible_assets.web.desk", "lists.sql", with_stances)
 _SQL = {name: sql.replace("{listed}", _STATEMENTS["listed"]) for name, sql in _STATEMENTS.items()}
 
 TABS = {
