@@ -164,6 +164,43 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             Put("topics, ", before="evaluation_asset(settings.corpus_folders)]"),
         ),
     },
+    "A stance.": {
+        f"{A}records/stances.py": (
+            Put('"outdated", ', before='"unclear"]\n\n\n@dataclass'),
+            Put(
+                """
+                StanceLabel(
+                    name="outdated",
+                    word="outdated",
+                    heading="True once",
+                    weight=0,
+                    column="outdated",
+                    glyph="<",
+                    light="#2a4d8f",
+                    dark="#9db8f0",
+                    style="blue",
+                    sources="say that the claim was true once",
+                    source="says that it was true once",
+                    seems="seems to say that it was true once",
+                    read="that say it was true once",
+                    page="says that it was true once",
+                    legend="It was true, and no longer is.",
+                    averitec="Conflicting Evidence/Cherrypicking",
+                    fever="DISPUTED",
+                ),
+                """,
+                before='        StanceLabel(\n            name="unclear",',
+            ),
+        ),
+        f"{A}records/tables.py": (Put("    outdated: Count = 0\n", before="    unclear: Count\n"),),
+        "warehouse/schema/verdicts.sql": (
+            Put(
+                "    outdated BIGINT NOT NULL DEFAULT 0,  -- Sources that say: once true.\n",
+                before="    unclear BIGINT NOT NULL CHECK",
+            ),
+        ),
+        "warehouse/versions.py": (RAISE_THE_VERSION,),
+    },
     "A check.": {
         f"{A}stages/integrity.py": (
             Put(
@@ -302,14 +339,17 @@ FOUND = """
     from factible_assets.pipeline.launchpad import CLAIM_CHECKS_SCHEMA, run_config_for
     from factible_assets.records.tables import ALL_RECORDS, Topic
     from factible_assets.records.rows import VideoRows
+    from factible_assets.records.scales import AVERITEC
+    from factible_assets.records.stances import with_stances
     from factible_assets.services.checkup import examine
     from factible_assets.services.search import search_names, search_service
     from factible_assets.settings import Settings
     from factible_assets.stages.flow import check_claims
     from factible_assets.stages.integrity import judge
     from factible_assets.strategies import strategy_named
+    from factible_assets.wording import OUTCOMES
     from tests.stages.world import VIDEO, Hit, World, make_claim, says
-    from tests.warehouse.samples import claim, fact_check, stamp, write_asset
+    from tests.warehouse.samples import claim, fact_check, stamp, verdict, write_asset
     from tests.test_settings import test_every_variable_is_described_in_the_example
     from warehouse.rows import columns_of
     from warehouse.store import Warehouse
@@ -343,6 +383,15 @@ FOUND = """
                           "WHERE table_name = 'claims'").rows()
     assert {each.name for each in columns_of(type(moody))} <= {name for name, _ in columns}
     assert ("mood", "How it is said.") in columns
+
+    # A stance: stored, counted in the views, coloured; a shared label means the other stance.
+    once = verdict("v").model_copy(update={"stance": "outdated", "outdated": 3})
+    write_asset(store, "verdicts", "v", [once], stamp=stamp(1), code_version="1")
+    assert store.query("SELECT verdict, outdated FROM verdicts").rows() == [("outdated", 3)]
+    assert "--outdated: light-dark(#2a4d8f, #9db8f0);" in with_stances(
+        Path("factible_assets/report/shared.css").read_text())
+    assert OUTCOMES["outdated"].leaning == "leaning outdated"
+    assert AVERITEC["Conflicting Evidence/Cherrypicking"] == "mixed"
 
     # An asset: in the job fact_check, judged, stored, current.
     settings = Settings(home=Path("home").resolve())
