@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -94,8 +95,11 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         rows = now.read_judged(video_id)
         if not rows.videos:
             return None
-        names = ("changes", "reviewed_queries", "failed_rechecks", "checks")
-        found = {name: now.rows(SQL[name], {"video_id": video_id}) for name in names}
+        own = {"video_id": video_id}
+        ((checks,),) = now.table(SQL["checks"], own)[1]
+        # A first check has changed no verdict.
+        names = ("reviewed_queries", *(("changes", "failed_rechecks") if checks > 1 else ()))
+        found = defaultdict(list, {name: now.rows(SQL[name], own) for name in names})
         reviews = tuple(read_actions(now, video_id))
     parts = rows.parts()
     parts["evidence"], parts["verdicts"], replaced = apply_decisions(rows, reviews)
@@ -107,7 +111,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         failed_rechecks={
             row.pop("claim_id"): FailedRecheck(**row) for row in found["failed_rechecks"]
         },
-        checks=found["checks"][0]["checks"],
+        checks=checks,
         stored_verdicts=replaced,
     )
 

@@ -21,6 +21,8 @@ def said_before(store: Warehouse, text: str, *, without: str | None = None) -> l
     Raises SetupError: The embeddings cannot be loaded.
     """
     matches = matches_of(claims_sharing_words(store, [text], without=without))
+    if not matches:
+        return []
     found = store.rows(_SQL["verdicts_of"], {"ids": [each.other_claim_id for each in matches]})
     rows = {row["claim_id"]: row for row in found}
     return [

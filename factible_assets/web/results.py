@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from factible_assets.records.rows import VerdictChange
 from factible_assets.records.stances import with_stances
 from factible_assets.report.data import ReportData, read_report_data, source_links
+from factible_assets.report.writing import publish_data
 from factible_assets.settings import Settings
 from factible_assets.web import models
 from resources.lines import shown
@@ -35,7 +36,7 @@ class PublishedResults:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._live = settings.warehouse
+        self._live, self._reports = settings.warehouse, settings.reports
         self._copy = settings.published.waiting(_PATIENCE_SECONDS)
         # DuckDB lets the connections of one process take turns. Readers wait here without a limit,
         # so that a hundred readers at once all get their answer.
@@ -87,6 +88,10 @@ class PublishedResults:
             if self.is_empty:
                 raise _unchecked(video_id)
             return self._read(video_id, self._copy.state())
+
+    def write_report(self, video_id: str) -> None:
+        """Write the report file of a video anew after an act, which changes no row of the index."""
+        publish_data(self.data(video_id), None, self._reports)
 
     def _read_state(self, video_id: str, _: object) -> ReportData:
         with self.opened(video_id) as now:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from factible_assets.web.models import progress_update
 from resources.pages.browser import find_browser
 from tests.chromium import needs_browser
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
 from tests.web.conftest import BOTH, TOKEN, Serve
+from tests.web.desk.test_pages import send
 from tests.web.doubles import Script
 
 if TYPE_CHECKING:
@@ -216,3 +218,30 @@ def test_the_published_extension_may_ask_no_address_before_its_user_allows_it() 
     scripts = "".join(file.read_text("utf-8") for file in EXTENSION.glob("*.js"))
     for way in ("innerHTML", "insertAdjacentHTML", "document.write", "eval(", "importScripts"):
         assert way not in scripts
+
+
+def test_a_live_verdict_on_the_desk_has_the_usual_words(
+    browser: Installed, serve: Serve, script: Script
+) -> None:
+    client = serve()
+    run = send(client, "/desk/checks", link="everyday-beliefs-talk").headers["location"]
+    page = browser.context.new_page()
+    page.goto(f"{client.base_url}{run}".replace("//desk", "/desk"))
+    for number, outcome in enumerate(("unclear", "refutes", "incomplete")):
+        verdict = samples.verdict(number, outcome, basis="embedded")
+        made = {
+            "claim": samples.claim(number).model_dump(mode="json"),
+            "verdict": verdict.model_dump(mode="json"),
+        }
+        event = progress_update(
+            "verdict_reached", "Said.", reached=number + 1, total_claims=3, **made
+        )
+        script.worker().say(event)
+    page.wait_for_selector("#claims li >> nth=2")
+    said = [badge.text_content() for badge in page.query_selector_all("#claims .badge")]
+    assert said == ["?unclear", "✕leaning refuted", "!incomplete"]
+    assert page.reload() is not None
+    page.wait_for_selector("#claims li >> nth=2")
+    again = [badge.inner_text() for badge in page.query_selector_all("#claims .badge")]
+    assert ["leaning" in each for each in again] == [False, True, False]
+    script.worker().complete()

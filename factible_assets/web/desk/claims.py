@@ -27,7 +27,6 @@ from factible_assets.report.view import ReportView, arrange
 from factible_assets.runs import review
 from factible_assets.runs.changes import Change
 from factible_assets.runs.claims import ClaimFile, open_claim, open_video
-from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.scales import scale_named
 from factible_assets.runs.state import possible_strategies
 from factible_assets.stages.reviews import OPINIONS
@@ -296,7 +295,7 @@ async def act(video_id: str, claim_id: str, visit: Sending) -> Response:
     else:
         response = _after(kind, claim_path(video_id, own), sent)
         # The report file need not be ready for this answer.
-        response.background = BackgroundTask(StoredVideo(video_id, visit.state.settings).result)
+        response.background = BackgroundTask(visit.state.results.write_report, video_id)
     return visit.remember(response)
 
 
