@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 from xml.etree.ElementTree import Element
 
 import httpx
@@ -12,12 +13,14 @@ from defusedxml.ElementTree import fromstring
 
 from factible_assets.records.tables import ReviewAction
 from factible_assets.stages.ids import claim_id
+from factible_assets.web.desk.lists import claim_path
 from tests.report import samples
 from tests.web.conftest import BOTH, TOKEN, Serve, bearer
 from warehouse.store import Warehouse
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 FEED = "/feeds/verdicts.atom"
+CHANNEL = str(samples.video().channel)
 
 
 def entries(answer: httpx.Response) -> list[Element]:
@@ -35,39 +38,29 @@ def titles(answer: httpx.Response) -> set[str]:
     return {each.findtext(f"{ATOM}title") or "" for each in entries(answer)}
 
 
-@pytest.fixture
-def channel(serve: Serve, published: str) -> str:
-    name = serve().get(f"/api/v1/videos/{published}").json()["channel"]
-    assert name
-    return str(name)
-
-
-@pytest.mark.usefixtures("published")
-def test_the_feed_has_complete_verdicts_with_links_to_their_pages(serve: Serve) -> None:
+def test_the_feeds_have_complete_verdicts_with_links_to_their_pages(
+    serve: Serve, published: str
+) -> None:
     client = serve()
-    found = entries(client.get(FEED))
+    answer = client.get(FEED)
+    found = entries(answer)
     assert len(found) == 4, "the fifth verdict is incomplete"
-    for each in found:
-        (link,) = each.iter(f"{ATOM}link")
-        assert client.get(link.attrib["href"]).status_code == 200
-
-
-def test_a_channel_has_its_own_feed(serve: Serve, channel: str) -> None:
-    client = serve()
-    assert titles(client.get(f"/feeds/channel/{channel}.atom")) == titles(client.get(FEED))
+    links = {link.attrib["href"] for each in found for link in each.iter(f"{ATOM}link")}
+    base = str(client.base_url).rstrip("/")
+    assert links == {
+        f"{base}{claim_path(published, samples.claim(number).claim_id)}" for number in range(4)
+    }
+    assert client.get(links.pop()).status_code == 200
+    assert titles(client.get(f"/feeds/channel/{CHANNEL}.atom")) == titles(answer)
     assert not entries(client.get("/feeds/channel/Nobody%2FElse.atom"))
+    # An unchanged feed is not sent again.
+    etag = answer.headers["etag"]
+    again = client.get(FEED, headers={"If-None-Match": f'"other", {etag}'})
+    assert (again.status_code, again.content) == (304, b"")
 
 
 def test_an_empty_home_has_an_empty_feed(serve: Serve) -> None:
     assert not entries(serve().get(FEED))
-
-
-@pytest.mark.usefixtures("published")
-def test_an_unchanged_feed_is_not_sent_again(serve: Serve) -> None:
-    client = serve()
-    etag = client.get(FEED).headers["etag"]
-    again = client.get(FEED, headers={"If-None-Match": f'"other", {etag}'})
-    assert (again.status_code, again.content) == (304, b"")
 
 
 def test_a_signed_ruling_is_the_title_of_its_entry(
@@ -103,14 +96,14 @@ def test_feeds_and_overviews_need_the_token_of_other_pages(serve: Serve, path: s
     assert client.get(path, auth=("any name", TOKEN)).status_code == 200
 
 
-def test_an_overview_counts_the_verdicts_of_a_channel(serve: Serve, channel: str) -> None:
-    client = serve()
-    all_of_them = client.get("/desk/overview").text
-    assert f"/desk/overview/channel/{channel.replace(' ', '%20')}" in all_of_them
-    page = client.get(f"/desk/overview/channel/{channel}").text
+@pytest.mark.usefixtures("published")
+def test_an_overview_counts_the_verdicts_of_a_channel(serve: Serve) -> None:
+    client, quoted = serve(), quote(CHANNEL)
+    assert f"/desk/overview/channel/{quoted}" in client.get("/desk/overview").text
+    page = client.get(f"/desk/overview/channel/{CHANNEL}").text
     assert "Verdicts over time" in page
     assert "Sources relied on" in page
-    assert f"/feeds/channel/{channel.replace(' ', '%20')}.atom" in page
+    assert f"/feeds/channel/{quoted}.atom" in page
 
 
 @pytest.mark.usefixtures("published")

@@ -27,13 +27,14 @@ def test_an_empty_data_folder_has_no_videos(serve: Serve) -> None:
 
 
 def test_checked_videos_are_listed_with_their_verdicts(serve: Serve, published: str) -> None:
-    page = serve().get("/api/v1/videos", params={"limit": 1}).json()
+    client = serve()
+    page = client.get("/api/v1/videos", params={"limit": 1}).json()
     assert page["total"] == 1
     (item,) = page["items"]
     assert item["video_id"] == published
     counted = sum(item[name] for name in ("supports", "refutes", "mixed", "unclear", "incomplete"))
     assert counted == item["claims"] == 5
-    assert serve().get("/api/v1/videos", params={"offset": 1}).json()["items"] == []
+    assert client.get("/api/v1/videos", params={"offset": 1}).json()["items"] == []
 
 
 def test_a_video_has_claims_verdicts_and_evidence(serve: Serve, published: str) -> None:
@@ -120,22 +121,22 @@ def test_an_unreadable_copy_is_a_503(
     assert [each.name for each in caplog.records] == ["factible.serve"]
 
 
-@pytest.mark.parametrize(
-    "video_id",
-    ["..%2f..%2fetc%2fpasswd", "%00", "'; DROP TABLE videos; --", "x" * 129, "%F0%9F%92%A9"],
-)
-def test_hostile_ids_find_nothing(serve: Serve, published: str, video_id: str) -> None:
+@pytest.mark.usefixtures("published")
+def test_hostile_ids_find_nothing(serve: Serve) -> None:
     client = serve()
-    for path in ("/api/v1/videos/{}", "/api/v1/videos/{}/history", "/reports/{}"):
-        assert client.get(path.format(video_id)).status_code in {404, 422}
+    injected = "'; DROP TABLE videos; --"
+    for each in ("..%2f..%2fetc%2fpasswd", "%00", injected, "x" * 129, "%F0%9F%92%A9"):
+        for path in ("/api/v1/videos/{}", "/api/v1/videos/{}/history", "/reports/{}"):
+            assert client.get(path.format(each)).status_code in {404, 422}, each
     assert client.get("/api/v1/videos").json()["total"] == 1
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=201", "offset=-1", "limit=x"])
-def test_pages_have_limits(serve: Serve, query: str) -> None:
-    refused = serve().get(f"/api/v1/videos?{query}")
-    assert refused.status_code == 422
-    assert query.split("=", maxsplit=1)[0] in refused.json()["detail"]
+def test_pages_have_limits(serve: Serve) -> None:
+    client = serve()
+    for query in ("limit=0", "limit=201", "offset=-1", "limit=x"):
+        refused = client.get(f"/api/v1/videos?{query}")
+        assert refused.status_code == 422, query
+        assert query.partition("=")[0] in refused.json()["detail"]
 
 
 def test_more_readers_than_the_service_answers_at_once_get_their_answers(
@@ -151,8 +152,8 @@ def test_more_readers_than_the_service_answers_at_once_get_their_answers(
     def ask(number: int) -> int:
         return client.get(paths[number % len(paths)]).status_code
 
-    with ThreadPoolExecutor(40) as pool:
-        assert set(pool.map(ask, range(40))) == {200}
+    with ThreadPoolExecutor(18) as pool:
+        assert set(pool.map(ask, range(18))) == {200}
     store_failed_recheck(store)
     store.publish(home / "published.duckdb")
     assert not client.get(paths[1]).json()["is_finished"], "a new copy is seen at once"
