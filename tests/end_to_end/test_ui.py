@@ -285,6 +285,7 @@ def test_its_checks_have_passed(session: Session) -> None:
 
 
 def test_the_schedule_that_a_person_starts_launches_runs_that_check_again(session: Session) -> None:
+    session.page.goto("about:blank")
     settings = Settings(home=session.folder / "home")
     launched = dg.RunsFilter(tags={"launched_by": LAUNCHED_BY})
     with open_instance(settings) as instance:
