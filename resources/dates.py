@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
+from functools import partial
 
 _MOST_CHARACTERS = 40
 """dateparser took at most 0.12 s for each of 4,000 random texts of this length."""
@@ -20,8 +21,8 @@ def read_day(words: str, now: datetime) -> date | None:
     Relative texts count from `now`. An open or ambiguous date gets its last possible day, so that a
     limit such as `published_before` never admits a younger page: `March 2021` is 31 March, and
     `05/03/2021` is 3 May. Numbers with points are day, month and year in every country. Days after
-    tomorrow do not count. The first text that is no ISO date takes about a second, because it loads
-    all languages.
+    tomorrow do not count. Every text is first read as English, because loading all languages takes
+    two seconds.
     """
     words = words.strip()
     try:
@@ -32,16 +33,23 @@ def read_day(words: str, now: datetime) -> date | None:
     if not words or len(words) > _MOST_CHARACTERS or is_number:
         return None
     numeric = _NUMERIC.match(words)
-    if numeric is None:
-        days = [_parsed(words, now, "relative-time") or _parsed(words, now, "absolute-time")]
-    else:
-        orders = ("DMY",) if numeric["sign"] == "." else ("DMY", "MDY")
-        days = [_parsed(words, now, "absolute-time", DATE_ORDER=order) for order in orders]
+    orders = ("DMY",) if numeric and numeric["sign"] == "." else ("DMY", "MDY")
+    days: list[date | None] = []
+    for languages in (["en"], None):
+        parsed = partial(_parsed, words, now, languages)
+        if numeric:
+            days = [parsed("absolute-time", DATE_ORDER=order) for order in orders]
+        else:
+            days = [parsed("relative-time") or parsed("absolute-time")]
+        if any(days):
+            break
     latest = now.date() + _CLOCK_SKEW
     return max((day for day in days if day and _OLDEST <= day <= latest), default=None)
 
 
-def _parsed(words: str, now: datetime, parser: str, **order: str) -> date | None:
+def _parsed(
+    words: str, now: datetime, languages: list[str] | None, parser: str, **order: str
+) -> date | None:
     from dateparser.date import DateDataParser  # noqa: PLC0415 - few runs meet a date in words
 
     open_day = "current" if parser == "relative-time" else "last"
@@ -55,5 +63,5 @@ def _parsed(words: str, now: datetime, parser: str, **order: str) -> date | None
         "PREFER_MONTH_OF_YEAR": open_day,
         **order,
     }
-    found = DateDataParser(settings=settings).get_date_data(words).date_obj
+    found = DateDataParser(languages, settings=settings).get_date_data(words).date_obj
     return found.date() if found else None
