@@ -73,10 +73,10 @@ demo: $(RUNTIME_STAMP)
 dev: $(RUNTIME_STAMP)
 	@$(BIN)/factible dev
 
-# One more worker than cores, because the walks from end to end wait half of their time. A worker
-# takes fifteen seconds of a core to load what the tests need. Bytecode is kept, because each worker
+# Two more workers than cores, because the walks from end to end wait half of their time. A worker
+# takes ten seconds of a core to load what the tests need. Bytecode is kept, because each worker
 # and each process that a test starts would compile all modules anew.
-WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
+WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"

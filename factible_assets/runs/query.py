@@ -80,7 +80,6 @@ def ask(
 
     Raises FactibleError: The query is wrong, or takes too long.
     """
-    _refuse_unknown_words(query, parameters)
     return _run(store, query, parameters, seconds, most_rows, typed=typed)
 
 
@@ -98,6 +97,7 @@ def _run(
             # Without access to files, DuckDB would end the whole process over its log.
             raise duckdb.PermissionException("no log is written")
         with store.connection(read_only=True) as connection:
+            _refuse_unknown_words(connection, query, parameters)
             # A lake grants access to its folder, where COPY could write.
             if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
                 raise duckdb.PermissionException("COPY")
@@ -198,12 +198,13 @@ _WORDS = {"stance": tuple(STANCES), "verdict": tuple(OUTCOME_WORDS.values())}
 _MEANS = {**{words: stance for stance, words in STANCE_WORDS.items()}, **STANCE_WORDS}
 
 
-def _refuse_unknown_words(query: str, parameters: Mapping[str, Any]) -> None:
+def _refuse_unknown_words(
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any]
+) -> None:
     """Raise FactibleError if a query compares a verdict or a stance with a word that is none."""
-    with suppress(duckdb.Error), duckdb.connect() as parser:
-        for column, word, parameter in parser.execute(
-            _SQL["compared"], {"query": query}
-        ).fetchall():
+    with suppress(duckdb.Error):  # the query's own run reports an error better
+        compared = connection.execute(_SQL["compared"], {"query": query}).fetchall()
+        for column, word, parameter in compared:
             given = parameters.get(parameter) if parameter else word
             known = _WORDS[column.rpartition("_")[2]]
             if isinstance(given, str) and given not in known:
