@@ -214,7 +214,7 @@ def _copy_rows(
         old, new = f'"{source}".{was_named}', f"{target}.{table}"
         if table == "recheck_settings":  # the only table in which a new warehouse has a row
             connection.execute(_SQL["clear"].format(table=new))
-        elif _digest(connection, new, columns)[0]:
+        elif connection.execute(_SQL["any_row"].format(table=new)).fetchall():
             raise WarehouseError(
                 f"The {target} is not empty: it has rows in {table}. Nothing was copied. Name a "
                 "new database and a new folder."
@@ -222,8 +222,8 @@ def _copy_rows(
         was = _digest(connection, old, columns)
         if was[0]:
             connection.execute(_SQL["copy"].format(old=old, new=new, columns=columns))
-        if _digest(connection, new, columns) != was:
-            raise WarehouseError(f"The {table} differ after the copy. Nothing was changed.")
+            if _digest(connection, new, columns) != was:
+                raise WarehouseError(f"The {table} differ after the copy. Nothing was changed.")
         moved.append(MovedTable(table, *was))
         say(moved[-1])
     return moved

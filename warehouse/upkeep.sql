@@ -45,6 +45,9 @@ WHERE new.database_name = $target AND new.table_name <> 'schema_version'
 GROUP BY old.table_name, new.table_name
 ORDER BY new.table_name
 
+-- name: any_row
+SELECT 1 FROM {table} LIMIT 1
+
 -- name: digest
 SELECT count(*), coalesce(sum(hash({columns})), 0)::HUGEINT FROM {table}
 

@@ -116,9 +116,10 @@ def test_a_file_is_moved_into_an_empty_lake_which_is_then_the_same_in_tables_vie
     assert store.read_video("moved") == warehouse.read_video("moved")
     assert store.read_judged("v") == warehouse.read_judged("v")
     compact(store)
-    views = warehouse.query("SELECT view_name FROM duckdb_views() WHERE NOT internal").rows()
-    counted = " UNION ALL ".join(f"SELECT '{view}', count(*) FROM {view}" for (view,) in views)  # noqa: S608
-    assert sorted(store.query(counted).rows()) == sorted(warehouse.query(counted).rows())
+    # The columns above already bind every view; these have the most SQL.
+    for view in ("evidence_chain", "recheck_plan", "runs", "source_changes", "text_states"):
+        counted = f"SELECT count(*) FROM {view}"  # noqa: S608
+        assert store.query(counted).item() == warehouse.query(counted).item(), view
     described = store.query(
         "SELECT comment FROM duckdb_tables() WHERE table_name = 'claims' AND comment IS NOT NULL"
     )
