@@ -53,7 +53,7 @@ def differences(warehouse: Warehouse, copy: Path) -> list[str]:
     with warehouse.connection() as connection:
         connection.execute(f"ATTACH '{copy}' AS copy (READ_ONLY)")
         tables = connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'copy'"
+            "SELECT DISTINCT table_name FROM duckdb_tables() WHERE estimated_size > 0"
         ).fetchall()
         digest = "(SELECT (count(*), sum(hash(rows_of)::HUGEINT)) FROM {} AS rows_of)"
         pairs = (
@@ -61,7 +61,7 @@ def differences(warehouse: Warehouse, copy: Path) -> list[str]:
             for (table,) in tables
         )
         same = connection.execute(" UNION ALL ".join(pairs)).fetchall()
-    assert len(same) > 25
+    assert len(same) > 15
     return [table for table, is_same in same if is_same is False]
 
 

@@ -870,9 +870,9 @@ LARGE: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("piece", LARGE.values(), ids=LARGE.keys())
 def test_a_large_file_takes_linear_time(piece: Callable[[int], str]) -> None:
-    text = "".join(piece(n) for n in range(100_000 // len(piece(100))))
+    text = "".join(piece(n) for n in range(40_000 // len(piece(100))))
     began = time.process_time()
     with suppress(PlacedError):
         parse(text)
-    # A fifth of a second on an idle core, or minutes if it is quadratic.
-    assert time.process_time() - began < 10
+    # A tenth of a second on an idle core, or twenty if it is quadratic.
+    assert time.process_time() - began < 4
