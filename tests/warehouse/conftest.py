@@ -34,7 +34,8 @@ def warehouse(empty_file: Path, tmp_path: Path) -> Warehouse:
 
 @pytest.fixture(scope="session")
 def held() -> Iterator[Warehouse]:
-    with duckdb.connect(":memory:") as connection:
+    # One thread, as small files have.
+    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
         yield Warehouse(HeldConnector(connection=connection))
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from factible_assets.records.tables import Claim, Evidence, Verdict
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.warehouse.samples import fact_check, stamp
 from warehouse.erasure import erase_video
 from warehouse.store import Warehouse
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return store_sample(tmp_path_factory.mktemp("sample")).path
+
+
+@pytest.fixture
+def warehouse(sample: Path, tmp_path: Path) -> Warehouse:
+    return Warehouse(shutil.copyfile(sample, tmp_path / "warehouse.duckdb"))
 
 
 def counts(warehouse: Warehouse) -> dict[str, int]:
@@ -37,8 +49,7 @@ def copy_to(warehouse: Warehouse, video_id: str) -> None:
     warehouse.write(copy)
 
 
-def test_nothing_of_a_video_is_left_in_any_table(tmp_path: Path) -> None:
-    warehouse = store_sample(tmp_path)
+def test_nothing_of_a_video_is_left_in_any_table(warehouse: Warehouse) -> None:
     before = counts(warehouse)
     planned = erase_video(warehouse, VIDEO_ID, dry_run=True)
     assert counts(warehouse) == before
@@ -53,8 +64,7 @@ def test_nothing_of_a_video_is_left_in_any_table(tmp_path: Path) -> None:
     assert done.sentences
 
 
-def test_another_video_keeps_its_rows_and_the_texts_of_both(tmp_path: Path) -> None:
-    warehouse = store_sample(tmp_path)
+def test_another_video_keeps_its_rows_and_the_texts_of_both(warehouse: Warehouse) -> None:
     before = warehouse.read_video(VIDEO_ID)
     copy_to(warehouse, "other")
     done = erase_video(warehouse, "other", dry_run=False)
@@ -63,8 +73,7 @@ def test_another_video_keeps_its_rows_and_the_texts_of_both(tmp_path: Path) -> N
     assert not done.addresses, "the pages are found for the other video too"
 
 
-def test_the_matches_of_other_videos_with_its_claims_go_too(tmp_path: Path) -> None:
-    warehouse = store_sample(tmp_path)
+def test_the_matches_of_other_videos_with_its_claims_go_too(warehouse: Warehouse) -> None:
     (claim_id, *_) = (each.claim_id for each in warehouse.read_current(Claim, VIDEO_ID))
     match = {
         "video_id": "other",

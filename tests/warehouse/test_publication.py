@@ -92,7 +92,7 @@ def test_a_copy_can_be_read_at_every_moment_while_it_is_replaced(
     reader = threading.Thread(target=read_on)
     reader.start()
     try:
-        for run in range(2, 5):
+        for run in range(2, 4):
             rows = [claim("v", rank) for rank in range(1, run + 1)]
             write_asset(warehouse, "claims", "v", rows, stamp=stamp(run), code_version="1")
             warehouse.publish(destination)
@@ -100,7 +100,7 @@ def test_a_copy_can_be_read_at_every_moment_while_it_is_replaced(
         done.set()
         reader.join()
     assert seen
-    assert set(seen) <= {1, 2, 3, 4}
+    assert set(seen) <= {1, 2, 3}
     assert seen == sorted(seen)
 
 
@@ -211,34 +211,32 @@ from warehouse.bookkeeping import read_actions
 from warehouse.store import Warehouse
 store = Warehouse(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-try:
-    if sys.argv[2] == "publish":
-        store.publish(sys.argv[3])
-    elif sys.argv[2] == "make":
-        Warehouse(sys.argv[1] + ".new").ensure_exists()
-    else:
-        for run in range(40):
-            store.write_assets("v", fact_check("v", claims=9), stamp=stamp(run))
-except Exception as error:
-    print(type(error).__name__, error)
+for act in (
+    lambda: store.publish(sys.argv[2]),
+    Warehouse(sys.argv[1] + ".new").ensure_exists,
+    lambda: [store.write_assets("v", fact_check("v", 9), stamp=stamp(run)) for run in range(40)],
+):
+    try:
+        act()
+    except Exception as error:
+        print(type(error).__name__, error)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits file sizes as Unix does")
-@pytest.mark.parametrize("act", ["publish", "write", "make"])
 def test_a_full_disk_is_reported_and_changes_nothing(
-    published: tuple[Warehouse, Path], tmp_path: Path, act: str
+    published: tuple[Warehouse, Path], tmp_path: Path
 ) -> None:
     warehouse, copy = published
     before = copy.read_bytes()
     told = subprocess.run(
-        [sys.executable, "-c", LITTLE_ROOM, str(warehouse.path), act, str(copy)],
+        [sys.executable, "-c", LITTLE_ROOM, str(warehouse.path), str(copy)],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout.startswith("NoRoomError There is no room left to write"), told
-    assert "Make room on the disk" in told.stdout
+    assert told.stdout.count("NoRoomError There is no room left to write") == 3, told
+    assert told.stdout.count("Make room on the disk") == 3
     assert copy.read_bytes() == before
     assert warehouse.read_video("v").claims
     assert not list(tmp_path.glob(".*publishing*"))

@@ -12,7 +12,7 @@ from tests.warehouse.samples import claim, stamp, write_asset
 from warehouse.connection import FileConnector
 from warehouse.store import Warehouse
 
-SWAPS = 6
+SWAPS = 3
 
 
 def read_and_never_close(path: Path, wire: Connection) -> None:

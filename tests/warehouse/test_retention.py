@@ -93,19 +93,9 @@ def test_a_text_that_is_found_again_is_stored_again(warehouse: Warehouse) -> Non
 
 
 def test_a_compacted_file_is_shorter_and_the_same(warehouse: Warehouse) -> None:
-    for number in range(12):
-        text = f"{number} " + " ".join(str(hash((number, word))) for word in range(20_000))
-        write_asset(
-            warehouse,
-            "evidence",
-            "w",
-            [
-                page("w").model_copy(update={"content_hash": sha256(text)}),
-                PageText(content_hash=sha256(text), text=text),
-            ],
-            stamp=stamp(number),
-            code_version="1",
-        )
+    texts = [" ".join(str(hash((number, word))) for word in range(20_000)) for number in range(12)]
+    for run, rows in enumerate([[page_text(text) for text in texts], []]):
+        write_asset(warehouse, "evidence", "w", rows, stamp=stamp(run), code_version="1")
     trim_texts(warehouse, before=LATER, now=LATER)
     rows = warehouse.read_current(Evidence, "v")
     before = warehouse.path.stat().st_size

@@ -242,20 +242,13 @@ EXPECTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def checked(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    whole = Warehouse(tmp_path_factory.mktemp("checked") / "warehouse.duckdb")
-    whole.write_assets("v", fact_check("v"), stamp=stamp(1))
-    return whole
-
-
 def ungrounded(**changes: Any) -> list[Record]:
     return [page("v"), page_text(), evidence("v").model_copy(update=changes)]
 
 
-@pytest.mark.parametrize(
-    ("asset", "rows", "sentence"),
-    [
+def test_rows_that_break_a_rule_are_refused_and_change_nothing(in_memory: Warehouse) -> None:
+    in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
+    breaks: list[tuple[str, list[Record], str]] = [
         ("claims", [query("v")], "Query does not belong to the asset claims"),
         ("claims", [claim("w")], "Claim of another video"),
         ("claims", [llm_call("v", "verdicts")], "model call of the stage verdicts"),
@@ -274,14 +267,11 @@ def ungrounded(**changes: Any) -> list[Record]:
             [page("v").model_copy(update={"retrieved_at": datetime(2024, 1, 1)}), page_text()],  # noqa: DTZ001
             "time zone",
         ),
-    ],
-)
-def test_rows_that_break_a_rule_are_refused_and_change_nothing(
-    checked: Warehouse, asset: str, rows: list[Record], sentence: str
-) -> None:
-    with pytest.raises(WarehouseIntegrityError, match=sentence):
-        write_asset(checked, asset, "v", rows, stamp=stamp(2), code_version="1")
-    assert counts(checked) == EXPECTED
+    ]
+    for asset, rows, sentence in breaks:
+        with pytest.raises(WarehouseIntegrityError, match=sentence):
+            write_asset(in_memory, asset, "v", rows, stamp=stamp(2), code_version="1")
+        assert counts(in_memory) == EXPECTED
 
 
 def test_a_refusal_does_not_quote_the_row(in_memory: Warehouse) -> None:
