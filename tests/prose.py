@@ -4,7 +4,6 @@ The counts are rough on purpose: two patterns over words, no parser. They follow
 thousands of sentences and cannot judge a single one.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,8 +31,11 @@ PASSIVE = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-COMMENT = re.compile(r"(?:^ *|  )#[# ]*(?P<words>.*)")
-"""A comment, by the two spaces that the formatter puts before it."""
+PROSE = re.compile(
+    r'^ *"""(?P<docstring>(?s:.*?))"""$|"""(?s:.*?)"""'  # a docstring, or another string
+    r"|(?P<block>(?:^ *#.*\n)+)|  #(?P<comment>.*)",
+    re.MULTILINE,
+)
 CODE = re.compile(r"```.*?```|`[^`]*`|https?://\S+", re.DOTALL)
 
 
@@ -68,25 +70,8 @@ def count(text: str) -> Count:
 
 def prose_of(source: str) -> Iterator[str]:
     """Yield a module's docstrings (those of attributes too) and its blocks of comments."""
-    quoted: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Expr(value=ast.Constant(value=str(text))):
-                yield text
-            case ast.Constant(value=str(), lineno=first, end_lineno=int(last)) if last > first:
-                quoted.update(range(first, last + 1))
-    block: list[str] = []
-    last_line = -2
-    for number, line in enumerate(source.splitlines(), start=1):
-        found = None if number in quoted else COMMENT.search(line)
-        if found:
-            if number != last_line + 1 and block:
-                yield " ".join(block)
-                block = []
-            last_line = number
-            block.append(found["words"])
-    if block:
-        yield " ".join(block)
+    for found in PROSE.finditer(source):
+        yield found["docstring"] or re.sub(r"\s*#+", " ", found["block"] or found["comment"] or "")
 
 
 def count_file(path: Path) -> Count:

@@ -577,7 +577,7 @@ async def test_a_verdict_is_announced_while_a_page_is_read_that_cannot_change_it
 
 async def test_no_page_redirect_failure_or_refusal_changes_a_stance_that_was_announced() -> None:
     early = 0
-    for seed in range(100):
+    for seed in range(40):
         chance = random.Random(seed)
         world, claims = furnished_world(claims=1)
         world.listed["great.example"] = "high"
@@ -600,7 +600,7 @@ async def test_no_page_redirect_failure_or_refusal_changes_a_stance_that_was_ann
         (told,) = world.verdicts
         early += told.confidence is None and told.stance is not None
         assert told.stance in {None, verdict.stance}, seed
-    assert early > 20
+    assert early > 8
 
 
 async def test_no_more_pages_are_fetched_at_once_than_the_limit(

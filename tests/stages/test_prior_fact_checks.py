@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records.tables import Claim, PriorFactCheck, Verdict
+from factible_assets.stages import claim_check
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import Observer, QueryDraft
 from factible_assets.stages.prior_fact_checks import LEAST_SIMILARITY, look_up, question, similarity
@@ -238,7 +239,8 @@ class AfterTheVerdicts:
         return await self.lane.prior_checks(request)
 
 
-async def test_no_verdict_waits_long_for_the_lane() -> None:
+async def test_no_verdict_waits_long_for_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claim_check, "_FACT_CHECK_SECONDS", 0.1)
     world, claims = two_claims()
     world.checks = {}
     services = world.services()

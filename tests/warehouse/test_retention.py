@@ -94,8 +94,8 @@ def test_a_text_that_is_found_again_is_stored_again(warehouse: Warehouse) -> Non
 
 def test_a_compacted_file_is_shorter_and_the_same(warehouse: Warehouse) -> None:
     texts = [" ".join(str(hash((number, word))) for word in range(20_000)) for number in range(12)]
-    for run, rows in enumerate([[page_text(text) for text in texts], []]):
-        write_asset(warehouse, "evidence", "w", rows, stamp=stamp(run), code_version="1")
+    for run, pages in enumerate([[page_text(text) for text in texts], []]):
+        write_asset(warehouse, "evidence", "w", pages, stamp=stamp(run), code_version="1")
     trim_texts(warehouse, before=LATER, now=LATER)
     rows = warehouse.read_current(Evidence, "v")
     before = warehouse.path.stat().st_size

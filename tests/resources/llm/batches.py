@@ -155,7 +155,7 @@ async def asked_together(
     port: int, folder: Path, *questions: str, seconds: float = A_DAY
 ) -> list[ModelAnswer[Leaning] | BaseException]:
     """Ask questions through the cache and in batches."""
-    batching = Batching(folder / "batches", seconds, gather_seconds=0.5, poll_seconds=0.03)
+    batching = Batching(folder / "batches", seconds, gather_seconds=0.3, poll_seconds=0.03)
     async with AsyncExitStack() as stack:
         clients = await stack.enter_async_context(
             ModelClients(

@@ -524,14 +524,14 @@ async def test_the_listed_language_comes_before_the_files_own(tmp_path: Path) ->
     assert answer.transcript.language == "en-AU"
 
 
-def test_three_hours_of_captions_take_no_minutes() -> None:
+def test_an_hour_of_captions_takes_no_minutes() -> None:
     blocks = [
         f"{timing(Cue('', second, 3.0), '.')}\n<v Ann>{'abc'[second % 3]} word <c>{second}</c> "
         f"of a long &amp; slow {second}th"
-        for second in range(0, 10_800, 2)
+        for second in range(0, 3_600, 2)
     ]
     text = "\n\n".join(["WEBVTT", *blocks])
     began = time.process_time()
     transcript = parse(text)
-    assert time.process_time() - began < 5  # a fifth of a second on an idle core
-    assert len(transcript.cues) == 5_400
+    assert time.process_time() - began < 2  # a fifteenth of a second on an idle core
+    assert len(transcript.cues) == 1_800
