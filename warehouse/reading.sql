@@ -24,6 +24,9 @@ ORDER BY {order}
 -- name: current_sets
 SELECT {columns} FROM current_materializations WHERE video_id = $video_id
 
+-- name: runs
+SELECT count(DISTINCT run_id) FROM materializations WHERE video_id = $video_id
+
 -- name: set_of_run
 SELECT {columns} FROM materializations
 WHERE asset = $asset AND video_id = $video_id AND run_id = $run_id

@@ -25,7 +25,7 @@ from resources.statements import statements
 from warehouse import errors
 from warehouse.connection import Connector, FileConnector, file_path, patiently
 from warehouse.publication import publish_copy
-from warehouse.reading import find_sets, read_rows, read_sets, stored_texts
+from warehouse.reading import find_sets, has_one_run, read_rows, read_sets, stored_texts
 from warehouse.rows import AnyRecord, Stamp, aware, from_row
 from warehouse.sets import (
     AssetRows,
@@ -194,7 +194,7 @@ class Warehouse:
         with self.connection(read_only=True) as connection:
             sets = find_sets(connection, "current_sets", video_id=video_id)
             wanted = {asset: sets[asset] for asset in assets if asset in sets}
-            return read_sets(connection, wanted, current=True)
+            return read_sets(connection, wanted, current=not has_one_run(connection, video_id))
 
     def video_ids(self) -> list[str]:
         """Return the sorted ids of all videos that have a set."""
@@ -219,9 +219,10 @@ class Warehouse:
         with self.snapshot() as now, now.connection(read_only=True) as connection:
             rows = now.read_video(video_id)
             judged = {verdict.claim_id for verdict in rows.verdicts}
-            evidence = read_rows(
-                connection, "current", records.Evidence, view="verdict_evidence", video_id=video_id
-            )
+            evidence = [row for row in rows.evidence if row.claim_id in judged]
+            if not has_one_run(connection, video_id):
+                own = {"view": "verdict_evidence", "video_id": video_id}
+                evidence = read_rows(connection, "current", records.Evidence, **own)
             evidence += (row for row in rows.evidence if row.claim_id not in judged)
             hashes = {row.content_hash for row in evidence if row.content_hash}
             texts = {each: text for each, text in rows.texts.items() if each in hashes}
