@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from factible_assets.records.tables import Rating, SourceClass
-from resources.lines import reason_of
+from resources.text_files import reason_of
 
 if TYPE_CHECKING:
     StrategyName: TypeAlias = str

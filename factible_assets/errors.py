@@ -24,7 +24,7 @@
     ModelPullError                fetching a model (resources/models/base.py); 1
     TranscriptError               a transcript (resources/transcripts/base.py); 4
     ArchiveError                  the archive of pages (resources/storage/imports.py); 5
-    PlacedError                   a problem at a line of a file (resources/lines.py)
+    PlacedError                   a problem at a line of a file (resources/text_files.py)
 
 `explained` returns the sentence and the exit code of each.
 """

@@ -36,9 +36,9 @@ from pydantic import (
 
 from factible_assets.config import JudgementOptions, StageConfig, TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
-from resources.lines import naming, read_text, reason_of
 from resources.llm.base import Effort
 from resources.setting_values import expanded, host_and_port, paired, web_address
+from resources.text_files import naming, read_text, reason_of
 
 if TYPE_CHECKING:
     from resources.storage.answers import CachePolicy

@@ -29,12 +29,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resources.dates import read_day
 from resources.errors import SetupError
-from resources.lines import naming, read_document
 from resources.network_guard import NameTable
 from resources.pages.base import UNDATED, FetchedPage
 from resources.search.base import SearchRequest
 from resources.storage.archive import Archive
 from resources.storage.imports import ImportedEntry
+from resources.text_files import naming, read_document
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -28,7 +28,8 @@ FORBIDDEN = {
     ),
 }
 VALUES = re.compile(
-    r"resources\.(\w+\.base|transcripts\.youtube_ids|files|lines|single_flight|promises|statements|words)"
+    r"resources\.(\w+\.base|transcripts\.youtube_ids|errors|files|text_files|single_flight|promises"
+    r"|statements|words)"
 )
 """The parts of resources that send nothing; every folder may import them."""
 ROOT_MODULES = {

@@ -30,7 +30,7 @@ from factible_assets.corpora.reading import (
     load_ground_truth,
 )
 from factible_assets.exchange.importing import import_corpus
-from resources.lines import PlacedError, parse_document
+from resources.text_files import PlacedError, parse_document
 from resources.transcripts.file import read_transcript
 from tests.shared_data import shared_data
 

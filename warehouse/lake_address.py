@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import duckdb
 
-from resources.lines import install_command
+from resources.errors import install_command
 from resources.statements import statements
 from warehouse.connection import escaped
 from warehouse.errors import WarehouseError

@@ -25,7 +25,7 @@ from factible_assets.runs.targets import resolve
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, plain
 from resources.files import slug, write_whole
-from resources.lines import FileProblem
+from resources.text_files import FileProblem
 from resources.transcripts.youtube_ids import bare_id, is_on_youtube, is_video_id
 
 app = Typer()

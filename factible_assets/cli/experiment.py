@@ -40,7 +40,7 @@ from factible_assets.runs.experiments.plan import Experiment, ExperimentError, s
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, plain
 from resources.files import write_whole
-from resources.lines import FileProblem, did_you_mean
+from resources.text_files import FileProblem, did_you_mean
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:  # they load Dagster

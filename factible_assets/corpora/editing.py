@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from factible_assets.corpora.format import CorpusError, VideoEntry
 from factible_assets.corpora.reading import CorpusVideo, load_corpora, load_corpus
 from resources.files import write_whole
-from resources.lines import PlacedError, naming, parse_document, read_text
+from resources.text_files import PlacedError, naming, parse_document, read_text
 from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id
 
 _TURN_SECONDS: Final = 30

@@ -18,7 +18,7 @@ from typing import Final
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry, is_usable_id
 from factible_assets.corpora.reading import CorporaReading, GroundTruth, load_ground_truth
 from factible_assets.records.tables import Video
-from resources.lines import FileProblem
+from resources.text_files import FileProblem
 from resources.transcripts.base import TimedText, TranscriptError
 from resources.transcripts.file import read_transcript
 from resources.transcripts.youtube_ids import is_video_id, watch_url

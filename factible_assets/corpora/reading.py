@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, PublishedClaimEntry, VideoEntry
 from factible_assets.records.tables import Video
 from factible_assets.stages.ids import normalise_text
-from resources.lines import EntryReader, FileProblem, Place, PlacedError, read_document, shown
+from resources.text_files import EntryReader, FileProblem, Place, PlacedError, quoted, read_document
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 if TYPE_CHECKING:
@@ -351,7 +351,7 @@ class _Reader(EntryReader):
             earlier = first.setdefault(normalise_text(claim.text), place)
             if earlier != place:
                 line = self.document.line(earlier)
-                words = f"The claim {shown(claim.text)} stands before, on line {line}."
+                words = f"The claim {quoted(claim.text)} stands before, on line {line}."
                 self.report(place, f"{words} Remove one of the two.")
 
 

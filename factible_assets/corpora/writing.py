@@ -15,7 +15,7 @@ from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode
 from resources.files import write_whole
-from resources.lines import MAX_BYTES, problem_words
+from resources.text_files import MAX_BYTES, problem_words
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 # The C dumper is many times faster; the other takes minutes for large data sets.

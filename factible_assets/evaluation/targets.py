@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import CATALOGUE
-from resources.lines import EntryReader, FileProblem, PlacedError, did_you_mean, read_document
+from resources.text_files import EntryReader, FileProblem, PlacedError, did_you_mean, read_document
 
 FILE_NAME: Final = "targets.yaml"
 

@@ -29,7 +29,7 @@ from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Claim, ReviewAction, Verdict
 from factible_assets.report.data import ReportData, source_links
 from factible_assets.wording import moment_url
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 _TYPES: Final = (

@@ -23,7 +23,7 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.exchange.claims import AnnotatedClaim, Stated
 from factible_assets.exchange.json_items import JsonItem, items_of_lines, items_of_list
 from factible_assets.records.scales import stance_of_rating
-from resources.lines import FileProblem, PlacedError, read_json, shown
+from resources.text_files import FileProblem, PlacedError, quoted, read_json
 
 _CONTAINERS: Final = (
     "@graph",
@@ -67,7 +67,7 @@ def read_claim_reviews(text: str, file: Path) -> Stated:
         try:
             yield _stated(node, graph, line)
         except ValueError as error:
-            sentence = f"Review {number} ({shown(_text(node.get('claimReviewed')))}): {error}"
+            sentence = f"Review {number} ({quoted(_text(node.get('claimReviewed')))}): {error}"
             yield FileProblem(file, line, sentence)
 
 

@@ -29,7 +29,7 @@ from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
 from factible_assets.records.scales import stance_of_rating
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
-from resources.lines import FileProblem, PlacedError, problem_words, shown
+from resources.text_files import FileProblem, PlacedError, problem_words, quoted
 
 COLUMNS: Final = ("claim", "date", "label", "speaker", "language", "id")
 _KEY_DIGITS: Final = 12
@@ -93,7 +93,7 @@ def corpus_of_claims(
             )
         except ValidationError as error:
             words = problem_words(error.errors(include_url=False)[0], VideoEntry)
-            problems.append(FileProblem(file, given.line, f"{shown(claim.text)}: {words}"))
+            problems.append(FileProblem(file, given.line, f"{quoted(claim.text)}: {words}"))
             continue
         transcripts[transcript] = json.dumps({"text": claim.text}, ensure_ascii=False).encode()
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries.values()))

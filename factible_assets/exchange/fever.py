@@ -25,7 +25,7 @@ from factible_assets.exchange.json_items import Loose, items_of_lines, validated
 from factible_assets.records.scales import FEVER, stance_of
 from factible_assets.records.stances import SIDES, STANCES
 from factible_assets.records.tables import Stance
-from resources.lines import FileProblem
+from resources.text_files import FileProblem
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,14}")
 _PAGE, _SENTENCE = 2, 3

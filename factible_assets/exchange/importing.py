@@ -22,7 +22,7 @@ from factible_assets.exchange.claims import (
 )
 from factible_assets.exchange.fever import read_fever
 from factible_assets.exchange.json_items import MAX_BYTES, read_lines
-from resources.lines import FileProblem, PlacedError, read_text
+from resources.text_files import FileProblem, PlacedError, read_text
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024

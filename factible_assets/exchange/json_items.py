@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from resources.lines import FileProblem, PlacedError, legible, problem_words, read_json, shown
+from resources.text_files import FileProblem, PlacedError, legible, problem_words, quoted, read_json
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Larger JSON files are refused. JSON Lines are read line by line and may be larger."""
@@ -98,7 +98,7 @@ def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[
     try:
         return model.model_validate(item.value)
     except ValidationError as error:
-        called = f"Item {item.number}{f' ({shown(name)})' if isinstance(name, str) else ''}"
+        called = f"Item {item.number}{f' ({quoted(name)})' if isinstance(name, str) else ''}"
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
         words = [problem_words(each, model, ".".join(map(str, each["loc"]))) for each in details]
         return [FileProblem(file, item.line, f"{called}: {each}") for each in words]

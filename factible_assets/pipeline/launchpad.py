@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 from factible_assets import config
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.stages.progress import ALL_STAGES
-from resources.lines import reason_of
+from resources.text_files import reason_of
 
 _TYPES = {"boolean": bool, "integer": int, "number": float, "array": dg.Array(str)}
 """By the types of JSON Schema. All other values, such as dates, are text in the launchpad."""

@@ -15,7 +15,7 @@ from factible_assets.records.tables import Rating
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.files import digest_of, slug
-from resources.lines import did_you_mean
+from resources.text_files import did_you_mean
 from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id, is_video_id
 
 if TYPE_CHECKING:

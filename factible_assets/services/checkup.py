@@ -20,9 +20,8 @@ from factible_assets.services import reasoning, search, web
 from factible_assets.services.models import model_clients, names_models, plan_models
 from factible_assets.services.ratings import rating_directory, rating_files
 from factible_assets.settings import SearchProvider, Settings, unknown_variables
-from resources.errors import SetupError
+from resources.errors import SetupError, install_command
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
-from resources.lines import install_command
 from resources.pages.browser import UNSANDBOXED, is_sandboxed
 from resources.pages.scraper import JinaReader, Wayback
 from resources.search.base import SearchRequest

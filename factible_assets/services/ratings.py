@@ -20,9 +20,9 @@ from factible_assets.stages import ports
 from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
 from resources.errors import SetupError
-from resources.lines import naming
 from resources.ratings import datasets
 from resources.ratings.base import ListedRating
+from resources.text_files import naming
 
 _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 

@@ -16,9 +16,9 @@ from factible_assets.services.web import youtube_transcripts
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.http import HttpClient, HttpFailureError, HttpLimits, OutageError, RetryPolicy
-from resources.lines import PlacedError
 from resources.models.base import model_path
 from resources.network_guard import NameTable, NetworkGuard
+from resources.text_files import PlacedError
 from resources.transcripts import base, podcast
 from resources.transcripts.file import FileTranscript
 from resources.transcripts.recording import MODELS, OnProgress, RecordingTranscript, is_recording

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from factible_assets.settings import Settings
 from factible_assets.web.auth import ANONYMOUS, SESSION_COOKIE, Client, Clients, is_loopback
-from resources.lines import shown
+from resources.text_files import quoted
 
 MOST_BODY_BYTES = 64 * 1024
 MOST_FORM_BYTES = 32 * 1024 * 1024
@@ -127,7 +127,7 @@ class AccessPolicy:
         if name is None or (self.hosts is not None and name not in self.hosts):
             raise HTTPException(
                 421,
-                f"This service does not answer as {shown(host)}. Use its address, or set "
+                f"This service does not answer as {quoted(host)}. Use its address, or set "
                 "FACTIBLE_PUBLIC_URL.",
             )
 
@@ -159,9 +159,9 @@ class AccessPolicy:
         if not (origin is None or origin in {own, *self.origins} or is_extension):
             raise HTTPException(
                 403,
-                f"Pages of {shown(origin)} may not call this service. If a proxy shows the service "
-                "there, set FACTIBLE_PUBLIC_URL. If it is another site that may call it, add it to "
-                "FACTIBLE_SERVE_ORIGINS.",
+                f"Pages of {quoted(origin)} may not call this service. If a proxy shows the "
+                "service there, set FACTIBLE_PUBLIC_URL. If it is another site that may call it, "
+                "add it to FACTIBLE_SERVE_ORIGINS.",
             )
 
 

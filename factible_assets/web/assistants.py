@@ -35,7 +35,7 @@ from factible_assets.web.models import MOST_CLAIMS, CheckOrder, FactCheckRequest
 from factible_assets.web.overviews import Kind, read_overview
 from factible_assets.web.results import PublishedResults, video_result
 from factible_assets.web.runs import RunManager, ServiceRun, launch_worker
-from resources.lines import problem_words
+from resources.text_files import problem_words
 from resources.transcripts.base import TranscriptError
 from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id
 from warehouse.errors import WarehouseError

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from factible_assets.web.models import FactCheckRequest
-from resources.lines import problem_words
+from resources.text_files import problem_words
 
 
 class Problem(BaseModel):

@@ -18,8 +18,8 @@ from factible_assets.report.data import ReportData, read_report_data, source_lin
 from factible_assets.report.writing import publish_data
 from factible_assets.settings import Settings
 from factible_assets.web import models
-from resources.lines import shown
 from resources.statements import statements
+from resources.text_files import quoted
 from warehouse.errors import WarehouseNotWritableError, WarehouseTooOldError
 from warehouse.store import Warehouse
 
@@ -150,4 +150,4 @@ def video_result(data: ReportData) -> models.VideoResult:
 
 
 def _unchecked(video_id: str) -> HTTPException:
-    return HTTPException(404, f"The video {shown(video_id)} has not been checked. Check it first.")
+    return HTTPException(404, f"The video {quoted(video_id)} has not been checked. Check it first.")

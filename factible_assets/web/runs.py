@@ -29,7 +29,7 @@ from factible_assets.web import models
 from factible_assets.web.auth import Client, Clients
 from factible_assets.web.problems import too_many
 from factible_assets.wording import counted
-from resources.lines import did_you_mean, shown
+from resources.text_files import did_you_mean, quoted
 from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id, is_video_id
 
 _LOG = logging.getLogger("factible.serve")
@@ -194,7 +194,7 @@ class RunManager:
         if run_id not in self._runs:
             raise HTTPException(
                 404,
-                f"This service has no events of a run {shown(run_id)}. Another program launched "
+                f"This service has no events of a run {quoted(run_id)}. Another program launched "
                 "it, or it ended long ago.",
             )
         return self._runs[run_id]
@@ -240,8 +240,8 @@ class RunManager:
         known = [listed.video.video_id for listed in corpora.videos()]
         raise HTTPException(
             404,
-            f"{shown(video_id)} is neither a YouTube link nor the id of a video on YouTube or in a "
-            f"corpus. {did_you_mean(video_id, known)} Give a link such as "
+            f"{quoted(video_id)} is neither a YouTube link nor the id of a video on YouTube or in "
+            f"a corpus. {did_you_mean(video_id, known)} Give a link such as "
             "https://www.youtube.com/watch?v=VIDEO_ID.",
         )
 

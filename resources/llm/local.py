@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from pydantic import SecretStr
 
-from resources.lines import install_command
+from resources.errors import install_command
 from resources.llm import backend, base, local_server
 from resources.llm.limits import RateLimiter
 from resources.llm.openai import OpenAIBackend

@@ -17,8 +17,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.dataclasses import dataclass
 
 from resources.errors import SetupError
-from resources.lines import naming, read_document
 from resources.llm.base import EFFORTS, Effort
+from resources.text_files import naming, read_document
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 """The project's own registry."""

@@ -21,9 +21,9 @@ from urllib.parse import urldefrag, urljoin
 import lxml.etree
 import lxml.html
 
-from resources.lines import BOMS, NotTextError, decode_text
 from resources.pages.hidden import drop_hidden
 from resources.pages.reviews import review_text
+from resources.text_files import BOMS, NotTextError, decode_text
 
 MAX_ELEMENTS = 40_000
 """Limit for trafilatura, which would be too slow beyond; of larger pages the text is all blocks."""

@@ -18,10 +18,10 @@ from http import HTTPStatus
 from pathlib import Path
 
 from resources import http
-from resources.lines import NotTextError, decode_text
 from resources.pages import extract
 from resources.pages.base import Via
 from resources.pages.extract import Obstacle
+from resources.text_files import NotTextError, decode_text
 
 _NEEDS_BROWSER = "needs a browser: the page has no text without its scripts"
 

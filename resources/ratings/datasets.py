@@ -36,9 +36,9 @@ from pydantic import (
     model_validator,
 )
 
-from resources import lines
-from resources.lines import PlacedError
+from resources import text_files
 from resources.ratings.base import ListedRating, Rating, SourceClass, ascii_host, journal_key
+from resources.text_files import PlacedError
 
 Name = TypeVar("Name")
 _MAX_BYTES: Final = 1 << 30
@@ -155,7 +155,7 @@ def load_rating_yaml(file: Path) -> RatingSet:
 
     Its `ratings` may also have a `bias` and a `score` from 0 to 1. Raises PlacedError.
     """
-    document = lines.read_document(file)
+    document = text_files.read_document(file)
     listed = document.read_as(_Ratings)
     as_of = listed.as_of or listed.retrieved
     ratings: dict[str, ListedRating] = {}
@@ -185,7 +185,7 @@ def _outlets(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
     Rows about a section of a site are left out, because one video channel does not represent its
     platform.
     """
-    rows = lines.read_json(lines.read_text(file, _MAX_BYTES))
+    rows = text_files.read_json(text_files.read_text(file, _MAX_BYTES))
     if not isinstance(rows, list):
         raise PlacedError(None, "the file should hold a list of outlets")
     for number, row in enumerate(rows, start=1):
@@ -345,7 +345,7 @@ def _table(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield each row's line number, and its cells by their role, with single spaces."""
-    opened = io.StringIO(lines.read_text(file, _MAX_BYTES), newline="")
+    opened = io.StringIO(text_files.read_text(file, _MAX_BYTES), newline="")
     reader = csv.DictReader(opened, strict=True, restval="", delimiter=layout.delimiter)
     try:
         missing = sorted({*layout.columns.values()} - {*(reader.fieldnames or ())})
@@ -390,4 +390,4 @@ def description_of(file: Path) -> Path:
 
 def load_description(file: Path) -> TableLayout:
     """Read a description; `columns` is empty if it names none. Raises PlacedError."""
-    return lines.read_document(file).read_as(TableLayout)
+    return text_files.read_document(file).read_as(TableLayout)

@@ -25,13 +25,13 @@ from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from resources.http import elapsed_since
-from resources.lines import shown
 from resources.pages.base import UNDATED, FetchedPage
 from resources.promises import Promise
 from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 from resources.statements import statements
 from resources.storage import imports
 from resources.storage.sqlite import OtherFileError, SharedFile
+from resources.text_files import quoted
 from resources.words import SILENT_WORDS
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -307,7 +307,7 @@ class _Storing:
         """Store a page unless a stored text of its address is newer; report the loser of two."""
         canonical = self._key(page.url)
         if canonical is None or not page.text.strip():
-            self.remark(f"{place}: {shown(page.url)} is no address, or its page has no text.")
+            self.remark(f"{place}: {quoted(page.url)} is no address, or its page has no text.")
             return
         values = {"collection": self._collection, "canonical_url": canonical}
         known = self._connection.execute(_SQL["find_page_to_replace"], values).fetchone()
@@ -318,7 +318,7 @@ class _Storing:
             self._places[canonical] = place
         if earlier is not None and not is_stored:
             kept, lost = (place, earlier) if replaces else (earlier, place)
-            self.remark(f"{lost}: {kept} has another text for its address, {shown(page.url)}.")
+            self.remark(f"{lost}: {kept} has another text for its address, {quoted(page.url)}.")
         elif not replaces:
             self.tally["unchanged"] += 1
         else:
@@ -342,7 +342,7 @@ class _Storing:
         for hit in search.hits:
             canonical = self._key(hit.url)
             if canonical is None:
-                self.remark(f"{place}: hit {hit.rank} has no web address ({shown(hit.url)}).")
+                self.remark(f"{place}: hit {hit.rank} has no web address ({quoted(hit.url)}).")
                 continue
             self.tally["hits"] += 1
             values = {

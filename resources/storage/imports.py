@@ -23,7 +23,9 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from resources.lines import (
+from resources.pages.base import UNDATED, FetchedPage
+from resources.search.base import FoundHit
+from resources.text_files import (
     NotTextError,
     PlacedError,
     decode_text,
@@ -32,8 +34,6 @@ from resources.lines import (
     problem_words,
     read_json,
 )
-from resources.pages.base import UNDATED, FetchedPage
-from resources.search.base import FoundHit
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 """The import skips larger pages: HTML of that size is data, not text."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal, Protocol, TypeAlias
 
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 
 TranscriptKind = Literal["manual", "generated", "unknown"]
 """Whether a person or a speech recogniser wrote the captions."""

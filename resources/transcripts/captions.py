@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 from resources.transcripts.base import Caption, TranscriptKind
 from resources.transcripts.segments import WORD_TIME, Reading
 from resources.transcripts.times import seconds_of

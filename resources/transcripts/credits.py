@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from resources.lines import read_document
+from resources.text_files import read_document
 from resources.transcripts.base import Caption
 from resources.transcripts.speech import SENTENCE_END, STOPS
 

@@ -10,7 +10,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Final
 
-from resources.lines import NotTextError, PlacedError, decode_text, legible, naming
+from resources.text_files import NotTextError, PlacedError, decode_text, legible, naming
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.captions import NO_TIMES, read_by_library, read_cues, read_webvtt

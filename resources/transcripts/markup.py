@@ -14,7 +14,7 @@ from typing import Any, Final
 import lxml.etree
 import lxml.html
 
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.segments import NothingSaidError, Reading

@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 import lxml.etree
 
 from resources.http import HttpClient, HttpFailureError, OutageError, Response
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.file import MAX_BYTES, parse_transcript
 from resources.transcripts.recording import (

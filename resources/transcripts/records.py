@@ -22,7 +22,7 @@ from functools import lru_cache
 from statistics import median
 from typing import Any, Final
 
-from resources.lines import PlacedError, read_json, shown
+from resources.text_files import PlacedError, quoted, read_json
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.segments import Reading
@@ -329,7 +329,7 @@ def _number(value: object, name: str | None, number: int) -> float | None:
     with suppress(ValueError, OverflowError):
         seconds = float(str(value)) if seconds is None else seconds
     if seconds is None or not abs(seconds) <= _MAX_TIME:
-        problem = f"Segment {number} has no readable {name} ({shown(value)})."
+        problem = f"Segment {number} has no readable {name} ({quoted(value)})."
         raise PlacedError(None, f"{problem} Write seconds as a number, such as 12.5.")
     return seconds
 

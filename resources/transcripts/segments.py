@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.credits import without_credits

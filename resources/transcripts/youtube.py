@@ -34,7 +34,7 @@ from requests.adapters import HTTPAdapter
 from youtube_transcript_api import Transcript, TranscriptList, YouTubeTranscriptApi
 from youtube_transcript_api.proxies import GenericProxyConfig
 
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.file import parse_transcript
 from resources.transcripts.segments import NothingSaidError, one_line

@@ -12,7 +12,7 @@ from factible_assets.corpora.format import AnswerEntry, ClaimEntry, PassageEntry
 from factible_assets.corpora.reading import CorpusVideo, load_corpus
 from factible_assets.corpora.writing import write_corpus
 from factible_assets.exchange.claims import AnnotatedClaim, Stated, corpus_of_claims
-from resources.lines import FileProblem
+from resources.text_files import FileProblem
 
 # Everything that a file can hold: no half characters, and none that YAML or a transcript drops.
 CHARACTERS = st.characters(

@@ -11,7 +11,7 @@ from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import load_corpus
 from factible_assets.exchange.claims import read_claim_list
 from factible_assets.exchange.importing import import_corpus
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 from tests.exchange.entries import Read
 
 FILE = Path("list.csv")

@@ -12,7 +12,7 @@ from factible_assets.exchange.json_items import (
     items_of_list,
     read_lines,
 )
-from resources.lines import PlacedError, read_text
+from resources.text_files import PlacedError, read_text
 
 FILE = Path("given.json")
 

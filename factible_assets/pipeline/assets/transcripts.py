@@ -18,7 +18,7 @@ from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import LogObserver
 from factible_assets.stages.transcript import stored_transcript
 from factible_assets.wording import cell, clock
-from resources.lines import did_you_mean
+from resources.text_files import did_you_mean
 from resources.transcripts import base
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 

@@ -29,8 +29,15 @@ from factible_assets.runs.experiments.plan import (
 from factible_assets.services.models import plan_models
 from factible_assets.services.reasoning import check_prompt_files
 from factible_assets.settings import Settings
-from resources import lines
 from resources.errors import SetupError
+from resources.text_files import (
+    EntryReader,
+    FileProblem,
+    Place,
+    PlacedError,
+    did_you_mean,
+    read_document,
+)
 
 FOLDER: Final = "experiments"
 """The folder of experiment files in a folder of corpora."""
@@ -110,7 +117,7 @@ class ExperimentsReading:
     """The experiments of some files, and the problems of these files."""
 
     experiments: tuple[Experiment, ...] = ()
-    problems: tuple[lines.FileProblem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
 
 def experiment_files(settings: Settings) -> list[Path]:
@@ -123,11 +130,11 @@ def load_experiments(
 ) -> ExperimentsReading:
     """Read experiment files. Errors are returned as problems; so is a second use of a name."""
     found: dict[str, Experiment] = {}
-    problems: list[lines.FileProblem] = []
+    problems: list[FileProblem] = []
     for file in files:
         try:
-            document = lines.read_document(file)
-        except lines.PlacedError as error:
+            document = read_document(file)
+        except PlacedError as error:
             problems.append(error.at(file))
             continue
         reader = _Reader(file=file, document=document, corpora=corpora, settings=settings)
@@ -143,7 +150,7 @@ def load_experiments(
 
 
 @dataclass(kw_only=True)
-class _Reader(lines.EntryReader):
+class _Reader(EntryReader):
     corpora: CorporaReading
     settings: Settings
 
@@ -178,7 +185,7 @@ class _Reader(lines.EntryReader):
         return Experiment(*found, written.metrics)
 
     def _expect(
-        self, name: str, known: Iterable[str], place: lines.Place, sentence: str, more: str = ""
+        self, name: str, known: Iterable[str], place: Place, sentence: str, more: str = ""
     ) -> bool:
         """Report a name that is not known, with the nearest one."""
         names = list(known)
@@ -186,7 +193,7 @@ class _Reader(lines.EntryReader):
             return True
         rest = " …" if len(names) > _MOST_NAMES else ""
         every = f"Known: {', '.join(sorted(names)[:_MOST_NAMES])}{rest}."
-        near = lines.did_you_mean(name, names, every if names else "None is known.")
+        near = did_you_mean(name, names, every if names else "None is known.")
         self.report(place, f"{sentence.format(name)} {near}{more}")
         return False
 
@@ -202,7 +209,7 @@ class _Reader(lines.EntryReader):
             # A video with a name may also be in a corpus on demand.
             everything = {one.video.video_id: one for one in self.corpora.everything()}
             for index, video_id in enumerate(written.videos):
-                place: lines.Place = ("videos", index)
+                place: Place = ("videos", index)
                 self._expect(video_id, everything, place, "No corpus has a video {!r}.", unread)
             listed = [everything[one] for one in dict.fromkeys(written.videos) if one in everything]
         chosen = tuple(
@@ -241,7 +248,7 @@ class _Reader(lines.EntryReader):
                 continue
             values: dict[str, Value] = {}
             for index, each in enumerate(given if isinstance(given, list) else [given]):
-                at: lines.Place = (*place, name, index)
+                at: Place = (*place, name, index)
                 try:
                     value = self._checked(name, each)
                 except (OptionError, SetupError) as error:
@@ -273,9 +280,9 @@ class _Reader(lines.EntryReader):
     ) -> dict[str, dict[str, Value]]:
         """Return the values of the named strategies, and of those that the file describes."""
         chosen: dict[str, dict[str, Value]] = {}
-        places: dict[str, lines.Place] = {}
+        places: dict[str, Place] = {}
         for index, name in enumerate(written.strategies):
-            place: lines.Place = ("strategies", index)
+            place: Place = ("strategies", index)
             more = " Others can be described under variants:."
             if name in chosen:
                 self.report(place, f"The list has the strategy {name!r} twice. Remove one.")

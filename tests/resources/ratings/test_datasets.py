@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.stages import ports
-from resources.lines import PlacedError
 from resources.ratings.base import journal_key
 from resources.ratings.datasets import (
     DOMAIN_QUALITY,
@@ -24,6 +23,7 @@ from resources.ratings.datasets import (
     load_rating_yaml,
     load_table,
 )
+from resources.text_files import PlacedError
 from tests.shared_data import shared_data
 
 YAML = """\

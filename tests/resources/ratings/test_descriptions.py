@@ -9,8 +9,8 @@ import pytest
 
 from factible_assets.services.ratings import rating_directory
 from resources.errors import SetupError
-from resources.lines import PlacedError
 from resources.ratings.datasets import RatingSet, description_of, load_description
+from resources.text_files import PlacedError
 
 TABLE = """\
 Website;Points;Kind;Remark

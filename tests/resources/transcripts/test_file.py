@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 from resources.transcripts import file
 from resources.transcripts.base import (
     Cue,

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from resources.lines import PlacedError
+from resources.text_files import PlacedError
 from resources.transcripts import base, segments
 from resources.transcripts.file import parse_transcript
 

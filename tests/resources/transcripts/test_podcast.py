@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.http import HttpClient, HttpLimits, RetryPolicy
-from resources.lines import PlacedError
 from resources.network_guard import NetworkGuard
+from resources.text_files import PlacedError
 from resources.transcripts import podcast
 from resources.transcripts.base import Found, Missing, Outage
 from resources.transcripts.podcast import LinkedRecording, LinkedTranscript, parse_feed

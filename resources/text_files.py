@@ -1,4 +1,4 @@
-"""Text files: their encoding, YAML with line numbers, and sentences on problems in them.
+"""Reads text files, JSON and YAML, and words the problems in them with the line of each.
 
 Every plain value of YAML stays text: the id `1e10` is no number, the title `No` no boolean; models
 convert values.
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, get_args
 
@@ -111,7 +110,7 @@ def read_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         raise PlacedError(getattr(error, "lineno", None), problem) from error
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """Return a hostile value for a sentence: quoted, on one line, shortened."""
     text = repr(value)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
@@ -241,7 +240,7 @@ def reason_of(detail: ErrorDetails) -> str:
 
 def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> str:
     """Return a sentence on a problem of pydantic, with the remedy. `name` defaults to the key."""
-    place, given = [each for each in detail["loc"] if each != "[key]"], shown(detail["input"])
+    place, given = [each for each in detail["loc"] if each != "[key]"], quoted(detail["input"])
     key = place[-1] if place else None
     name = name or (key if isinstance(key, str) else "")
     words = reason_of(detail)
@@ -392,10 +391,3 @@ def _refuse_controls(codes: Sequence[int]) -> None:
     controls = sum(code < ord(" ") and code not in _TEXT_CONTROLS for code in codes)
     if controls > _MAX_CONTROL_SHARE * len(codes):
         raise NotTextError("the file is full of control characters")
-
-
-def install_command(extra: str) -> str:
-    """Return the pip command for the packages of an extra; no index has factible-assets itself."""
-    needs = (each.replace('"', "'").partition(";") for each in requires("factible-assets") or ())
-    packages = [f"'{name.strip()}'" for name, _, when in needs if f"extra == '{extra}'" in when]
-    return f"pip install {' '.join(packages)}"
