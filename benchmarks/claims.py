@@ -23,10 +23,9 @@ from scipy.optimize import minimize
 
 from benchmarks.greedy import GreedyMatcher
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos
-from factible_assets.evaluation.matching import Similarity
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
-    SystemClaim,
     average_precision,
     importance_mae,
     precision_at_k,
@@ -56,7 +55,7 @@ HELD_BACK = (0.003, 0.01, 0.03)
 _MATCHES, _ABOUT = 0.7, 0.05
 """The cosine to an annotated claim at which a match has even odds, and its softness."""
 
-_MATCHER = GreedyMatcher(Similarity(minilm()))
+_MATCHER = GreedyMatcher(minilm())
 Array = npt.NDArray[np.float64]
 
 
@@ -186,7 +185,7 @@ def _match(video: Measured, limit: int, constant: float, weights: Sequence[float
     return MatchedVideo(
         video_id=video.video.video.video_id,
         system=tuple(
-            SystemClaim(text, engine.importance(odds[place]))
+            ClaimEntry(text=text, importance=engine.importance(odds[place]))
             for text, place in zip(texts, chosen, strict=True)
         ),
         gold=gold,

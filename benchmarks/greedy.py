@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from factible_assets.evaluation.matching import ClaimMatcher, MatchingRule, Matrix, Pair
+from factible_assets.evaluation.matching import Matcher, Matrix, Pair
 
 
 def greedy_matches(matrix: Matrix, threshold: float) -> tuple[Pair, ...]:
@@ -20,12 +20,10 @@ def greedy_matches(matrix: Matrix, threshold: float) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-class GreedyMatcher(ClaimMatcher):
+class GreedyMatcher(Matcher):
     """Matches claims in the system's order."""
 
-    @property
-    def rule(self) -> MatchingRule:
-        return MatchingRule("greedy", self.similarity.name, self.similarity.threshold)
+    assignment = "greedy"
 
     def match(self, system: Sequence[str], gold: Sequence[str]) -> tuple[Pair, ...]:
-        return greedy_matches(self.similarity.matrix(system, gold), self.similarity.threshold)
+        return greedy_matches(self.matrix(system, gold), self.threshold)

@@ -34,9 +34,9 @@ from benchmarks.greedy import GreedyMatcher
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import load_ground_truth
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.evaluation.matching import Pair, Similarity
+from factible_assets.evaluation.matching import Pair
 from factible_assets.evaluation.metrics import claims as metrics
-from factible_assets.evaluation.metrics.claims import MatchedVideo, SystemClaim
+from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.stances import Judgement, accuracy
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.wording import table
@@ -118,10 +118,12 @@ class Run(NamedTuple):
     config: Json
 
     @property
-    def claims(self) -> tuple[SystemClaim, ...]:
+    def claims(self) -> tuple[ClaimEntry, ...]:
         """The claims in the order of extraction."""
         listed = self.outputs.get("extracted_claims", {}).get("claims", ())
-        return tuple(SystemClaim(each["text"], each.get("importance")) for each in listed)
+        return tuple(
+            ClaimEntry(text=each["text"], importance=each.get("importance")) for each in listed
+        )
 
     @property
     def reports(self) -> list[Json]:
@@ -160,18 +162,18 @@ def evaluated_run(evaluation: Json, runs: Sequence[Run]) -> Run | None:
     return fitting[-1] if fitting else None
 
 
-def recorded_claims(evaluation: Json) -> tuple[SystemClaim, ...]:
+def recorded_claims(evaluation: Json) -> tuple[ClaimEntry, ...]:
     """Return the claims that the evaluator matched, and those that it did not."""
     extraction = evaluation["claim_extraction"]
     matched = (
-        SystemClaim(each["sys_text"], each["sys_importance"])
+        ClaimEntry(text=each["sys_text"], importance=each["sys_importance"])
         for each in extraction["matched_claims"]
     )
-    return (*matched, *map(SystemClaim, extraction["extra_claims"]))
+    return (*matched, *(ClaimEntry(text=each) for each in extraction["extra_claims"]))
 
 
 def recorded_matches(
-    evaluation: Json, system: Sequence[SystemClaim], gold: Sequence[ClaimEntry]
+    evaluation: Json, system: Sequence[ClaimEntry], gold: Sequence[ClaimEntry]
 ) -> tuple[Pair, ...]:
     """Return the evaluator's matches as positions in both lists."""
     rows, columns = [each.text for each in system], [each.text for each in gold]
@@ -193,15 +195,15 @@ def recomputed(
     evaluation: Json,
     runs: Sequence[Run],
     gold: tuple[ClaimEntry, ...],
-    similarity: Similarity | None,
+    matcher: GreedyMatcher | None,
 ) -> dict[str, float]:
     """Compute every value that the published files determine; undefined is 0."""
     run = evaluated_run(evaluation, runs)
     system = run.claims if run else recorded_claims(evaluation)
     pairs = recorded_matches(evaluation, system, gold)
-    if run and similarity:
+    if run and matcher:
         texts = [each.text for each in system], [each.text for each in gold]
-        pairs = GreedyMatcher(similarity).match(*texts)
+        pairs = matcher.match(*texts)
     video = MatchedVideo("", system, gold, pairs)
     ratios: dict[str, Ratio] = {
         "precision": metrics.precision_at_k(video),
@@ -274,13 +276,13 @@ class Value(NamedTuple):
         return self.recomputed is not None and abs(self.published - self.recomputed) < _SAME
 
 
-def values_of(folder: Path, setting: int, similarity: Similarity | None) -> dict[str, list[Value]]:
+def values_of(folder: Path, setting: int, matcher: GreedyMatcher | None) -> dict[str, list[Value]]:
     """Return the values of all videos at a setting by metric."""
     values: dict[str, list[Value]] = {name: [] for name in METRICS}
     for file in sorted((folder / "eval_results" / f"max_claims_{setting}").glob("*.json")):
         evaluation, runs = read_json(file), runs_of(folder, setting, file.stem)
         gold = load_ground_truth(folder / "ground_truth" / f"{file.stem}.yaml").claims
-        found = recomputed(evaluation, runs, gold, similarity)
+        found = recomputed(evaluation, runs, gold, matcher)
         for name in METRICS:
             value = published(evaluation, name)
             if value is not None:
@@ -330,12 +332,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--matcher", choices=["embeddings", "recorded"], default="embeddings")
     asked = parser.parse_args()
-    similarity = None if asked.matcher == "recorded" else Similarity(minilm())
+    matcher = None if asked.matcher == "recorded" else GreedyMatcher(minilm())
     names = [path.name for path in asked.folder.glob("eval_results/max_claims_*")]
     if not names:
         sys.exit(f"{asked.folder} has no eval_results/max_claims_K. Give the published folder.")
     found = sorted(int(name.rpartition("_")[2]) for name in names)
-    settings = {setting: values_of(asked.folder, setting, similarity) for setting in found}
+    settings = {setting: values_of(asked.folder, setting, matcher) for setting in found}
     for setting, values in settings.items():
         print(f"max_claims = {setting}\n\n{table(HEADINGS, setting_rows(values))}\n")
     printed = list(printed_rows(settings))

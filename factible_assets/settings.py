@@ -111,7 +111,7 @@ class SettingsError(FactibleError):
     code = ExitCode.ENVIRONMENT
 
 
-class Budget(StageConfig):
+class CostLimits(StageConfig):
     """Ceilings of the cost of models: of one video within a run, and of a run."""
 
     video: Dollars | None = None
@@ -245,7 +245,7 @@ class Settings(BaseModel):
     answer_language: TwoLetters | None = None
     prompt_files: Annotated[UserPath | None, RESTRICTED] = None
     keep_prompts: float = Field(0, ge=0, le=3650)
-    budget_usd: Annotated[Budget, Paired] = Budget()
+    budget_usd: Annotated[CostLimits, Paired] = CostLimits()
 
     # Search, prior fact checks, pages, and pictures for the asset `media`.
     search: Annotated[tuple[SearchProvider, ...], BeforeValidator(listed)] = ()

@@ -119,7 +119,7 @@ def sql(
     store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
         note("A query ends with a semicolon. .help says more, .quit leaves.")
-        prompt = _Prompt(
+        prompt = _SqlConsole(
             lambda text: _write(_answer(store, text, given, form, seconds), form, None),
             names_in(store),
             settings.home / ".sql_history",
@@ -254,7 +254,7 @@ def _first_bytes(text: str) -> bytes:
     return b"".join(written[place : place + 1] for place, _ in duckdb.tokenize(text))
 
 
-class _Prompt(code.InteractiveConsole):
+class _SqlConsole(code.InteractiveConsole):
     """Answers queries and dot commands until the user leaves, and keeps them in a file."""
 
     def __init__(self, answer: Callable[[str], None], names: list[str], history: Path) -> None:

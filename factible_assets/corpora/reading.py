@@ -182,7 +182,7 @@ def load_corpus(file: Path) -> CorporaReading:
         near = (difflib.get_close_matches(key, ("corpus", "videos"), cutoff=0.7) for key in data)
         if "experiment" in data or not any(near):
             return CorporaReading(ignored=(file,))
-    reader = _Reader(file=file, document=document)
+    reader = _CorpusReader(file=file, document=document)
     corpus = reader.corpus()
     return CorporaReading((corpus,) if corpus else (), tuple(reader.problems))
 
@@ -243,7 +243,7 @@ def _listed_before(video_id: str, file: Path, line: int) -> str:
 # --- One file -----------------------------------------------------------------------------------
 
 
-class _Reader(EntryReader):
+class _CorpusReader(EntryReader):
     """Reads one file and collects its problems. An entry with a problem is left out."""
 
     def corpus(self) -> Corpus | None:
@@ -384,7 +384,7 @@ def load_ground_truth(file: Path) -> GroundTruth:
         return GroundTruth(problems=(error.at(file),))
     data = document.data if isinstance(document.data, dict) else {}
     listed = data.get("claims")
-    reader = _Reader(file=file, document=document)
+    reader = _CorpusReader(file=file, document=document)
     if not isinstance(listed, list):
         reader.report(("claims",), "There is no list of claims. Add one.")
         listed = []

@@ -15,34 +15,6 @@ Matrix = npt.NDArray[np.float64]
 """Similarities, shape [system claims, gold claims]; 1 means equal."""
 
 
-class Similarity:
-    """Cosine of sentence embeddings; with all-MiniLM-L6-v2 the measure of the published matcher.
-
-    Claims match above the threshold (Factible, section 2.1.3). An instance embeds each text once.
-    """
-
-    threshold = 0.70
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.name = f"cosine of {embedder.name}"
-        self._embedder = embedder
-        self._vectors: dict[str, npt.NDArray[np.float32]] = {}
-
-    def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
-        """Return the cosine of each pair, shape [len(system), len(gold)], in [-1, 1]."""
-        if not system or not gold:
-            return np.zeros((len(system), len(gold)))
-        self.remember([*system, *gold])
-        rows = np.stack([self._vectors[text] for text in system]).astype(np.float64)
-        columns = np.stack([self._vectors[text] for text in gold]).astype(np.float64)
-        return np.asarray(rows @ columns.T, dtype=np.float64)
-
-    def remember(self, texts: Sequence[str]) -> None:
-        """Embed texts ahead of time, in one go."""
-        if missing := list(dict.fromkeys(text for text in texts if text not in self._vectors)):
-            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
-
-
 @dataclass(frozen=True, slots=True)
 class MatchingRule:
     """The rule by which claims were matched; part of every result."""
@@ -62,6 +34,39 @@ class Pair(NamedTuple):
     gold: int
 
 
+class Matcher:
+    """Matches claims by the cosine of their sentence embeddings, above a threshold.
+
+    With all-MiniLM-L6-v2 it is the measure of the published matcher (Factible, section 2.1.3). An
+    instance embeds each text once.
+    """
+
+    assignment, threshold = "optimal", 0.70
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.rule = MatchingRule(self.assignment, f"cosine of {embedder.name}", self.threshold)
+        self._embedder = embedder
+        self._vectors: dict[str, npt.NDArray[np.float32]] = {}
+
+    def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
+        """Return the cosine of each pair, shape [len(system), len(gold)], in [-1, 1]."""
+        if not system or not gold:
+            return np.zeros((len(system), len(gold)))
+        self.remember([*system, *gold])
+        rows = np.stack([self._vectors[text] for text in system]).astype(np.float64)
+        columns = np.stack([self._vectors[text] for text in gold]).astype(np.float64)
+        return np.asarray(rows @ columns.T, dtype=np.float64)
+
+    def remember(self, texts: Sequence[str]) -> None:
+        """Embed texts ahead of time, in one go."""
+        if missing := list(dict.fromkeys(text for text in texts if text not in self._vectors)):
+            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
+
+    def match(self, system: Sequence[str], gold: Sequence[str]) -> tuple[Pair, ...]:
+        """Match claims by their texts, one to one; both stand in their order of importance."""
+        return match_matrix(self.matrix(system, gold), self.threshold)
+
+
 def match_matrix(matrix: Matrix, threshold: float) -> tuple[Pair, ...]:
     """Match the rows (system) and columns (gold) of a similarity matrix, in order of rows.
 
@@ -77,21 +82,6 @@ def match_matrix(matrix: Matrix, threshold: float) -> tuple[Pair, ...]:
     return tuple(Pair(*place) for place in sorted(places) if matrix[place] > threshold)
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimMatcher:
-    """Matches claims by a similarity."""
-
-    similarity: Similarity
-
-    @property
-    def rule(self) -> MatchingRule:
-        return MatchingRule("optimal", self.similarity.name, self.similarity.threshold)
-
-    def match(self, system: Sequence[str], gold: Sequence[str]) -> tuple[Pair, ...]:
-        """Match claims by their texts, one to one; both stand in their order of importance."""
-        return match_matrix(self.similarity.matrix(system, gold), self.similarity.threshold)
-
-
-def default_matcher() -> ClaimMatcher:
+def default_matcher() -> Matcher:
     """Return optimal matching by MiniLM's cosine above .70."""
-    return ClaimMatcher(Similarity(minilm()))
+    return Matcher(minilm())

@@ -7,17 +7,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.figures import RESAMPLES, SEED, Figure
 from factible_assets.evaluation.measures import MEASURES, ScoredVideo, mean
 from factible_assets.evaluation.metrics import claims, stances
-from factible_assets.evaluation.metrics.claims import MatchedVideo, SystemClaim
+from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.stances import Confusion, Judgement, ReliabilityBin
 from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.records.scales import level_of, veracity_of
 
 if TYPE_CHECKING:
-    from factible_assets.evaluation.matching import ClaimMatcher, MatchingRule
+    from factible_assets.evaluation.matching import Matcher, MatchingRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Evaluation:
 def evaluate_corpora(
     store: Store,
     reading: CorporaReading,
-    matcher: ClaimMatcher,
+    matcher: Matcher,
     *,
     corpora: Collection[str] = (),
     bootstrap: int = RESAMPLES,
@@ -81,7 +82,7 @@ def evaluate_corpora(
 
 
 def score(
-    outcomes: Sequence[VideoOutcome], *, matcher: ClaimMatcher, bootstrap: int = RESAMPLES
+    outcomes: Sequence[VideoOutcome], *, matcher: Matcher, bootstrap: int = RESAMPLES
 ) -> Evaluation:
     """Compute all metrics of different videos, with `bootstrap` resamples.
 
@@ -113,22 +114,22 @@ def score(
     )
 
 
-def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
+def _scored(outcome: VideoOutcome, matcher: Matcher) -> ScoredVideo:
     gold, video_id = outcome.truth, outcome.video.video_id
     if gold is None or not outcome.ran("claims"):
         # Without annotation every metric of claims is undefined.
         nothing = MatchedVideo("", (), (), ())
         return ScoredVideo(outcome, nothing, nothing, ())
 
-    def matched_with_gold(system: Iterable[SystemClaim]) -> MatchedVideo:
+    def matched_with_gold(system: Iterable[ClaimEntry]) -> MatchedVideo:
         found = tuple(system)
         pairs = matcher.match([each.text for each in found], [each.text for each in gold])
         return MatchedVideo(video_id, found, gold, pairs)
 
     matched = matched_with_gold(
-        SystemClaim(claim.text, claim.importance) for claim in outcome.claims
+        ClaimEntry(text=claim.text, importance=claim.importance) for claim in outcome.claims
     )
-    trivial = matched_with_gold(map(SystemClaim, _evenly_spaced_sentences(outcome)))
+    trivial = matched_with_gold(ClaimEntry(text=each) for each in _evenly_spaced_sentences(outcome))
     judgements, levels = [], []
     for pair in matched.pairs if outcome.ran("verdicts") else ():
         annotated = gold[pair.gold]

@@ -96,7 +96,7 @@ _Override = Annotated[MetricTarget | None, BeforeValidator(lambda given: given o
 """A target of one corpus; an empty entry switches the target off."""
 
 
-class _File(BaseModel):
+class _TargetsFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     targets: dict[_Metric, MetricTarget]
@@ -119,7 +119,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
             problems.append(error.at(file))
             continue
         reader = EntryReader(file=file, document=document)
-        listed = reader.entry(_File, document.data, ())
+        listed = reader.entry(_TargetsFile, document.data, ())
         given: dict[str, Mapping[str, MetricTarget | None]] = {}
         if listed is not None:
             given = {"": listed.targets, **listed.overrides}

@@ -114,7 +114,7 @@ class _Question(Loose):
     answers: tuple[_Answer, ...] = ()
 
 
-class _Claim(Loose):
+class _Averitec(Loose):
     text: str = Field(alias="claim", min_length=1, pattern=r"\S")
     label: Annotated[str | None, AfterValidator(_known_label)] = None
     reasoning: Text = Field(None, alias="justification")
@@ -143,8 +143,8 @@ def read_averitec(text: str, file: Path) -> Stated:
     """Read AVeriTeC's JSON. Never raises: unusable items become problems with a line."""
     try:
         for item in items_of_list(text):
-            given = validated(_Claim, item, file)
-            if not isinstance(given, _Claim):
+            given = validated(_Averitec, item, file)
+            if not isinstance(given, _Averitec):
                 yield from given
                 continue
             claim = ClaimEntry.model_validate(
@@ -174,7 +174,7 @@ def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
             "claim_types": [tag for tag in video.tags if tag in _TYPES],
             "strategies": [tag for tag in video.tags if tag in _STRATEGIES],
         }
-        items.append(_Claim.model_validate(given).written())
+        items.append(_Averitec.model_validate(given).written())
     return _dumped(items)
 
 
@@ -204,7 +204,7 @@ def _result(
         "questions": _questions(data, claim),
     }
     # AVeriTeC has no keys for the software's authorship and origin.
-    return _Claim.model_validate(given).written(
+    return _Averitec.model_validate(given).written(
         made_by=SOFTWARE,
         disclaimer=DISCLAIMER,
         basis=verdict.basis,

@@ -23,7 +23,7 @@ from factible_assets.settings import SearchProvider, Settings, unknown_variables
 from resources.errors import SetupError, install_command
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.pages.browser import UNSANDBOXED, is_sandboxed
-from resources.pages.scraper import JinaReader, Wayback
+from resources.pages.scraper import PAGE_SERVICES, Wayback
 from resources.search.base import SearchRequest
 from resources.search.providers import GoogleFactChecks
 from resources.storage.archive import Archive
@@ -236,8 +236,8 @@ def _services(
         answer = await lane.prior_checks(SearchRequest(_QUERY, 1))
         return answer.reason if answer.outcome == "outage" else None
 
-    async def jina() -> str | None:
-        page = await search.open_service(JinaReader, http, settings).fetch(_PAGE)
+    async def fetched(name: str) -> str | None:
+        page = await search.open_service(PAGE_SERVICES[name], http, settings).fetch(_PAGE)
         return None if page.outcome == "ok" else page.reason
 
     async def wayback() -> None:
@@ -260,8 +260,11 @@ def _services(
     yield _probe(idle, fact_checks, answer, calls=settings.google_fact_check_api_key is not None)
     yield asyncio.to_thread(_browser, settings)
     yield asyncio.to_thread(_reader, settings)
-    idle = PartStatus("jina", "not set up", "This machine fetches pages itself.")
-    yield _probe(idle, jina, "It fetches pages.", calls=settings.pages == "jina")
+    for each in PAGE_SERVICES:
+        idle = PartStatus(each, "not set up", "This machine fetches pages itself.")
+        yield _probe(
+            idle, partial(fetched, each), "It fetches pages.", calls=settings.pages == each
+        )
     remedy = "For copies of deleted pages: set FACTIBLE_PAGES=direct+wayback."
     idle = PartStatus("wayback", "not set up", remedy=remedy)
     yield _probe(idle, wayback, "It has copies.", calls="wayback" in settings.pages)

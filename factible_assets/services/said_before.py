@@ -28,7 +28,7 @@ _ROUNDED, _ABOUT = 0.002, 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Counterpart:
     """A claim of another video beside `claim`; `similarity` is their cosine."""
 
     claim: str
@@ -37,7 +37,7 @@ class Match:
     relation: Relation
 
 
-def matches_of(candidates: Iterable[tuple[str, str, str]]) -> list[Match]:
+def matches_of(candidates: Iterable[tuple[str, str, str]]) -> list[Counterpart]:
     """Compare claims with candidates (claim, id and text of the other); the nearest come first.
 
     Raises SetupError: The embeddings cannot be loaded.
@@ -51,7 +51,7 @@ def matches_of(candidates: Iterable[tuple[str, str, str]]) -> list[Match]:
         cosine = float(vectors[2 * place] @ vectors[2 * place + 1])
         relation = relation_of(claim, text) if cosine >= SAME_MEANING else None
         if relation is not None:
-            found.append(Match(claim, other_id, round(min(cosine, 1.0), 4), relation))
+            found.append(Counterpart(claim, other_id, round(min(cosine, 1.0), 4), relation))
     return sorted(found, key=lambda each: -each.similarity)
 
 

@@ -135,11 +135,12 @@ def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> H
     """Return the HTTP client for services, which may reach private addresses of the settings."""
     from resources.http import HttpClient, HttpLimits, parse_url
     from resources.network_guard import NameTable, NetworkGuard, host_of
+    from resources.pages.scraper import PAGE_SERVICES
 
     addresses = [*settings.endpoints.values(), *filter(None, [settings.searxng_url])]
     tables = (NameTable.for_service(address) for address in addresses)
-    # Perplexity searches before it answers, and Jina renders pages.
-    is_slow = settings.pages == "jina" or "perplexity" in settings.search
+    # Perplexity searches before it answers, and the services for pages render them.
+    is_slow = settings.pages in PAGE_SERVICES or "perplexity" in settings.search
     limits = HttpLimits(read_seconds=45.0, attempt_seconds=90.0) if is_slow else HttpLimits()
     serper = parse_url(settings.endpoints.get("serper", PROVIDERS["serper"].client.address))
     return HttpClient(

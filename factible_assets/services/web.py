@@ -25,7 +25,7 @@ from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, miniature_web
 from resources.network_guard import NameTable, NetworkGuard
 from resources.pages.browser import Browser, find_browser
-from resources.pages.scraper import JinaReader, PageFetcher, PageSource, Wayback
+from resources.pages.scraper import PAGE_SERVICES, PageFetcher, PageSource, Wayback
 from resources.ratings import registries
 from resources.search.base import FactCheckLookup, SearchProvider
 from resources.search.providers import GoogleFactChecks, MergedSearch, SerperSearch
@@ -133,8 +133,8 @@ async def _page_fetcher(
     settings: Settings, services: HttpClient, stack: AsyncExitStack
 ) -> tuple[PageSource, str]:
     """Return the fetcher, and its identity for the cache."""
-    if settings.pages == "jina":
-        reader = search.open_service(JinaReader, services, settings)
+    if settings.pages in PAGE_SERVICES:
+        reader = search.open_service(PAGE_SERVICES[settings.pages], services, settings)
         return reader, reader.identity
     guard = NetworkGuard(names=NameTable(settings.hosts))
     http = await stack.enter_async_context(

@@ -16,7 +16,7 @@ from factible_assets.stages import ports, reviews, verdict
 from factible_assets.stages.argument import in_sentences
 from factible_assets.stages.evidence import (
     PageLibrary,
-    Reading,
+    ReadSource,
     excerpt_of,
     final_address,
     redirect_note,
@@ -450,7 +450,7 @@ class ClaimCheck:
 
     async def _reading(
         self, source: FoundPage, arrivals: ports.Arrivals | None, read_page: ReadPage
-    ) -> Reading:
+    ) -> ReadSource:
         """Fetch a page and read it."""
         hit, reused = source.hit, self._reused_reading(source.hit)
         try:
@@ -462,7 +462,7 @@ class ClaimCheck:
             self.video, page, self.config.search, self.corrections, found_as_of=hit.published_on
         )
         if why_not is not None:
-            return Reading(page, "skipped", why_not)
+            return ReadSource(page, "skipped", why_not)
         if reused is not None:
             return reused
         excerpt = excerpt_of(hit, page, self.texts)
@@ -470,7 +470,7 @@ class ClaimCheck:
             status: records.Status = (
                 "infra_error" if page.status == "infra_error" else "no_evidence"
             )
-            return Reading(page, status, f"{hit.domain}: {page.reason}")
+            return ReadSource(page, status, f"{hit.domain}: {page.reason}")
         if page.status != "ok":
             self.texts[content_hash(excerpt.text)] = excerpt.text
         together = self.config.evidence.together and arrivals is not None
@@ -483,25 +483,25 @@ class ClaimCheck:
         query: records.Query,
         excerpt: ports.PageExcerpt,
         read_page: ReadPage,
-    ) -> Reading:
+    ) -> ReadSource:
         match await self._ask(partial(self._read_and_recheck, read_page, query, excerpt)):
             case ports.WithCalls(value=draft):
-                return Reading(page, basis=self.basis, excerpt=excerpt, draft=draft)
+                return ReadSource(page, basis=self.basis, excerpt=excerpt, draft=draft)
             case str(reason) | ports.BudgetSpentError(reason=reason):
-                return Reading(page, "skipped", reason)
+                return ReadSource(page, "skipped", reason)
             case ports.ReasonerRefusalError(reason=reason):
-                return Reading(page, "skipped", f"{verdict.DECLINED}{reason}", self.basis)
+                return ReadSource(page, "skipped", f"{verdict.DECLINED}{reason}", self.basis)
             case ports.ReasonerError(reason=reason):
                 failed = f"The reader failed on the fetched page: {reason}"
-                return Reading(page, "infra_error", failed, self.basis)
+                return ReadSource(page, "infra_error", failed, self.basis)
 
-    def _reused_reading(self, hit: records.SearchHit) -> Reading | None:
+    def _reused_reading(self, hit: records.SearchHit) -> ReadSource | None:
         """Return the reading of a hit that the claim takes over from another check."""
         if self.reused is None:
             return None
         row = next(each for each in self.reused.evidence if each.canonical_url == hit.canonical_url)
         page = next(each for each in self.reused.pages if each.page_id == row.page_id)
-        return Reading(page, reused=row)
+        return ReadSource(page, reused=row)
 
     async def _read_and_recheck(
         self, read_page: ReadPage, query: records.Query, excerpt: ports.PageExcerpt

@@ -152,7 +152,7 @@ class PageLibrary:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadSource:
     """A fetched source of a claim, and what the reader said about it.
 
     `excerpt` is the text that was read; None: nobody read it, for a `reason`. `draft` is the answer
@@ -191,7 +191,7 @@ def excerpt_of(
     )
 
 
-def source_row(claim: records.Claim, source: FoundPage, reading: Reading) -> records.Evidence:
+def source_row(claim: records.Claim, source: FoundPage, reading: ReadSource) -> records.Evidence:
     """Return the evidence of a fetched source, with the rating in `source`."""
     page, excerpt, draft = reading.page, reading.excerpt, reading.draft
     if reading.reused is not None:

@@ -58,7 +58,7 @@ MaxClaims = Annotated[int, Field(ge=1, le=MOST_CLAIMS, description="The most cla
 Row = dict[str, Any]
 
 
-class _Server(MCPServer[None]):
+class _ToolServer(MCPServer[None]):
     """Words every error as a sentence."""
 
     async def call_tool(
@@ -101,7 +101,7 @@ def create_server(settings: Settings) -> MCPServer[None]:
         finally:
             await runs.close()
 
-    server = _Server(
+    server = _ToolServer(
         "factible",
         instructions=_INSTRUCTIONS,
         version=VERSION,

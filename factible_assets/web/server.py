@@ -82,7 +82,7 @@ class RequestTimeoutProtocol(H11Protocol):
             self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 
 
-class _Server(uvicorn.Server):
+class _HttpServer(uvicorn.Server):
     """Ends the runs before it waits for their streams."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -103,7 +103,7 @@ def build_server(app: FastAPI) -> uvicorn.Server:
         ws="none",
         http=RequestTimeoutProtocol,
     )
-    return _Server(config)
+    return _HttpServer(config)
 
 
 def serve_app(app: FastAPI, listening: socket.socket) -> None:

@@ -121,7 +121,7 @@ class _Service(BaseModel):
     per_1000: Dollars
 
 
-class _File(BaseModel):
+class _RegistryFile(BaseModel):
     model_config = _STRICT
     as_of: date | None = None
     providers: dict[str, ProviderInfo] = {}
@@ -165,7 +165,7 @@ class ModelRegistry:
         registry = cls()
         for path in paths:
             with naming(path):
-                content = read_document(path).read_as(_File)
+                content = read_document(path).read_as(_RegistryFile)
             registry.providers |= content.providers
             registry.models |= content.models
             for name, service in content.services.items():

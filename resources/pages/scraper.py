@@ -346,3 +346,7 @@ class JinaReader(Service, PageSource):
         site = Response(final_url, HTTPStatus.OK, httpx.Headers(), text.encode())
         title = clean(text_at(data, "title"))
         return _page(url, Extract(text, title, None, published_on), "scraped", site)
+
+
+PAGE_SERVICES = {JinaReader.provider: JinaReader}
+"""The services that fetch pages, by their names in settings: slow, and billed by the request."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from resources.text_files import PlacedError
 from resources.transcripts.base import Caption, TranscriptKind
-from resources.transcripts.segments import WORD_TIME, Reading
+from resources.transcripts.segments import WORD_TIME, CaptionFile
 from resources.transcripts.times import seconds_of
 
 _REMEDY: Final = "Write them as 00:01:02.500 --> 00:01:05.000."
@@ -37,13 +37,13 @@ _TIMING_LIKE = re.compile(r"-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d"
 _LONGEST_TIMING, _NUMBERED_SHARE = 400, 0.8
 
 
-def read_cues(text: str) -> Reading | None:
+def read_cues(text: str) -> CaptionFile | None:
     """Read SRT, SBV and the like, even joined ones; None without a line of two times."""
     captions = [each for _, part in _parts(text, _FIRST) for each in part]
-    return Reading(captions, lines=text.split("\n")) if captions else None
+    return CaptionFile(captions, lines=text.split("\n")) if captions else None
 
 
-def read_webvtt(text: str) -> Reading:
+def read_webvtt(text: str) -> CaptionFile:
     """Read WebVTT, including joined HLS segments. PlacedError if it has words but no times."""
     text = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{text}\n")
     captions, known = list[Caption](), dict[str, str]()
@@ -56,7 +56,7 @@ def read_webvtt(text: str) -> Reading:
     title = _HEADER_TITLE.match(text)
     # Only YouTube's speech recogniser times every word.
     kind: TranscriptKind = "generated" if WORD_TIME.search(text) else "unknown"
-    return Reading(captions, known.get("language") or None, kind, title and title[1].strip())
+    return CaptionFile(captions, known.get("language") or None, kind, title and title[1].strip())
 
 
 _FIRST = re.compile(r"(?<=\n)([ \t]*1[ \t]*\n)(?=[ \t]*\d+:\d.*-->)")
@@ -147,7 +147,7 @@ _LONGEST_LINE, _FRAME_RATE = 10_000, 25.0
 """The rate is that of European television, for MicroDVD files without their own."""
 
 
-def read_by_library(text: str) -> Reading | None:
+def read_by_library(text: str) -> CaptionFile | None:
     """Read a format that pysubs2 recognises; None for others, PlacedError for damaged ones."""
     import pysubs2  # noqa: PLC0415 - for formats that few files have
 
@@ -175,7 +175,7 @@ def read_by_library(text: str) -> Reading | None:
         for each in subtitles.get_text_events()
         for name in [each.name.replace("NTP", "")]  # SubStation's word for no name
     ]
-    return Reading(captions, title=subtitles.info.get("Title", "").strip() or None)
+    return CaptionFile(captions, title=subtitles.info.get("Title", "").strip() or None)
 
 
 _BY_LIBRARY = (

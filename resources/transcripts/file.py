@@ -20,8 +20,8 @@ from resources.transcripts.records import load_json, read_records, read_table
 from resources.transcripts.segments import (
     INVISIBLE,
     REMARK,
+    CaptionFile,
     NothingSaidError,
-    Reading,
     transcript_of,
 )
 from resources.transcripts.speakers import are_names, label_of, with_labels, with_speakers
@@ -102,12 +102,12 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
     return replace(read, language=reading.language, kind=reading.kind, title=reading.title)
 
 
-def _json(text: str, extension: str) -> Reading | None:
+def _json(text: str, extension: str) -> CaptionFile | None:
     document = load_json(text, extension) if text.lstrip()[0] in "[{" else None
     return None if document is None else read_records(document)
 
 
-def _markup(text: str, _: str) -> Reading | None:
+def _markup(text: str, _: str) -> CaptionFile | None:
     if _MARKUP.match(text) and any(sign in text for sign in ("</", "/>", "<!")):
         return read_html(text) if _HTML.match(text) else read_xml(text)
     if text.lstrip().startswith("{\\rtf"):
@@ -123,7 +123,7 @@ def _without_markdown(text: str) -> str:
     return _EMPHASIS.sub("", plain) if "**" in text else plain
 
 
-_READERS: Final[tuple[Callable[[str, str], Reading | None], ...]] = (
+_READERS: Final[tuple[Callable[[str, str], CaptionFile | None], ...]] = (
     _json,
     lambda text, _: read_by_library(text),
     _markup,

@@ -17,7 +17,7 @@ import lxml.html
 from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
-from resources.transcripts.segments import NothingSaidError, Reading
+from resources.transcripts.segments import CaptionFile, NothingSaidError
 from resources.transcripts.timed_lines import read_timed_lines
 from resources.transcripts.times import seconds_of
 
@@ -32,7 +32,7 @@ _TIME_EXPRESSION = re.compile(r"(?:(\d+:\d\d:\d\d):)?(-?\d+(?:\.\d+)?)(h|ms|m|s|
 _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
 
 
-def read_xml(text: str) -> Reading:
+def read_xml(text: str) -> CaptionFile:
     """Read XML whose elements have times: TTML, and YouTube's srv1 to srv3."""
     body = re.sub(r"^\s*<\?xml.*?\?>", "", text, count=1).strip()
     if "<!ENTITY" in body:
@@ -55,7 +55,7 @@ def read_xml(text: str) -> Reading:
         raise base.unknown_format("Its rate of frames or ticks is no number") from error
     if not captions:
         raise base.unknown_format(_NO_TIMES)
-    return Reading(captions, _attributes(root).get("lang"))
+    return CaptionFile(captions, _attributes(root).get("lang"))
 
 
 def _attributes(element: Any) -> dict[str, str]:
@@ -129,7 +129,7 @@ def _seconds(value: str | None, unit: float, of_root: Mapping[str, str]) -> floa
     return number * _SECONDS.get(match[3], unit)
 
 
-def read_html(text: str) -> Reading:
+def read_html(text: str) -> CaptionFile:
     """Read the lines of a page, and each block and cell of a table as a line."""
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True)
     root = lxml.html.document_fromstring(text.encode(), parser=parser)

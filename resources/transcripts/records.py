@@ -25,7 +25,7 @@ from typing import Any, Final
 from resources.text_files import PlacedError, quoted, read_json
 from resources.transcripts import base
 from resources.transcripts.base import Caption
-from resources.transcripts.segments import Reading
+from resources.transcripts.segments import CaptionFile
 from resources.transcripts.speech import STOPS
 from resources.transcripts.times import seconds_of
 
@@ -117,7 +117,7 @@ def load_json(text: str, extension: str) -> Any:
         raise
 
 
-def read_table(text: str) -> Reading | None:
+def read_table(text: str) -> CaptionFile | None:
     """Read a table with a column of times and one of words; None for other text.
 
     Usual names in the head tell the columns. Otherwise rising clocks are starts and ends, the
@@ -156,7 +156,7 @@ def _clocks(values: Sequence[str]) -> list[float] | None:
     return found if len(found) == len(values) and found == sorted(found) else None
 
 
-def read_records(document: Any) -> Reading:
+def read_records(document: Any) -> CaptionFile:
     """Read a parsed document. PlacedError if it has no transcript or an invalid time."""
     found = _Document()
     found.add(document)
@@ -183,7 +183,7 @@ def read_records(document: Any) -> Reading:
         raise base.unknown_format("The file holds no transcript: no segment in it has words")
     if _letters(chosen) < found.letters * _MIN_SHARE[len(chosen) > _PAIR]:
         raise base.unknown_format("The file holds data: next to nothing of it is words")
-    return Reading(chosen, found.language, "generated" if found.recognised else "unknown")
+    return CaptionFile(chosen, found.language, "generated" if found.recognised else "unknown")
 
 
 def _are_dated(records: Sequence[tuple[dict[str, Any], str | None]]) -> bool:

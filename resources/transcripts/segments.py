@@ -1,7 +1,7 @@
 """Makes one transcript of the captions of a file: each word once, in order, with its speaker.
 
-Every reader returns a `Reading`: captions as the file has them, with markup and labels. This module
-cleans their text and removes repeated words, sounds and credits.
+Every reader returns a `CaptionFile`: captions as the file has them, with markup and labels. This
+module cleans their text and removes repeated words, sounds and credits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class NothingSaidError(PlacedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CaptionFile:
     """The captions that a reader found in a file, and what the file says about itself."""
 
     captions: Sequence[Caption]

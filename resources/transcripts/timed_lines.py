@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from resources.transcripts.base import Caption
-from resources.transcripts.segments import Reading
+from resources.transcripts.segments import CaptionFile
 from resources.transcripts.speakers import TERMINAL, are_names, is_name, label_of, name_of
 from resources.transcripts.times import AMOUNT, CLOCK, seconds_of
 
@@ -80,7 +80,7 @@ def without_pages(text: str) -> str:
     return "\n".join(raw for raw in kept if raw.strip() not in heads)
 
 
-def read_timed_lines(text: str) -> Reading | None:
+def read_timed_lines(text: str) -> CaptionFile | None:
     """Read a text with times at the edges of its lines; None for prose and anything else."""
     tags, lines, after_blank = dict[str, str](), list[_Row](), False
     text = re.sub(r"(?<=\d)\uff1a(?=\d)", ":", text)
@@ -110,7 +110,7 @@ def read_timed_lines(text: str) -> Reading | None:
         at, speaker = row.at or 0.0, row.speaker or speaker
         start, end = (max(0.0, each - early) for each in (at, row.end or following.get(at, at)))
         captions.append(Caption("\n".join(row.lines), start, end, speaker))
-    return Reading(captions, title=tags.get("ti") or None, lines=text.split("\n"))
+    return CaptionFile(captions, title=tags.get("ti") or None, lines=text.split("\n"))
 
 
 # --- Lines and their times ----------------------------------------------------------------------

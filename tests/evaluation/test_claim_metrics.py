@@ -14,7 +14,6 @@ from factible_assets.evaluation.matching import Pair
 from factible_assets.evaluation.measures import macro
 from factible_assets.evaluation.metrics.claims import (
     MatchedVideo,
-    SystemClaim,
     average_precision,
     f1_at_k,
     importance_mae,
@@ -33,7 +32,7 @@ def video(
 ) -> MatchedVideo:
     return MatchedVideo(
         "v",
-        tuple(SystemClaim(f"s{index}", value) for index, value in enumerate(system)),
+        tuple(ClaimEntry(text=f"s{index}", importance=value) for index, value in enumerate(system)),
         tuple(ClaimEntry(text=f"g{index}", importance=value) for index, value in enumerate(gold)),
         tuple(Pair(row, matches[row]) for row in sorted(matches)),
     )

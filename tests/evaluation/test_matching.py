@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from factible_assets.evaluation.matching import (
+    Matcher,
     MatchingRule,
     Matrix,
     Pair,
-    Similarity,
     default_matcher,
     match_matrix,
 )
@@ -85,7 +85,7 @@ def test_each_text_is_embedded_once() -> None:
             seen.extend(texts)
             return np.eye(3, dtype=np.float32)[: len(texts)]
 
-    similarity = Similarity(Counting())
-    similarity.matrix(["a"], ["b", "a"])
-    assert similarity.matrix(["a"], ["b", "a"]).tolist() == [[0.0, 1.0]]
+    matcher = Matcher(Counting())
+    matcher.matrix(["a"], ["b", "a"])
+    assert matcher.matrix(["a"], ["b", "a"]).tolist() == [[0.0, 1.0]]
     assert sorted(seen) == ["a", "b"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.greedy import GreedyMatcher, greedy_matches
-from factible_assets.evaluation.matching import Matrix, Similarity, match_matrix
+from factible_assets.evaluation.matching import Matrix, match_matrix
 from factible_assets.reasoners.embedded.embedder import minilm
 from tests.evaluation.test_matching import MATRICES, TRAP, matrix, total
 
@@ -25,7 +25,7 @@ def test_a_pair_at_the_threshold_is_no_match() -> None:
 
 
 def test_the_matcher_states_its_rule() -> None:
-    rule = GreedyMatcher(Similarity(minilm())).rule
+    rule = GreedyMatcher(minilm()).rule
     assert str(rule) == "greedy, cosine of all-MiniLM-L6-v2-int8 above 0.70"
 
 

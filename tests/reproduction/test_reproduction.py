@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.greedy import GreedyMatcher
 from benchmarks.reproduction import Value, printed_rows, values_of
-from factible_assets.evaluation.matching import Similarity
 from factible_assets.reasoners.embedded.embedder import minilm
 from tests.shared_data import shared_data
 
@@ -78,11 +78,11 @@ def differing(values: dict[str, list[Value]]) -> set[str]:
     return {name for name, listed in values.items() if any(not each.is_same for each in listed)}
 
 
-@pytest.mark.parametrize("similarity", [None, Similarity(minilm())])
+@pytest.mark.parametrize("matcher", [None, GreedyMatcher(minilm())])
 def test_values_are_recomputed_from_a_run_and_a_wrong_one_is_found(
-    folder: Path, similarity: Similarity | None
+    folder: Path, matcher: GreedyMatcher | None
 ) -> None:
-    values = values_of(folder, 2, similarity)
+    values = values_of(folder, 2, matcher)
     assert differing(values) == {"recall"}
     assert values["recall"] == [Value(0.4, 0.5)]
     assert values["cost in USD"] == []

@@ -19,7 +19,7 @@ from factible_assets.evaluation.figures import (
     statistic_interval,
 )
 from factible_assets.evaluation.judging.judge import HIGHEST, Rubric
-from factible_assets.evaluation.matching import ClaimMatcher
+from factible_assets.evaluation.matching import Matcher
 from factible_assets.evaluation.metrics.claims import spearman
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records.tables import JudgementRow
@@ -155,7 +155,7 @@ def _figures_of(
     )
 
 
-def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[str, str], int]:
+def human_scores(outcome: VideoOutcome, matcher: Matcher) -> Mapping[tuple[str, str], int]:
     """Return the scores of people by system claim and criterion.
 
     System claims are matched with the annotated claims that have scores.

@@ -22,19 +22,11 @@ IMPORTANT: Final = 0.80
 
 
 @dataclass(frozen=True, slots=True)
-class SystemClaim:
-    """A claim that the system extracted."""
-
-    text: str
-    importance: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class MatchedVideo:
     """One video's claims and their matches (`pairs`), one to one, in the system's order."""
 
     video_id: str
-    system: tuple[SystemClaim, ...]
+    system: tuple[ClaimEntry, ...]
     gold: tuple[ClaimEntry, ...]
     pairs: tuple[Pair, ...]
 

@@ -33,6 +33,7 @@ from factible_assets.stages import reviews
 from factible_assets.stages.flow import FlowResult, with_others
 from factible_assets.stages.progress import Stage
 from factible_assets.wording import STANCE_WORDS, plain, rows_table
+from resources.pages.scraper import PAGE_SERVICES
 from warehouse import bookkeeping
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
@@ -106,7 +107,7 @@ def _write(
         result.searches,
         result.pages,
         get_args(SearchProvider),
-        "jina" if settings.pages == "jina" else None,
+        settings.pages if settings.pages in PAGE_SERVICES else None,
         model_registry(settings).services,
     )
 

@@ -196,7 +196,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class SentenceMatch:
     """A sentence with the content words of a claim, in the claim's order."""
 
     clause: Terms
@@ -217,7 +217,7 @@ class Match:
     """The rating before "that" ("There is no evidence that …"), which the clause leaves out."""
 
 
-def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> Match | None:
+def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> SentenceMatch | None:
     """Find the content words of a claim in a sentence, in their order.
 
     In a sentence with a comma the order may begin at another word ("At high altitude, water boils
@@ -244,7 +244,7 @@ def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> Match | N
         clause, first, last = terms_of(text[before.end() :]), 0, len(text)
     elif len(_BY.findall(text[:last])) != len(_BY.findall(claim.text)):
         return None
-    return Match(
+    return SentenceMatch(
         clause=clause,
         around=tuple(
             clause.text[start:end]
@@ -408,7 +408,9 @@ class NearbyRating:
     """False next to a short remark of unknown meaning, which may deny the sentence."""
 
 
-def _nearby_rating(found: Match, sentences: Sequence[PageSentence], at: int) -> NearbyRating:
+def _nearby_rating(
+    found: SentenceMatch, sentences: Sequence[PageSentence], at: int
+) -> NearbyRating:
     """Look for a rating in the sentence, then on its line, then on the lines next to it."""
     for remark in found.remarks:
         if (rating := rating_of(remark.text)) is not None:
@@ -492,7 +494,7 @@ def _decisions(claim: Terms, sentences: Sequence[PageSentence], title: str) -> I
 
 
 def _decision(
-    claim: Terms, found: Match, sentences: Sequence[PageSentence], at: int
+    claim: Terms, found: SentenceMatch, sentences: Sequence[PageSentence], at: int
 ) -> Decision | None:
     """Return the side of a page by one sentence and its surroundings."""
     taken = _side_of(claim, found)
@@ -525,7 +527,7 @@ def _decision(
     return Decision(side, ground, at, at) if is_asserted else None
 
 
-def _side_of(claim: Terms, found: Match) -> tuple[Stance, Ground] | None:
+def _side_of(claim: Terms, found: SentenceMatch) -> tuple[Stance, Ground] | None:
     """Return the side of a clause that has all words of a claim, None if it takes none."""
     clause = found.clause
     if found.rating is None and (found.is_negated_after or _is_past(claim.text, clause.text)):

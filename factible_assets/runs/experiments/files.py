@@ -137,7 +137,7 @@ def load_experiments(
         except PlacedError as error:
             problems.append(error.at(file))
             continue
-        reader = _Reader(file=file, document=document, corpora=corpora, settings=settings)
+        reader = _ExperimentReader(file=file, document=document, corpora=corpora, settings=settings)
         one = reader.experiment()
         if one is not None and (first := found.setdefault(one.name, one)) is not one:
             words = f"exists already, in {first.file}, line {first.line}."
@@ -150,7 +150,7 @@ def load_experiments(
 
 
 @dataclass(kw_only=True)
-class _Reader(EntryReader):
+class _ExperimentReader(EntryReader):
     corpora: CorporaReading
     settings: Settings
 
