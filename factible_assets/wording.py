@@ -30,34 +30,22 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _UNSHOWN = re.compile("[\\s\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 """Spaces, control characters, and marks that change the direction of text."""
 
-STANCE_WORDS: Mapping[str, str] = {name: each.word for name, each in STANCES.items()}
-"""The predicate of "The claim is …"."""
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """An outcome of a claim as pages show it."""
 
     words: str
-    leaning: str
-    """The words for a judgement by no large language model."""
+    leaning: str  # The words for a judgement by no large language model
     glyph: str
-    """A mark for readers who cannot distinguish the colours."""
-    light: str | None = None
-    """The colour on light pages, in hexadecimal."""
+    light: str | None = None  # The colour on light pages, in hexadecimal
     dark: str | None = None
 
 
 UNJUDGED, INCOMPLETE = "unjudged", "incomplete"
 OUTCOMES: Mapping[str, Outcome] = {
     **{
-        name: Outcome(
-            each.word,
-            each.word if each.weight is None else f"leaning {each.word}",
-            each.glyph,
-            each.light,
-            each.dark,
-        )
+        name: Outcome(each.word, each.leaning, each.glyph, each.light, each.dark)
         for name, each in STANCES.items()
     },
     INCOMPLETE: Outcome("incomplete", "incomplete", "!"),
@@ -198,7 +186,7 @@ def act_words(
         "add_claim": f"added the claim “{given}”",
         "assign": f"assigned it to {value or 'nobody'}",
         "note": f"noted on {target}: {given}" if target else f"noted: {given}",
-        "assess": f"assessed the claim as {STANCE_WORDS.get(given, given)}"
+        "assess": f"assessed the claim as {OUTCOME_WORDS.get(given, given)}"
         if value
         else "withdrew an assessment",
         "sign": f"signed: {given}" if value else "withdrew the ruling",

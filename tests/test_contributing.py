@@ -189,7 +189,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                     fever="DISPUTED",
                 ),
                 """,
-                before='        StanceLabel(\n            name="unclear",',
+                before='        StanceLabel(\n            name="unclear"',
             ),
         ),
         f"{A}records/tables.py": (Put("    outdated: Count = 0\n", before="    unclear: Count\n"),),

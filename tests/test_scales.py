@@ -27,6 +27,23 @@ def test_every_stance_has_a_label_and_a_column_of_the_verdict() -> None:
     assert {each.column for each in STANCES.values()} <= Verdict.model_fields.keys()
 
 
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour (WCAG 2.2), from 0 to 1."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
+    )
+    return 0.2126 * float(red) + 0.7152 * float(green) + 0.0722 * float(blue)
+
+
+@pytest.mark.parametrize("stance", STANCES)
+def test_the_colours_of_a_stance_are_readable_on_light_and_on_dark_pages(stance: Stance) -> None:
+    label = STANCES[stance]
+    for colour, paper in ((label.light, "#eef0ef"), (label.dark, "#1b1f23")):
+        darker, lighter = sorted(map(luminance, (colour, paper)))
+        assert (lighter + 0.05) / (darker + 0.05) >= 4.5
+
+
 def test_the_six_levels_rise_from_refuting_to_supporting() -> None:
     assert tuple(VERACITY) == LEVELS == get_args(Veracity)
     assert [VERACITY[level] for level in LEVELS] == [*["refutes"] * 3, "mixed", *["supports"] * 2]

@@ -24,7 +24,7 @@ from factible_assets.exchange.results import DISCLAIMER, SOFTWARE, Export, expor
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Basis, Claim, ReviewAction, Stance, Verdict
 from factible_assets.report.data import ReportData, source_links
-from factible_assets.wording import STANCE_WORDS, moment_url, sureness, verdict_words
+from factible_assets.wording import moment_url, sureness, verdict_words
 from resources.files import report_name
 
 SCALE: Final = (
@@ -71,7 +71,7 @@ def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]
             "datePublished": _day(claim.said_on or video.published_on),
             "firstAppearance": {"@type": "CreativeWork", "url": appeared} if appeared else None,
         }
-        words = claim.label or STANCE_WORDS[claim.stance].capitalize()
+        words = claim.label or STANCES[claim.stance].word.capitalize()
         annotators = claim.review_publisher or f"Annotators of the corpus {name}"
         node = {
             "@type": "ClaimReview",
@@ -168,7 +168,7 @@ def _signed(ruling: ReviewAction, verdict: Verdict | None) -> _Opinion:
         origin["machine_verdict"] = verdict.stance
         origin["machine_confidence"] = verdict.confidence
         origin["machine_basis"] = verdict.basis
-    words = ruling.value or STANCE_WORDS[stance]
+    words = ruling.value or STANCES[stance].word
     return _Opinion(stance, words, ruling.reason or "", keys, origin)
 
 

@@ -18,7 +18,7 @@ import duckdb
 
 from factible_assets.errors import FactibleError
 from factible_assets.records.stances import STANCES
-from factible_assets.wording import OUTCOME_WORDS, STANCE_WORDS, plain
+from factible_assets.wording import OUTCOME_WORDS, plain
 from resources.statements import statements
 from warehouse.store import Warehouse
 
@@ -195,7 +195,8 @@ def _position(place: re.Match[str]) -> str:
 # also for an ENUM column, so the mistake would look like a finding.
 
 _WORDS = {"stance": tuple(STANCES), "verdict": tuple(OUTCOME_WORDS.values())}
-_MEANS = {**{words: stance for stance, words in STANCE_WORDS.items()}, **STANCE_WORDS}
+_MEANS: dict[str, str] = {each.word: each.name for each in STANCES.values()}
+_MEANS |= {each.name: each.word for each in STANCES.values()}
 
 
 def _refuse_unknown_words(

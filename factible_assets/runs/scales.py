@@ -12,10 +12,10 @@ from factible_assets.errors import FactibleError
 from factible_assets.records.scales import AVERITEC, FEVER, VERACITY, stance_of
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Stance
-from factible_assets.wording import STANCE_WORDS, plain
+from factible_assets.wording import plain
 
 _SCALES: Final[Mapping[str, Mapping[str, Stance]]] = {
-    "factible": {STANCE_WORDS[each].capitalize(): each for each in STANCES},
+    "factible": {each.word.capitalize(): name for name, each in STANCES.items()},
     "averitec": AVERITEC,
     "fever": FEVER,
     "veracity": VERACITY,

@@ -32,7 +32,7 @@ from factible_assets.settings import SearchProvider, Settings
 from factible_assets.stages import reviews
 from factible_assets.stages.flow import FlowResult, with_others
 from factible_assets.stages.progress import Stage
-from factible_assets.wording import STANCE_WORDS, plain, rows_table
+from factible_assets.wording import OUTCOME_WORDS, plain, rows_table
 from resources.pages.scraper import PAGE_SERVICES
 from warehouse import bookkeeping
 from warehouse.rows import Stamp
@@ -213,7 +213,7 @@ def _evidence_metadata(claims: Sequence[Claim], result: FlowResult) -> Metadata:
 
 def _verdicts_metadata(video: Video, claims: Sequence[Claim], result: FlowResult) -> Metadata:
     verdicts, verdict_of = result.verdicts, result.verdict_of
-    outcomes = [STANCE_WORDS[each.stance] if each.stance else each.status for each in verdicts]
+    outcomes = [OUTCOME_WORDS[each.stance] if each.stance else each.status for each in verdicts]
     seconds = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
     claims_in_time = sorted(claims, key=lambda each: each.place_in_time)
     with_verdict = [each for each in claims_in_time if each.claim_id in verdict_of]
@@ -225,7 +225,7 @@ def _verdicts_metadata(video: Video, claims: Sequence[Claim], result: FlowResult
             for n, (claim, line) in enumerate(zip(with_verdict, lines, strict=False), start=1)
         },
         "verdicts": _table("verdicts", **rows),
-        **_chart("outcomes", counts_in_order(outcomes, (*STANCE_WORDS.values(), "incomplete"))),
+        **_chart("outcomes", counts_in_order(outcomes, tuple(OUTCOME_WORDS.values()))),
         **_chart("seconds by stage", seconds, " s"),
         "cost of all stages after the claims (USD)": round(result.cost_usd, 6),
         "by confidence": common.counts_by([verdict.confidence for verdict in verdicts]),
