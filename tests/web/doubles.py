@@ -98,6 +98,14 @@ class Browser(httpx.Client):
     def get(self, url: httpx.URL | str, **given: Any) -> httpx.Response:
         return super().get(url, **{"follow_redirects": True, **given})
 
+    @property
+    def address(self) -> str:
+        return str(self.base_url).rstrip("/")
+
+    def submit(self, path: str, data: Any = None, files: Any = None) -> httpx.Response:
+        """Send a form as a browser does from a page of the service."""
+        return self.post(path, data=data, files=files, headers={"Origin": self.address})
+
 
 @contextmanager
 def listening(app: FastAPI) -> Iterator[Browser]:

@@ -226,7 +226,7 @@ def test_a_live_verdict_on_the_desk_has_the_usual_words(
     client = serve()
     run = send(client, "/desk/checks", link="everyday-beliefs-talk").headers["location"]
     page = browser.context.new_page()
-    page.goto(f"{client.base_url}{run}".replace("//desk", "/desk"))
+    page.goto(client.address + run)
     for number, outcome in enumerate(("unclear", "refutes", "incomplete")):
         verdict = samples.verdict(number, outcome, basis="embedded")
         made = {

@@ -46,7 +46,7 @@ def test_the_feeds_have_complete_verdicts_with_links_to_their_pages(
     found = entries(answer)
     assert len(found) == 4, "the fifth verdict is incomplete"
     links = {link.attrib["href"] for each in found for link in each.iter(f"{ATOM}link")}
-    base = str(client.base_url).rstrip("/")
+    base = client.address
     assert links == {
         f"{base}{claim_path(published, samples.claim(number).claim_id)}" for number in range(4)
     }

@@ -124,7 +124,7 @@ def test_the_docs_show_every_address_and_a_working_client(
     example = tmp_path / "client.py"
     shown = page.text.partition("<pre")[2].partition("<code>")[2].partition("</code>")[0]
     example.write_text(html.unescape(shown))
-    address = str(client.base_url).rstrip("/")
+    address = client.address
     command = [sys.executable, str(example), address, VIDEO]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         worker = script.worker()

@@ -15,10 +15,8 @@ from tests.report import samples
 from tests.report.page import Page
 from tests.report.test_hostile_text import PAYLOADS
 from tests.web.conftest import Serve, bearer
-from tests.web.desk.test_pages import CLAIM, CLAIM_PATH, send
+from tests.web.desk.test_pages import CLAIM, CLAIM_PATH, acts_of, send
 from tests.web.doubles import Script
-from warehouse.bookkeeping import read_actions
-from warehouse.store import Warehouse
 
 READER, REVIEWER, ADMIN = (
     f"{name}-secret-that-is-long" for name in ("reader", "reviewer", "admin")
@@ -90,10 +88,7 @@ def test_a_hostile_file_name_is_accepted_or_refused(
     sent = client.post(
         "/desk/checks",
         content="".join([*parts, "--x--\r\n"]).encode("utf-8", "surrogatepass"),
-        headers={
-            "Origin": str(client.base_url).rstrip("/"),
-            "Content-Type": "multipart/form-data; boundary=x",
-        },
+        headers={"Origin": client.address, "Content-Type": "multipart/form-data; boundary=x"},
     )
     assert sent.status_code in {303, 422}, sent.text
 
@@ -106,8 +101,7 @@ def test_of_equal_acts_at_once_one_is_recorded(serve: Serve, home: Path, publish
     answers = [each.result() for each in sent]
     assert sorted(each.status_code for each in answers) == [303, 422, 422, 422]
     assert all("already" in each.text for each in answers if each.status_code == 422)
-    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
-    assert [each.action for each in acts] == ["add_claim"]
+    assert [each.action for each in acts_of(home)] == ["add_claim"]
 
 
 def test_a_browser_gets_a_session_instead_of_its_token(serve: Serve, published: str) -> None:
@@ -145,7 +139,7 @@ def test_a_form_after_the_end_of_the_session_keeps_its_words(
 ) -> None:
     client = serve(serve_token=TOKENS)
     words = 'Honey "keeps" <b>\n& more.'
-    address = str(client.base_url).rstrip("/")
+    address = client.address
     browser = {**HTML, "Origin": address, "Referer": f"{address}{CLAIM_PATH}"}
     fields = {"act": "note", "text": words}
     asked = client.post(f"{CLAIM_PATH}/acts", data=fields, headers=browser)
@@ -164,7 +158,7 @@ def test_a_form_after_the_end_of_the_session_keeps_its_words(
     assert page.all("//b") == []
     (back,) = page.all("//p/a/@href")
     assert back == CLAIM_PATH
-    assert read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID) == []
+    assert acts_of(home) == []
 
     (form,) = page.all("//form")
     assert form.get("action") == f"{CLAIM_PATH}/acts"
@@ -173,7 +167,7 @@ def test_a_form_after_the_end_of_the_session_keeps_its_words(
     sent = client.post(str(form.get("action")), data=again, headers=browser)
     assert sent.status_code == 303
     assert sent.headers["location"].startswith(CLAIM_PATH)
-    (act,) = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    (act,) = acts_of(home)
     assert (act.reviewer, act.action) == ("Reviewer One", "note")
 
 
@@ -189,7 +183,7 @@ def test_a_form_that_cannot_be_kept_says_that_nothing_was_done(
     serve: Serve, content: bytes, kind: str
 ) -> None:
     client = serve(serve_token=TOKENS)
-    headers = {**HTML, "Origin": str(client.base_url).rstrip("/"), "Content-Type": kind}
+    headers = {**HTML, "Origin": client.address, "Content-Type": kind}
     asked = client.post(f"{CLAIM_PATH}/acts", content=content, headers=headers)
     assert asked.status_code == 401
     assert "nothing was done" in asked.text
@@ -199,7 +193,7 @@ def test_a_form_that_cannot_be_kept_says_that_nothing_was_done(
 
 def test_each_role_may_do_only_its_part(serve: Serve, script: Script, published: str) -> None:
     client = serve(serve_token=TOKENS)
-    origin = {"Origin": str(client.base_url).rstrip("/")}
+    origin = {"Origin": client.address}
     note = {"act": "note", "text": "mine", "reviewer": "Root", "name": "Root"}
 
     def acted(token: str) -> int:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ import httpx
 import pytest
 
 from factible_assets.errors import FactibleError
+from factible_assets.records.tables import ReviewAction
 from factible_assets.runs.changes import Change
 from factible_assets.runs.claims import open_claim
 from factible_assets.runs.review import record
@@ -54,10 +56,10 @@ def version(client: Browser, path: str) -> str:
 
 
 def send(client: Browser, path: str, **fields: Any) -> httpx.Response:
-    """Send a form as a browser does from a page of the service, with the version of the claim."""
+    """Submit a form with the version of the claim."""
     if path.endswith("/acts") and "seen" not in fields and fields.get("act") not in ANY_STATE:
         fields |= {"seen": version(client, path)}
-    return client.post(path, data=fields, headers={"Origin": str(client.base_url).rstrip("/")})
+    return client.submit(path, fields)
 
 
 def test_at_50_videos_pages_are_small_and_cost_little_more_than_at_one(
@@ -237,8 +239,7 @@ def test_an_uploaded_transcript_is_checked_against_uploaded_pages(
         ("pages", ("honey.html", page)),
         ("pages", ("more.txt", b"https://honey.example/\n\nHoney is sweet.")),
     ]
-    origin = {"Origin": str(client.base_url).rstrip("/")}
-    started = client.post("/desk/checks", data={"title": "On honey"}, files=files, headers=origin)
+    started = client.submit("/desk/checks", {"title": "On honey"}, files)
     assert started.status_code == 303, started.text
     order = script.worker().order
     assert order.config.search.web.startswith("archive:desk-")
@@ -246,17 +247,14 @@ def test_an_uploaded_transcript_is_checked_against_uploaded_pages(
     listed = (Settings(home=order.home).home_corpora / "local.yaml").read_text("utf-8")
     assert "On honey" in listed
     assert ".." not in order.video_id
-    refused = client.post(
-        "/desk/checks", files={"transcript": ("x.vtt", b"\x00\xff")}, headers=origin
-    )
+    refused = client.submit("/desk/checks", files={"transcript": ("x.vtt", b"\x00\xff")})
     assert refused.status_code == 422
 
 
 def bring(client: Browser, name: str = "my_talk.txt", **fields: str) -> httpx.Response:
     """Upload a transcript, always the same words."""
-    origin = {"Origin": str(client.base_url).rstrip("/")}
     file = {"transcript": (name, b"Honey keeps for years in a closed jar.")}
-    return client.post("/desk/checks", data=fields, files=file, headers=origin)
+    return client.submit("/desk/checks", fields, file)
 
 
 def test_a_known_transcript_needs_no_title_and_takes_no_other(serve: Serve, script: Script) -> None:
@@ -325,8 +323,7 @@ def test_an_act_is_recorded_even_if_its_check_is_refused(
         assert said.startswith("Your act is recorded. The claim is not checked again now: ")
         assert why in said
         assert "/api/" not in said
-    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
-    assert [each.value for each in acts] == ["honey jar years", "honey spoils"]
+    assert [each.value for each in acts_of(home)] == ["honey jar years", "honey spoils"]
 
 
 def test_a_number_or_a_part_of_an_id_leads_to_the_claim(serve: Serve, published: str) -> None:
@@ -413,9 +410,12 @@ def refused_for_its_age(
     return page, sends
 
 
+def acts_of(home: Path) -> Sequence[ReviewAction]:
+    return read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+
+
 def kinds(home: Path) -> list[str]:
-    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
-    return [act.action for act in acts]
+    return [act.action for act in acts_of(home)]
 
 
 URL = samples.evidence(0, "a.example").canonical_url
@@ -555,12 +555,12 @@ def test_the_buttons_of_a_source_decide_about_it_and_undo(
     walk = ("Agree", "Undo", "Block the site", "Read it after all", "Leave this page out")
     for label in walk:
         sent = button(page, label)
-        answer = client.post(path, data=sent, headers={"Origin": str(client.base_url).rstrip("/")})
+        answer = client.submit(path, sent)
         page = follow(client, answer)
         place = answer.headers["location"].partition("#")[2]
         assert place == sent["at"]
         assert page.all(f"//*[@id='{place}'][@tabindex='-1']"), "the focus has its place"
-    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    acts = acts_of(home)
     assert [(act.action, act.value) for act in acts] == [
         ("overrule_source", acts[0].value),
         ("overrule_source", None),
@@ -574,11 +574,7 @@ def test_the_buttons_of_a_source_decide_about_it_and_undo(
 
 def test_the_name_of_a_reviewer_is_asked_once(serve: Serve, home: Path, published: str) -> None:
     client, path = serve(reviewer=None), f"{CLAIM_PATH}/acts"
-    asked = client.post(
-        path,
-        data=button(Page(client.get(CLAIM_PATH).text), "Assign to me"),
-        headers={"Origin": str(client.base_url).rstrip("/")},
-    )
+    asked = client.submit(path, button(Page(client.get(CLAIM_PATH).text), "Assign to me"))
     assert asked.status_code == 200
     assert kinds(home) == []
     page = Page(asked.text)
@@ -587,7 +583,7 @@ def test_the_name_of_a_reviewer_is_asked_once(serve: Serve, home: Path, publishe
     assert send(client, path, **kept).status_code == 303
     signed = send(client, path, act="sign", text="Mixed", reason="Both hold.")
     assert signed.status_code == 303
-    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    acts = acts_of(home)
     assert [(act.action, act.reviewer) for act in acts] == [
         ("assign", "Reviewer One"),
         ("sign", "Reviewer One"),
@@ -600,7 +596,7 @@ def test_a_reviewer_may_sign_for_no_organisation(serve: Serve, home: Path, publi
     client = serve(reviewer=None, organisation="Health Desk")
     assert send(client, "/desk/name", name="Ada Bee", organisation="").status_code == 303
     send(client, f"{CLAIM_PATH}/acts", act="sign", text="Mixed", reason="Both hold.")
-    (act,) = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
+    (act,) = acts_of(home)
     assert (act.reviewer, act.organisation) == ("Ada Bee", None)
 
 
@@ -674,17 +670,12 @@ def test_claims_are_chosen_before_they_are_checked(
         "run": run.rpartition("/")[2],
         "strategy": "standard",
     }
-    refused = client.post(
-        f"/desk/videos/{VIDEO_ID}/claims",
-        data={"strategy": "standard"},
-        headers={"Origin": str(client.base_url).rstrip("/")},
-    )
+    refused = client.submit(f"/desk/videos/{VIDEO_ID}/claims", {"strategy": "standard"})
     assert refused.status_code == 422
     assert send(client, f"/desk/videos/{VIDEO_ID}/claims", **sent).status_code == 303
     order = script.worker(1).order
     assert len(order.claims) == 3
-    acts = read_actions(Warehouse(home / "warehouse.duckdb"), VIDEO_ID)
-    assert sorted(act.action for act in acts) == [
+    assert sorted(kinds(home)) == [
         "add_claim", "drop_claim", "drop_claim", "drop_claim", "reword_claim"
     ]  # fmt: skip
 
