@@ -154,16 +154,16 @@ def fit(answered: Sequence[AnsweredPair], *, least_precision: float = LEAST_PREC
     Assumes that labels are as frequent among pages as among the pairs. The threshold is the lowest
     with at least `least_precision` of right sides. Raises ValueError if a label is missing.
     """
-    if {each.label for each in answered} != set(LABELS):
+    if {pair.label for pair in answered} != set(LABELS):
         raise ValueError("A calibration needs pairs of every label: true, false and neither.")
     supports, refutes = _weights(
-        np.array([evidence_of(each.chances) for each in answered]),
-        np.array([LABELS.index(each.label) for each in answered]),
+        np.array([evidence_of(pair.chances) for pair in answered]),
+        np.array([LABELS.index(pair.label) for pair in answered]),
     )
     curves = Curves(supports=supports, refutes=refutes, threshold=_MOST)
-    tops = sorted(_graded(curves.judge(each.chances), each.label) for each in answered)
+    graded = sorted(_graded(curves.judge(pair.chances), pair.label) for pair in answered)
     threshold, right = _MOST, 0
-    for count, (chance, is_right) in enumerate(reversed(tops), start=1):
+    for count, (chance, is_right) in enumerate(reversed(graded), start=1):
         right += is_right
         if right >= least_precision * count and chance > 1 / 2:
             threshold = chance
@@ -180,33 +180,33 @@ def cross_validate(
     answered: Sequence[AnsweredPair], *, least_precision: float = LEAST_PRECISION, folds: int = 5
 ) -> Figures:
     """Return the figures on pairs outside the fit; whole groups are left out."""
-    groups = sorted({each.group for each in answered})
+    groups = sorted({pair.group for pair in answered})
     fold_of = {group: place % folds for place, group in enumerate(groups)}
     judged: list[tuple[AnsweredPair, SideChances, float]] = []
     for fold in range(folds):
-        rest = [each for each in answered if fold_of[each.group] != fold]
-        held_out = [each for each in answered if fold_of[each.group] == fold]
-        curves = fit(rest, least_precision=least_precision)
-        judged += [(each, curves.judge(each.chances), curves.threshold) for each in held_out]
+        training = [pair for pair in answered if fold_of[pair.group] != fold]
+        held_out = [pair for pair in answered if fold_of[pair.group] == fold]
+        curves = fit(training, least_precision=least_precision)
+        judged += [(pair, curves.judge(pair.chances), curves.threshold) for pair in held_out]
     return figures(judged)
 
 
 def figures(judged: Sequence[tuple[AnsweredPair, SideChances, float]]) -> Figures:
-    """Measure the chances of answered pairs, each with its threshold."""
+    """Measure calibrated probabilities of answered pairs, each with the threshold of its fold."""
     sides = {
         label: [evidence_of(pair.chances)[1] for pair, _, _ in judged if pair.label == label]
         for label in LABELS
     }
-    bears = [each.bearing for pair, each, _ in judged if pair.label != "neither"]
-    silent = [each.bearing for pair, each, _ in judged if pair.label == "neither"]
-    graded = [(*_graded(each, pair.label), threshold) for pair, each, threshold in judged]
-    taken = [is_right for chance, is_right, threshold in graded if chance >= threshold]
+    settled = [chances.bearing for pair, chances, _ in judged if pair.label != "neither"]
+    silent = [chances.bearing for pair, chances, _ in judged if pair.label == "neither"]
+    graded = [(*_graded(chances, pair.label), threshold) for pair, chances, threshold in judged]
+    decided = [is_right for chance, is_right, threshold in graded if chance >= threshold]
     return Figures(
         pairs=len(judged),
         auc=auc(sides["true"], sides["false"]),
-        bearing_auc=auc(bears, silent),
-        decided=len(taken) / len(judged),
-        precision=sum(taken) / max(1, len(taken)),
+        bearing_auc=auc(settled, silent),
+        decided=len(decided) / len(judged),
+        precision=sum(decided) / max(1, len(decided)),
         ece=calibration_error([(chance, is_right) for chance, is_right, _ in graded]),
     )
 
@@ -222,10 +222,10 @@ def auc(higher: Iterable[float], lower: Iterable[float]) -> float:
 
 def calibration_error(chances: Sequence[tuple[float, bool]], bins: int = 10) -> float:
     """Return the expected calibration error of probabilities, in bins of equal size."""
-    ordered = sorted(chances, key=lambda each: each[0])
-    cuts = np.array_split(np.array(ordered, dtype=float), min(bins, max(1, len(ordered))))
+    ordered = sorted(chances, key=lambda graded: graded[0])
+    parts = np.array_split(np.array(ordered, dtype=float), min(bins, max(1, len(ordered))))
     return float(
-        sum(abs(part[:, 0].mean() - part[:, 1].mean()) * len(part) for part in cuts if len(part))
+        sum(abs(part[:, 0].mean() - part[:, 1].mean()) * len(part) for part in parts if len(part))
         / max(1, len(ordered))
     )
 
@@ -244,8 +244,8 @@ def _weights(evidence: Floats, labels: npt.NDArray[np.int_]) -> tuple[Weights, W
             -chances[rows, labels].mean() + _SHRINKAGE * np.sum(flat.reshape(2, width)[:, 1:] ** 2)
         )
 
-    found = minimize(loss, np.zeros(2 * width), method="BFGS").x.reshape(2, width)
-    supports, refutes = (tuple(round(float(each), 4) for each in row) for row in found)
+    fitted = minimize(loss, np.zeros(2 * width), method="BFGS").x.reshape(2, width)
+    supports, refutes = (tuple(round(float(weight), 4) for weight in row) for row in fitted)
     return supports, refutes  # type: ignore[return-value]  # of the evidence's width
 
 
@@ -262,9 +262,9 @@ def find_calibration(
     """
     for path in (path for folder in folders for path in sorted(folder.glob("*.json"))):
         try:
-            found = Calibration.model_validate_json(path.read_bytes())
+            calibration = Calibration.model_validate_json(path.read_bytes())
         except (OSError, ValidationError):
             continue
-        if (found.identity, found.prompt_version) == (identity, prompt_version):
-            return found
+        if (calibration.identity, calibration.prompt_version) == (identity, prompt_version):
+            return calibration
     return None

@@ -1,4 +1,4 @@
-"""The entailment reader: the scores of a cross-encoder for a claim and its denial become a stance.
+"""Reads a page with a cross-encoder, which scores each passage against the claim and its denial.
 
 `resources/models` downloads the models.
 """
@@ -95,27 +95,26 @@ class EntailmentReader:
 
     def _read(self, claim: str, selection: Selection) -> PageReading:
         in_page = bool(selection.passages)
-        spans = [(each.start, each.end) for each in selection.passages or selection.snippet]
-        texts = [each.text for each in selection.passages or selection.snippet]
+        passages = selection.passages or selection.snippet
         hypotheses = (claim, denial_of(claim))
-        pairs = [(text, hypothesis) for text in texts for hypothesis in hypotheses]
+        pairs = [(passage.text, hypothesis) for passage in passages for hypothesis in hypotheses]
         scores = iter(self._model.infer(pairs) if pairs else ())
-        leanings = [leaning_of(next(scores), next(scores)) for _ in texts]
-        strong = sorted(
-            (number for number, leaning in enumerate(leanings) if abs(leaning) >= _LEANING),
-            key=lambda number: -abs(leanings[number]),
-        )
+        leanings = [(leaning_of(next(scores), next(scores)), passage) for passage in passages]
+        strong = [(leaning, passage) for leaning, passage in leanings if abs(leaning) >= _LEANING]
         if not strong:
             return PageReading()
-        first = leanings[strong[0]]
-        against = max((abs(leanings[n]) for n in strong if leanings[n] * first < 0), default=0.0)
-        side: Stance = "supports" if first > 0 else "refutes"
-        strength = abs(first) - _AGAINST * against
-        if against >= _BALANCED * abs(first):
-            side, strength = "mixed", _AGAINST * (abs(first) + against)
+        strong.sort(key=lambda pair: -abs(pair[0]))
+        strongest = strong[0][0]
+        against = max(
+            (abs(leaning) for leaning, _ in strong if leaning * strongest < 0), default=0.0
+        )
+        side: Stance = "supports" if strongest > 0 else "refutes"
+        strength = abs(strongest) - _AGAINST * against
+        if against >= _BALANCED * abs(strongest):
+            side, strength = "mixed", _AGAINST * (abs(strongest) + against)
         else:
-            strong = [number for number in strong if leanings[number] * first > 0]
-        quotes = tuple(spans[place] for place in strong) if in_page else ()
+            strong = [pair for pair in strong if pair[0] * strongest > 0]
+        quotes = tuple((passage.start, passage.end) for _, passage in strong) if in_page else ()
         confidence = round(min(_HIGHEST, strength), 4)
         return PageReading(side, confidence, "inference", quotes, in_page=in_page)
 
@@ -163,22 +162,21 @@ class OnnxInference:
             session, tokenizer, labels = self._open()
         # Pairs of like length share a batch, so that little is spent on padding.
         order = sorted(range(len(pairs)), key=lambda index: sum(map(len, pairs[index])))
-        found: dict[int, Inference] = {}
+        inferences: dict[int, Inference] = {}
         for start in range(0, len(order), _BATCH):
-            places = order[start : start + _BATCH]
-            scores = _run(session, tokenizer, [pairs[place] for place in places])
+            batch = order[start : start + _BATCH]
+            scores = _run(session, tokenizer, [pairs[index] for index in batch])
             if scores.shape[-1] != len(labels):
                 raise SetupError(
                     f"The inference model gives {scores.shape[-1]} scores, and its {_CONFIG} names "
                     f"{len(labels)} labels. {_REMEDY}"
                 )
-            for place, row in zip(places, scores.tolist(), strict=True):
+            for index, row in zip(batch, scores.tolist(), strict=True):
                 chances = dict(zip(labels, row, strict=True))
                 entails, contradicts = chances["entailment"], chances.get("contradiction", 0.0)
-                # All other labels are neither.
-                neither = max(0.0, 1.0 - entails - contradicts)
-                found[place] = Inference(entails, neither, contradicts)
-        return [found[place] for place in range(len(pairs))]
+                neutral = max(0.0, 1.0 - entails - contradicts)
+                inferences[index] = Inference(entails, neutral, contradicts)
+        return [inferences[index] for index in range(len(pairs))]
 
 
 def read_labels(config: object) -> tuple[str, ...]:

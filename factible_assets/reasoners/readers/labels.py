@@ -1,7 +1,7 @@
-"""Reads a page by the probabilities of one word of a language model: true, false or neither.
+"""Reads a page by the probabilities that a language model gives to "true", "false" and "neither".
 
-The model generates no text. This way 1.5 billion parameters separate supporting from refuting
-sources far better than in words.
+The model writes no text: with 1.5 billion parameters, these probabilities separate supporting from
+refuting sources far better than its words do.
 """
 
 from __future__ import annotations
@@ -69,8 +69,10 @@ def labels_prompt() -> Prompt:
 
 def examples_of(prompt: Prompt) -> tuple[tuple[str, str], ...]:
     """Return the examples of the prompt: questions in the form of its User section, and labels."""
-    examples = (each.rpartition(" ") for each in prompt.sections["Examples"].split("\n\n"))
-    return tuple((question, label) for question, _, label in examples)
+    examples = prompt.sections["Examples"].split("\n\n")
+    return tuple(
+        (question, label) for question, _, label in (text.rpartition(" ") for text in examples)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +122,9 @@ class LabelReader:
         """Read the selected passages of a page against a claim; see `StanceReader.read`.
 
         The first question is about all passages. If they take a side, the sentences nearest to the
-        claim get questions of their own, and the quote is the sentence with the clearest answer. A
-        clearest sentence of the other side decides if it is very clear (`_CLEAR`), makes the page
-        unclear if it passes the threshold of the model, and changes nothing otherwise.
+        claim get questions of their own. If the clearest of them takes the other side, it decides
+        from the probability `_CLEAR` on, and makes the page unclear from the threshold of the model
+        on. The quote is the sentence that says most clearly what the page says.
 
         Raises ReadingOutageError if the model failed or gives no probabilities.
         """
@@ -130,7 +132,7 @@ class LabelReader:
         if not sentences:
             return PageReading(bearing=0.0)
         calls: list[ModelCall] = []
-        source = " ".join(each.text for each in sentences)
+        source = " ".join(sentence.text for sentence in sentences)
         judged = await self._judge(claim, source, title, calls)
         reading = PageReading(
             bearing=round(judged.bearing, 4),
@@ -142,22 +144,23 @@ class LabelReader:
         threshold = self._calibration.threshold
         if chance < threshold:
             return reading
-        near = await asyncio.to_thread(self._nearest, claim, sentences)
-        alone = list[SideChances]()
-        for start in range(0, len(near), _AT_ONCE):
-            some = near[start : start + _AT_ONCE]
-            alone += await asyncio.gather(
-                *(self._judge(claim, sentence.text, title, calls) for sentence in some)
+        nearest = await asyncio.to_thread(self._nearest, claim, sentences)
+        singles = list[SideChances]()
+        for start in range(0, len(nearest), _AT_ONCE):
+            batch = nearest[start : start + _AT_ONCE]
+            singles += await asyncio.gather(
+                *(self._judge(claim, sentence.text, title, calls) for sentence in batch)
             )
-            if any(each.side[0] == stance and each.side[1] >= threshold for each in alone):
+            sides = [single.side for single in singles]
+            if any(side == stance and clarity >= threshold for side, clarity in sides):
                 break
-        side, clear = max((each.side for each in alone), key=lambda each: each[1])
-        if side != stance and clear >= threshold:
-            if clear < _CLEAR:
+        side, clarity = max(sides, key=lambda pair: pair[1])
+        if side != stance and clarity >= threshold:
+            if clarity < _CLEAR:
                 return replace(reading, calls=tuple(calls))
-            stance, chance = side, clear
-        says = [each.supports if stance == "supports" else each.refutes for each in alone]
-        quoted = near[says.index(max(says))]
+            stance, chance = side, clarity
+        agreement = [one.supports if stance == "supports" else one.refutes for one in singles]
+        quoted = nearest[agreement.index(max(agreement))]
         most = 1.0 if self.is_calibrated else _MOST_UNCALIBRATED
         return replace(
             reading,
@@ -188,9 +191,9 @@ class LabelReader:
         """Return the sentences nearest to the claim, the nearest first."""
         if len(sentences) <= _SENTENCES:
             return sentences
-        vectors = self._embedder.embed([claim, *(each.text for each in sentences)])
-        near = (vectors[1:] @ vectors[0]).tolist()
-        order = sorted(range(len(sentences)), key=lambda at: -near[at])
+        vectors = self._embedder.embed([claim, *(sentence.text for sentence in sentences)])
+        cosines = (vectors[1:] @ vectors[0]).tolist()
+        order = sorted(range(len(sentences)), key=lambda at: -cosines[at])
         return [sentences[at] for at in order[:_SENTENCES]]
 
 
@@ -199,19 +202,19 @@ def sentences_to_read(selection: Selection) -> tuple[Sequence[PageSentence], boo
 
     The search snippet replaces a page without text.
     """
-    whole = selection.sentences
-    if whole and sum(len(each.text) + 1 for each in whole) <= _MOST_CHARACTERS:
-        return whole, True  # the deciding sentence may share no word with the claim
+    page = selection.sentences
+    if page and sum(len(sentence.text) + 1 for sentence in page) <= _MOST_CHARACTERS:
+        return page, True  # the deciding sentence may share no word with the claim
     if not selection.passages:
         return selection.snippet, False
     chosen: list[Passage] = []
     room = _MOST_CHARACTERS
     for passage in selection.passages:
-        if any(each.start < passage.end and passage.start < each.end for each in chosen):
+        if any(other.start < passage.end and passage.start < other.end for other in chosen):
             continue
         room -= len(passage.text) + 1
         if chosen and room < 0:
             break
         chosen.append(passage)
-    chosen.sort(key=lambda each: each.start)
-    return [sentence for each in chosen for sentence in each.sentences], True
+    chosen.sort(key=lambda passage: passage.start)
+    return [sentence for passage in chosen for sentence in passage.sentences], True

@@ -37,15 +37,15 @@ def lexical_support(text: str, claim: str) -> bool | None:
     """
     if relevance(text, claim) < LEAST_RELEVANCE:
         return None
-    support, oppose, uncertain = (len(_found(text, side)) for side in INDICATORS)
+    support, oppose, uncertain = (_count_indicators(text, side) for side in INDICATORS)
     if support > max(oppose, uncertain):
         return True
     return False if oppose > max(support, uncertain) else None
 
 
-def _found(text: str, indicators: str) -> list[str]:
+def _count_indicators(text: str, indicators: str) -> int:
     folded = text.casefold()
-    return [each for each in indicators.split("|") if each in folded]
+    return sum(indicator in folded for indicator in indicators.split("|"))
 
 
 class LexicalReader:
@@ -55,13 +55,15 @@ class LexicalReader:
 
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Read the whole page and its title; algorithm 3 states no confidence, so it is 1."""
-        text = " ".join([title, *(each.text for each in selection.sentences)])
+        text = " ".join([title, *(sentence.text for sentence in selection.sentences)])
         supports, bearing = lexical_support(text, claim), relevance(text, claim)
         if supports is None:
             return PageReading(bearing=bearing if bearing >= LEAST_RELEVANCE else 0.0)
         side = INDICATORS[0 if supports else 1]
         quotes = tuple(
-            (each.start, each.end) for each in selection.sentences if _found(each.text, side)
+            (sentence.start, sentence.end)
+            for sentence in selection.sentences
+            if _count_indicators(sentence.text, side)
         )
         return PageReading(
             "supports" if supports else "refutes", 1.0, quotes=quotes, bearing=bearing

@@ -79,17 +79,17 @@ class PageReader:
         Quotes are exact substrings of the page, never of the search snippet. Without a side, it
         raises ReasonerRefusalError if the claim or the page is in another language than English.
         """
-        read = await self._read(claim, query, page)
+        answer = await self._read(claim, query, page)
         foreign = None
-        if read.value is None or read.value.stance == "unclear":
+        if answer.value is None or answer.value.stance == "unclear":
             foreign = _foreign_part(claim.text, video.language or "", page.text)
         if foreign is not None:
             raise ReasonerRefusalError(
                 f"the {foreign} is not in English, and this reader reads English claims on English "
                 "pages only",
-                read.calls,
+                answer.calls,
             )
-        return read
+        return answer
 
     async def _read(
         self, claim: records.Claim, query: records.Query, page: PageExcerpt
@@ -147,23 +147,23 @@ class PageReader:
         if reading.quotes:
             deciding = dict.fromkeys(text[start:end] for start, end in reading.quotes)
             return tuple(deciding)[:_QUOTES], 1.0
-        sentences = [each for passage in selection.passages for each in passage.sentences]
+        sentences = [sentence for passage in selection.passages for sentence in passage.sentences]
         if not sentences:
             return (), 1.0
-        own = {*content_stems(claim)}
-        stated = [each for each in sentences if is_statement(each.text)]
-        candidates = [each for each in stated if own & {*content_stems(each.text)}] or sentences
-        vectors = self._embedder.embed([claim, *(each.text for each in candidates)])
-        near = (vectors[1:] @ vectors[0]).tolist()
-        order = sorted(range(len(near)), key=lambda at: -near[at])
+        wanted = {*content_stems(claim)}
+        statements = [sentence for sentence in sentences if is_statement(sentence.text)]
+        candidates = [it for it in statements if wanted & {*content_stems(it.text)}] or sentences
+        vectors = self._embedder.embed([claim, *(sentence.text for sentence in candidates)])
+        cosines = (vectors[1:] @ vectors[0]).tolist()
+        order = sorted(range(len(cosines)), key=lambda at: -cosines[at])
         first, *others = (candidates[at] for at in order)
-        spans = ((min(first.start, each.start), max(first.end, each.end)) for each in others)
+        spans = ((min(first.start, other.start), max(first.end, other.end)) for other in others)
         joined = (
             text[start:end]
             for start, end in spans
-            if end - start <= _LONGEST_QUOTE and _holds_only(text, start, end, stated)
+            if end - start <= _LONGEST_QUOTE and _holds_only(text, start, end, statements)
         )
-        return (next(joined, text[first.start : first.end]),), max(0.0, *near)
+        return (next(joined, text[first.start : first.end]),), max(0.0, *cosines)
 
 
 def _call_rows(
@@ -191,14 +191,14 @@ def _call_rows(
 
 def _holds_only(text: str, start: int, end: int, sentences: Sequence[PageSentence]) -> bool:
     """Whether a part of a page consists of these sentences and white space only."""
-    for each in sorted(sentences, key=lambda sentence: sentence.start):
-        if each.start >= start and not text[start : each.start].strip():
-            start = max(start, each.end)
+    for sentence in sorted(sentences, key=lambda sentence: sentence.start):
+        if sentence.start >= start and not text[start : sentence.start].strip():
+            start = max(start, sentence.end)
     return start >= end
 
 
 def _foreign_part(claim: str, spoken: str, page: str) -> str | None:
-    """Return which of the two is not in English; `spoken` is the video's language code."""
+    """Return "claim" or "page" if that one is not in English; `spoken` is the video's language."""
     if is_english(claim, spoken) is False:
         return "claim"
     return "page" if is_english(page) is False else None

@@ -48,14 +48,14 @@ def page_sentences(text: str) -> list[PageSentence]:
 @lru_cache(maxsize=64)  # one page is read for many claims
 def _split(text: str) -> tuple[PageSentence, ...]:
     sentences: list[PageSentence] = []
-    for paragraph, found in enumerate(_LINE.finditer(text)):
-        line, start = found.group(), found.start()
+    for paragraph, matched in enumerate(_LINE.finditer(text)):
+        line, start = matched.group(), matched.start()
         cuts = [
-            found.start() + stop.end()
+            matched.start() + stop.end()
             for stop in _STOP.finditer(line)
             if _OPENS_SENTENCE.match(line, stop.end()) and not _is_abbreviated(line, stop)
         ]
-        for cut in [*cuts, found.end()]:
+        for cut in [*cuts, matched.end()]:
             sentences.extend(_pieces(text, start, cut, paragraph))
             start = cut
     return tuple(sentences)
@@ -63,10 +63,10 @@ def _split(text: str) -> tuple[PageSentence, ...]:
 
 def _is_abbreviated(line: str, stop: re.Match[str]) -> bool:
     """Whether the full stop belongs to the word before it."""
-    found = _LAST_WORDS.search(line, max(0, stop.start() - _LONGEST_WORD), stop.end())
-    if stop.group() != "." or found is None:
+    last = _LAST_WORDS.search(line, max(0, stop.start() - _LONGEST_WORD), stop.end())
+    if stop.group() != "." or last is None:
         return False
-    return is_abbreviation(found["word"], found["before"] or "", line[stop.end() :].lstrip())
+    return is_abbreviation(last["word"], last["before"] or "", line[stop.end() :].lstrip())
 
 
 def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentence]:

@@ -44,15 +44,15 @@ def shipped_pairs() -> list[LabelledPair]:
 
 def _everyday() -> list[LabelledPair]:
     pages = yaml.safe_load((_PAIRS / "everyday.yaml").read_text("utf-8"))
-    found = []
+    pairs = []
     for place, page in enumerate(pages):
         for kind in ("near", "words", "step"):
-            found.append(_pair(page, page[kind]["right"], "true", kind))
-            found.append(_pair(page, page[kind]["wrong"], "false", kind))
-        found.append(_pair(page, page["silent"], "neither", "silent"))
+            pairs.append(_pair(page, page[kind]["right"], "true", kind))
+            pairs.append(_pair(page, page[kind]["wrong"], "false", kind))
+        pairs.append(_pair(page, page["silent"], "neither", "silent"))
         claim = page["words"]["wrong" if place % 2 else "right"]
-        found.append(_pair(pages[(place + _OFF_TOPIC) % len(pages)], claim, "neither", "off"))
-    return found
+        pairs.append(_pair(pages[(place + _OFF_TOPIC) % len(pages)], claim, "neither", "off"))
+    return pairs
 
 
 def _pair(page: Mapping[str, str], claim: str, label: Label, kind: str) -> LabelledPair:
@@ -79,10 +79,10 @@ async def answer_pairs(
 
     async def answer(pair: LabelledPair) -> AnsweredPair:
         nonlocal done
-        found = await question.ask(pair.claim, pair.source, title=pair.title)
+        reply = await question.ask(pair.claim, pair.source, title=pair.title)
         done += 1
         progress(done)
-        return AnsweredPair(pair.label, pair.group, found.chances)
+        return AnsweredPair(pair.label, pair.group, reply.chances)
 
     try:
         async with asyncio.TaskGroup() as tasks:

@@ -79,24 +79,24 @@ def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
 
     The last window may be shorter, and so may a window before a long sentence.
     """
-    found: list[Passage] = []
+    passages: list[Passage] = []
     begin, words = 0, 0
     for index, sentence in enumerate(sentences):
         length = len(tokenise(sentence.text))
         if index > begin and (words >= SHORTEST_WINDOW or words + length > LONGEST_WINDOW):
-            found.append(Passage(tuple(sentences[begin:index])))
+            passages.append(Passage(tuple(sentences[begin:index])))
             begin, words = index, 0
         words += length
     if begin < len(sentences):
-        found.append(Passage(tuple(sentences[begin:])))
-    return found
+        passages.append(Passage(tuple(sentences[begin:])))
+    return passages
 
 
 @lru_cache(maxsize=64)  # one page is read for many claims
 def _candidates(text: str) -> tuple[list[Passage], list[list[str]]]:
     """Return the windows of a page and their stems."""
-    found = windows(page_sentences(text))
-    return found, [content_stems(passage.text) for passage in found]
+    passages = windows(page_sentences(text))
+    return passages, [content_stems(passage.text) for passage in passages]
 
 
 def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
@@ -130,44 +130,44 @@ def select_passages(
 ) -> Selection:
     """Choose the passages of a page that may concern a claim.
 
-    Passages are embedded with the title before them, because it often names the subject where the
-    passage only says "it". The snippet replaces a page without text. Raises
-    SetupError if the embedding model cannot be loaded.
+    The title is embedded before each passage, because it often names the subject where the passage
+    only says "it". The snippet replaces a page without text.
+
+    Raises SetupError if the embedding model cannot be loaded.
     """
-    excerpt = tuple(page_sentences(snippet))
     candidates, stems = _candidates(text)
     if not candidates:
         candidates, stems = _candidates(snippet)
     query = content_stems(claim)
     scores = bm25_scores(query, stems)
-    first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:_BM25_KEPT]
-    first = [index for index in first if scores[index] > 0]
-    similar: list[float] = []
-    if first:
-        titled = [f"{title}. {candidates[index].text}" for index in first]
+    ranking = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:_BM25_KEPT]
+    ranking = [index for index in ranking if scores[index] > 0]
+    cosines: list[float] = []
+    if ranking:
+        titled = [f"{title}. {candidates[index].text}" for index in ranking]
         vectors = embedder.embed([claim, *titled])
-        similar = [float(value) for value in vectors[1:] @ vectors[0]]
-    highest = max((scores[index] for index in first), default=1.0)
-    mixed = {
+        cosines = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+    highest = max((scores[index] for index in ranking), default=1.0)
+    combined = {
         index: scores[index] / highest + max(0.0, cosine)
-        for index, cosine in zip(first, similar, strict=True)
+        for index, cosine in zip(ranking, cosines, strict=True)
     }
-    best = sorted(first, key=lambda index: (-mixed[index], index))[:_KEPT]
-    named = content_stems(title)
+    best = sorted(ranking, key=lambda index: (-combined[index], index))[:_KEPT]
+    title_stems = content_stems(title)
     return Selection(
         sentences=tuple(page_sentences(text)),
-        snippet=excerpt,
+        snippet=tuple(page_sentences(snippet)),
         passages=tuple(candidates[index] for index in best) if text.strip() else (),
-        shared=_shared(query, [[*named, *stems[index]] for index in best]),
-        nearest=max([0.0, *similar]),
+        shared=_shared(query, [[*title_stems, *stems[index]] for index in best]),
+        nearest=max([0.0, *cosines]),
     )
 
 
-def _shared(query: Sequence[str], chosen: Sequence[Sequence[str]]) -> float:
+def _shared(query: Sequence[str], passages: Sequence[Sequence[str]]) -> float:
     """Average the shares of the claim in the best passage, the mean passage and all together."""
     wanted = frozenset(query)
-    if not chosen or not wanted:
+    if not passages or not wanted:
         return 0.0
-    shares = [len(wanted.intersection(words)) / len(wanted) for words in chosen]
-    covered = len(wanted.intersection(chain(*chosen))) / len(wanted)
+    shares = [len(wanted.intersection(stems)) / len(wanted) for stems in passages]
+    covered = len(wanted.intersection(chain(*passages))) / len(wanted)
     return (max(shares) + sum(shares) / len(shares) + covered) / 3

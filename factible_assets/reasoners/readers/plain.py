@@ -1,6 +1,6 @@
-"""The plain reader takes a side only if the page states it almost in the claim's own words.
+"""Finds the stance of a page on a claim by fixed rules, without a model.
 
-It needs no model. Everything else than these cases is "unclear":
+The page takes a side in these cases only; every other page is "unclear":
 
 - a sentence has the words of the claim, in the claim's order, with the same polarity, figures and
   limiting words (supports), or with another polarity, figure or name (refutes);
@@ -41,7 +41,7 @@ CONFIDENCE: dict[Ground, float] = {
     "answer": 0.8,
     "rating": 0.85,
 }
-"""The probability that a side is right, by its ground."""
+"""The probability that a stance is right, by its ground."""
 
 _LIGHT = MONTHS | word_set(
     "a an the this that these those it its he she they them his her their we our you your i my who"
@@ -59,7 +59,7 @@ _LIMITS = word_set(
 )
 """Modals, quantifiers and prepositions that must agree between a claim and a sentence."""
 _TOTAL = word_set("only all both")
-"""Limits that leave the figure after them as it is: "only three seconds"."""
+"""Limiting words that do not change the figure after them: "only three seconds"."""
 _CONDITIONS = word_set("if unless or")
 _INVERTED = word_set("had were")
 """Verbs that open a condition: "Had Norway joined the union, …"."""
@@ -70,7 +70,7 @@ _OPENS_DETAIL = word_set(
 """Prepositions and relative pronouns that open a detail after a statement: ", near Rotterdam"."""
 _OPENS_DATE = _OPENS_DETAIL | {"as"}
 _JOINS = word_set("because but although though while whereas despite unlike")
-"""Words that end one clause and open another; neither depends on the other to be true."""
+"""Conjunctions between two clauses of which each is true by itself."""
 _PRESENT, _PAST = word_set("is are"), word_set("was were")
 _ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
 _ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
@@ -94,8 +94,11 @@ _LONGEST_LABEL = 120
 """Characters in which a rating or an answer must begin."""
 _MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
 _LABEL = re.compile(r"^[\w'/ -]{2,60}[:/]\s*(?=\S)")
-_FEWEST_TERMS, _FEWEST_STATED = 2, 3
-"""Content words that a claim needs; words and figures of it that the sentence itself must have."""
+_FEWEST_TERMS = 2
+"""Content words of a claim that a sentence must have."""
+_FEWEST_STATED = 3
+"""Content words and figures that it must have if its context supplies the others."""
+_FEWEST_PARTS = 2
 _SHORTEST = 3
 """Words up to which a sentence has no content of its own."""
 _LONE_SENTENCES = 2
@@ -146,9 +149,9 @@ def terms_of(text: str) -> Terms:
         while figure is not None and figure.end <= word.start:
             figure, follows_figure = next(figures), True
         if figure is not None and figure.start <= word.start:
-            own = [each for each in pending if figure.bound != "exact" or each in _TOTAL]
-            limits.subtract(own)
-            is_bounded = is_bounded or bool(own)
+            of_figure = [limit for limit in pending if figure.bound != "exact" or limit in _TOTAL]
+            limits.subtract(of_figure)
+            is_bounded = is_bounded or bool(of_figure)
             pending = []
             continue
         is_unit, follows_figure = follows_figure and stem(word.norm) in UNIT_STEMS, False
@@ -170,7 +173,7 @@ def terms_of(text: str) -> Terms:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A part of a sentence beside the clause, and the joint between the two."""
+    """A part of a sentence outside of the clause, and the joint between the two."""
 
     text: str
     joint: str
@@ -202,9 +205,9 @@ class SentenceMatch:
     clause: Terms
     """The part of the sentence with these words."""
     around: tuple[str, ...]
-    """The other content words of the clause, before and after those of the claim."""
+    """The content words of the clause before and after those of the claim."""
     extra: int
-    """The number of all other content words of the clause, also between those of the claim."""
+    """The number of content words of the clause that the claim lacks, wherever they stand."""
     remarks: tuple[Remark, ...]
     """The other parts of the sentence."""
     start: int
@@ -225,23 +228,21 @@ def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> SentenceM
     sentence and the sentence before name the subject. Returns None if only one of the two names an
     agent with "by": "X bought Y" and "X was bought by Y" have the same words.
     """
-    wanted = _wanted(claim, sentence, context)
-    if not wanted:
-        return None
+    stated = _stated_words(claim, sentence, context)
     terms = terms_of(sentence)
-    rotations = range(len(wanted) if "," in sentence else 1)
-    orders = (wanted[at:] + wanted[:at] for at in rotations)
-    found = ((order, place) for order in orders if (place := _place_of(order, terms.words)))
-    order, place = next(found, ((), None))
-    if place is None:
+    for at, _ in enumerate(stated if "," in sentence else stated[:1]):
+        order = stated[at:] + stated[:at]
+        if span := _span_of(order, terms.words):
+            break
+    else:
         return None
-    text, remarks = _clause(terms, {*wanted}, place[1])
+    text, remarks = _clause(terms, {*stated}, span[1])
     clause = terms_of(text)
-    first, last = _place_of(order, clause.words) or (0, len(text))
-    before = _THAT.match(text[:first])
-    rating = _rating_at_end(before[1]) if before is not None else None
-    if before is not None and rating is not None:
-        clause, first, last = terms_of(text[before.end() :]), 0, len(text)
+    first, last = _span_of(order, clause.words) or (0, len(text))
+    opening = _THAT.match(text[:first])
+    rating = _rating_at_end(opening[1]) if opening is not None else None
+    if opening is not None and rating is not None:
+        clause, first, last = terms_of(text[opening.end() :]), 0, len(text)
     elif len(_BY.findall(text[:last])) != len(_BY.findall(claim.text)):
         return None
     return SentenceMatch(
@@ -253,39 +254,39 @@ def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> SentenceM
         ),
         extra=(Counter(clause.stems) - Counter(claim.stems)).total(),
         remarks=remarks,
-        start=place[0],
+        start=span[0],
         is_negated_after=terms_of(clause.text[last:]).negations > 0,
         figures=terms.quantities,
         rating=rating,
     )
 
 
-def _wanted(claim: Terms, sentence: str, context: Sequence[str]) -> tuple[str, ...]:
-    """Return the content words of the claim that a sentence has; none if it lacks others.
+def _stated_words(claim: Terms, sentence: str, context: Sequence[str]) -> tuple[str, ...]:
+    """Return the content words of the claim that a sentence has; none if they are too few.
 
-    Words that stand in the context may be missing, but `_FEWEST_STATED` words and figures remain.
+    The sentence may lack words that stand in the context, if it has `_FEWEST_STATED` others.
     """
-    there = Counter(terms_of(sentence).stems)
+    unused = Counter(terms_of(sentence).stems)
     stated: list[str] = []
     absent: set[str] = set()
     for word in claim.stems:
-        if there[word]:
+        if unused[word]:
             stated.append(word)
         else:
             absent.add(word)
-        there[word] -= 1
+        unused[word] -= 1
     if len(stated) < _FEWEST_TERMS:
         return ()
     # Each text by itself, because `terms_of` caches the sentences of a page.
-    named = chain.from_iterable(terms_of(each).stems for each in context)
+    in_context = chain.from_iterable(terms_of(text).stems for text in context)
     is_enough = not absent or len(stated) + len(claim.quantities) >= _FEWEST_STATED
-    return tuple(stated) if is_enough and absent.issubset(named) else ()
+    return tuple(stated) if is_enough and absent.issubset(in_context) else ()
 
 
-def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[Remark, ...]]:
-    """Split a sentence at its joints into the clause with the wanted words and the remarks.
+def _clause(terms: Terms, stated: Set[str], end: int) -> tuple[str, tuple[Remark, ...]]:
+    """Split a sentence at its joints into the clause with the stated words, and the remarks.
 
-    The clause ends at `end`, after the last wanted word.
+    `end` is the offset after the last stated word; later parts are remarks.
     """
     parts = _JOINT.split(terms.text)
     clause: list[str] = []
@@ -295,25 +296,23 @@ def _clause(terms: Terms, wanted: Set[str], end: int) -> tuple[str, tuple[Remark
         begin = at + len(joint)
         at = begin + len(part)
         within = {w for w, first, last in terms.words if begin <= first and last <= at}
-        if begin < end and within & wanted:
+        if begin < end and within & stated:
             clause.append(part)
         elif part.strip(_MARKS):
             remarks.append(Remark(part, joint or terms.text[at : at + 1], follows=bool(clause)))
     return " ".join(clause), tuple(remarks)
 
 
-def _place_of(
-    wanted: Sequence[str], words: Sequence[tuple[str, int, int]]
-) -> tuple[int, int] | None:
-    """Return the span of the first run of words that has the wanted ones in their order."""
+def _span_of(stems: Sequence[str], words: Sequence[tuple[str, int, int]]) -> tuple[int, int] | None:
+    """Return the span of the first run of words that contains the stems in their order."""
     for last, (word, _, end) in enumerate(words):
-        if word != wanted[-1]:
+        if word != stems[-1]:
             continue
-        left, at = len(wanted) - 1, last
-        while left >= 0 and at >= 0:
-            left -= words[at][0] == wanted[left]
+        unmatched, at = len(stems) - 1, last
+        while unmatched >= 0 and at >= 0:
+            unmatched -= words[at][0] == stems[unmatched]
             at -= 1
-        if left < 0:
+        if unmatched < 0:
             return words[at + 1][1], end
     return None
 
@@ -328,13 +327,13 @@ _SUPERLATIVE = re.compile(r"\b[a-z]{2,20}est\b", re.IGNORECASE)
 _AT_ALL = re.compile(r"\bat all\b", re.IGNORECASE)
 
 
-def denies_more(claim: Terms, sentence: str, context: Sequence[str] = ()) -> bool:
-    """Whether a sentence denies in general what the claim says of a special case.
+def denies_in_general(claim: Terms, sentence: str, context: Sequence[str] = ()) -> bool:
+    """Whether a sentence denies a general statement of which the claim is a special case.
 
-    "Antibiotics do not cure a cold" denies that they cure the common cold. It may lack one word and
-    the figures of the claim, and has no other. A claim on the past is left out, because another
-    time may be meant, and so are limits and superlatives: "not the largest lake" does not deny "the
-    largest lake in Asia".
+    "Antibiotics do not cure a cold" denies that they cure the common cold. The sentence may lack
+    one word and the figures of the claim, and has no others. Claims with a past tense (the sentence
+    may mean another time), a limit or a superlative do not count: "not the largest lake" does not
+    deny "the largest lake in Asia".
     """
     text = _AT_ALL.sub("", _JOINT.split(sentence, maxsplit=1)[0])
     if _DENIES_NOW.search(text) is None or not is_statement(sentence):
@@ -343,41 +342,42 @@ def denies_more(claim: Terms, sentence: str, context: Sequence[str] = ()) -> boo
     denial = terms_of(text)
     if claim.negations or claim.limits or excluded or denial.negations != 1 or denial.limits:
         return False
-    said, own = {*denial.stems}, {*claim.stems}
+    denied, claimed = {*denial.stems}, {*claim.stems}
     subject = claim.stems[0]
     return (
-        _FEWEST_TERMS <= len(said) >= len(own) - 1
-        and said <= own
-        and any(subject in terms_of(each).stems for each in (text, *context))
-        and {each.value for each in denial.quantities} <= {each.value for each in claim.quantities}
+        max(_FEWEST_TERMS, len(claimed) - 1) <= len(denied)
+        and denied <= claimed
+        and any(subject in terms_of(passage).stems for passage in (text, *context))
+        and {figure.value for figure in denial.quantities}
+        <= {figure.value for figure in claim.quantities}
     )
 
 
 def names_another(claim: Terms, sentence: str) -> bool:
-    """Whether a sentence says of another name what the claim says.
+    """Whether a sentence repeats the claim with another name at its end.
 
     Only two forms exclude other names: the agent of a passive ("was painted by …"), and the
     complement of a definite subject ("the capital of … is …"). "X is in Tanzania" and "X is in
     Africa" can both be true.
     """
     terms = terms_of(sentence)
-    own = _name_at_end(claim)
-    first = len(claim.words) - len(own)
-    if not own or not 0 < first < len(terms.words) or claim.negations:
+    name = _name_at_end(claim)
+    first = len(claim.words) - len(name)
+    if not name or not 0 < first < len(terms.words) or claim.negations:
         return False
     other = _name_from(terms, first)
-    if not other or {*terms.stems} & {*own} or terms.stems[:first] != claim.stems[:first]:
+    if not other or {*terms.stems} & {*name} or terms.stems[:first] != claim.stems[:first]:
         return False
     before = terms_of(sentence[: terms.words[first][1]])
-    lead = claim.text[: claim.words[first][1]].split()[-1]
-    if before.text.split()[-1] != lead or before.negations or before.limits != claim.limits:
+    last_word = claim.text[: claim.words[first][1]].split()[-1]
+    if before.text.split()[-1] != last_word or before.negations or before.limits != claim.limits:
         return False
-    is_definite = claim.text[:4].lower() == "the " and lead in _PRESENT | _PAST
-    return lead == "by" or is_definite
+    is_definite = claim.text[:4].lower() == "the " and last_word in _PRESENT | _PAST
+    return last_word == "by" or is_definite
 
 
 def _name_from(terms: Terms, first: int) -> tuple[str, ...]:
-    """Return the run of adjacent capitalised words from a word on."""
+    """Return the run of adjacent capitalised words that begins with word number `first`."""
     run: list[str] = []
     end = None
     for word, start, stop in terms.words[first:]:
@@ -403,42 +403,42 @@ class NearbyRating:
     """The rating near a sentence, and the index of the sentence that holds it."""
 
     rating: Stance | None
-    place: int
+    at: int
     is_understood: bool
     """False next to a short remark of unknown meaning, which may deny the sentence."""
 
 
 def _nearby_rating(
-    found: SentenceMatch, sentences: Sequence[PageSentence], at: int
+    matched: SentenceMatch, sentences: Sequence[PageSentence], at: int
 ) -> NearbyRating:
     """Look for a rating in the sentence, then on its line, then on the lines next to it."""
-    for remark in found.remarks:
+    for remark in matched.remarks:
         if (rating := rating_of(remark.text)) is not None:
             return NearbyRating(rating, at, is_understood=True)
     line = sentences[at].paragraph
     before = sentences[at - 1] if at else None
     after = sentences[at + 1] if at + 1 < len(sentences) else None
-    places = [at - 1, at + 1]
+    neighbours = [at - 1, at + 1]
     if after is not None and len(tokenise(after.text)) <= _SHORTEST:
-        places.append(at + 2)  # "Our verdict", "It has not."
-    rated = {
-        place: rating
-        for place in places
-        if 0 <= place < len(sentences) and (rating := rating_of(sentences[place].text)) is not None
+        neighbours.append(at + 2)  # "Our verdict", "It has not."
+    ratings = {
+        near: rating
+        for near in neighbours
+        if 0 <= near < len(sentences) and (rating := rating_of(sentences[near].text)) is not None
     }
-    nearest = {place: each for place, each in rated.items() if sentences[place].paragraph == line}
-    rated = nearest or rated
-    if len({*rated.values()}) > 1:
+    on_line = {near: ratings[near] for near in ratings if sentences[near].paragraph == line}
+    ratings = on_line or ratings
+    if len({*ratings.values()}) > 1:
         return NearbyRating("unclear", at, is_understood=True)
-    for place, rating in rated.items():
-        return NearbyRating(rating, place, is_understood=True)
-    understood = all(remark.is_plain for remark in found.remarks)
+    for near, rating in ratings.items():
+        return NearbyRating(rating, near, is_understood=True)
+    is_understood = all(remark.is_plain for remark in matched.remarks)
     if after is not None and after.paragraph == line:
         opening = re.split(r"[.:!?\u2013\u2014]", after.text, maxsplit=1)[0]
-        understood = understood and len(tokenise(opening)) > _SHORTEST
+        is_understood = is_understood and len(tokenise(opening)) > _SHORTEST
     if before is not None and before.paragraph == line:
-        understood = understood and len(tokenise(before.text)) > _SHORTEST
-    return NearbyRating(None, at, understood)
+        is_understood = is_understood and len(tokenise(before.text)) > _SHORTEST
+    return NearbyRating(None, at, is_understood)
 
 
 def _rating_at_end(text: str) -> Stance | None:
@@ -469,7 +469,7 @@ def rating_of(text: str) -> Stance | None:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A side that a page takes, with the indices of its first and last sentence."""
+    """The stance of a passage, with the indices of its first and last sentence."""
 
     side: Stance
     ground: Ground
@@ -478,83 +478,84 @@ class Decision:
 
 
 def _decisions(claim: Terms, sentences: Sequence[PageSentence], title: str) -> Iterator[Decision]:
-    opening = next((each.text for each in sentences if each.text != title), "")
+    """Yield the stance of each passage that takes one."""
+    opening = next((sentence.text for sentence in sentences if sentence.text != title), "")
     for at, sentence in enumerate(sentences):
         if is_statement(sentence.text) and names_another(claim, sentence.text):
             yield Decision("refutes", "name", at, at)
         context = (title, opening, sentences[at - 1].text if at else "")
-        found = match(claim, sentence.text, context)
-        if found is None and denies_more(claim, sentence.text, context):
+        matched = match(claim, sentence.text, context)
+        if matched is None and denies_in_general(claim, sentence.text, context):
             yield Decision("refutes", "denial", at, at)
-        if found is None or claim.limits != found.clause.limits:
+        if matched is None or claim.limits != matched.clause.limits:
             continue
-        decision = _decision(claim, found, sentences, at)
+        decision = _decision(claim, matched, sentences, at)
         if decision is not None:
             yield decision
 
 
 def _decision(
-    claim: Terms, found: SentenceMatch, sentences: Sequence[PageSentence], at: int
+    claim: Terms, matched: SentenceMatch, sentences: Sequence[PageSentence], at: int
 ) -> Decision | None:
-    """Return the side of a page by one sentence and its surroundings."""
-    taken = _side_of(claim, found)
-    if taken is None or (found.rating is not None and found.extra):
+    """Return the stance of one sentence and its surroundings, None if it takes none."""
+    clause_side = _side_of_clause(claim, matched)
+    if clause_side is None or (matched.rating is not None and matched.extra):
         return None
-    side, ground = taken
+    side, ground = clause_side
     if ground == "rating":
         return Decision(side, ground, at, at)
     sentence = sentences[at].text
     if sentence.rstrip().endswith("?"):
         answer = _answer(sentences[at + 1].text) if at + 1 < len(sentences) else None
-        is_answered = answer is not None and found.extra == 0
+        is_answered = answer is not None and matched.extra == 0
         return Decision(_rated(answer, side), "answer", at, at + 1) if is_answered else None
-    nearby = _nearby_rating(found, sentences, at)
+    nearby = _nearby_rating(matched, sentences, at)
     if nearby.rating is not None:
-        first, last = sorted((at, nearby.place))
+        first, last = sorted((at, nearby.at))
         rated = _rated_nearby(nearby, side, sentences, at)
-        return Decision(rated, "rating", first, last) if found.extra <= _MOST_AROUND else None
+        return Decision(rated, "rating", first, last) if matched.extra <= _MOST_AROUND else None
     # Words before the claim may report it ("The film claims …"), words within it may turn it
     # ("Edison failed to invent …").
-    is_opening = found.extra == len(found.around) and found.clause.stems[0] in claim.stems
+    is_opening = matched.extra == len(matched.around) and matched.clause.stems[0] in claim.stems
     is_asserted = (
         nearby.is_understood
         and tokenise(sentence)[0].norm not in _INVERTED
-        and (found.extra == 0 or (is_opening and _is_particular(claim)))
+        and (matched.extra == 0 or (is_opening and _is_particular(claim)))
         and _is_in_prose(sentences, at)
         and is_statement(sentence)
-        and len(_QUOTED.findall(sentence[: found.start])) % 2 == 0
+        and len(_QUOTED.findall(sentence[: matched.start])) % 2 == 0
     )
     return Decision(side, ground, at, at) if is_asserted else None
 
 
-def _side_of(claim: Terms, found: SentenceMatch) -> tuple[Stance, Ground] | None:
-    """Return the side of a clause that has all words of a claim, None if it takes none."""
-    clause = found.clause
-    if found.rating is None and (found.is_negated_after or _is_past(claim.text, clause.text)):
+def _side_of_clause(claim: Terms, matched: SentenceMatch) -> tuple[Stance, Ground] | None:
+    """Return the stance of a clause that has the words of a claim, None if it takes none."""
+    clause = matched.clause
+    if matched.rating is None and (matched.is_negated_after or _is_past(claim.text, clause.text)):
         return None
     same_polarity = claim.negations % 2 == clause.negations % 2
     side: Stance = "supports" if same_polarity else "refutes"
-    stated: Ground = "assertion" if same_polarity else "denial"
-    ratings = {each for each in map(stance_of_label, found.around) if each is not None}
-    if found.rating is not None:
-        return _rated(found.rating, side), "rating"
-    if ratings and found.extra == len(found.around) <= _MOST_AROUND:
+    ground: Ground = "assertion" if same_polarity else "denial"
+    if matched.rating is not None:
+        return _rated(matched.rating, side), "rating"
+    ratings = {*map(stance_of_label, matched.around)} - {None}
+    if ratings and matched.extra == len(matched.around) <= _MOST_AROUND:
         # "The idea that … is a myth". A supporting word ("confirmed cases") rates nothing.
         is_rating = len(ratings) == 1 and ratings != {"supports"}
         return (_rated(ratings.pop(), side), "rating") if is_rating else None
-    kinds = [each.dimension for each in clause.quantities if each.dimension != "year"]
-    agreement = compare_quantities(claim.quantities, found.figures)
+    kinds = [figure.dimension for figure in clause.quantities if figure.dimension != "year"]
+    agreement = compare_quantities(claim.quantities, matched.figures)
     if not claim.quantities:
         # "Five per cent of bats" and "until 1991" say more than the claim.
         is_same = "percent" not in kinds and not clause.is_bounded
     else:
-        # The claim may mean either of two figures of a kind. "It did not open until 1889."
-        own = Counter(each.dimension for each in claim.quantities)
-        more = Counter(each for each in kinds if each in own) - own
+        # Of two figures of a kind, the claim may mean either. "It did not open until 1889."
+        claimed = Counter(figure.dimension for figure in claim.quantities)
+        more = Counter(kind for kind in kinds if kind in claimed) - claimed
         is_same = not more and (same_polarity or not clause.is_bounded)
     if is_same and agreement == "conflicts" and same_polarity:
         return "refutes", "number"
-    return (side, stated) if is_same and agreement == "agrees" else None
+    return (side, ground) if is_same and agreement == "agrees" else None
 
 
 def _is_past(claim: str, clause: str) -> bool:
@@ -566,28 +567,28 @@ def _is_past(claim: str, clause: str) -> bool:
 def _rated_nearby(
     nearby: NearbyRating, side: Stance, sentences: Sequence[PageSentence], at: int
 ) -> Stance:
-    """Return the side of a page by the rating near a sentence that asserts or denies the claim.
+    """Return the stance by the rating near a sentence that asserts or denies the claim.
 
     In "Bats are not blind. We rate the claim false." the rating is of the claim. In "Bats are not
     blind. FALSE" its target is unclear.
     """
     rating = nearby.rating or "unclear"
-    if side == "supports" or nearby.place == at:
+    if side == "supports" or nearby.at == at:
         return _rated(rating, side)
-    if rating == "refutes" and not _OF_CLAIM.search(sentences[nearby.place].text):
+    if rating == "refutes" and not _OF_CLAIM.search(sentences[nearby.at].text):
         return "unclear"
     return "refutes" if rating == "supports" else rating
 
 
 def _rated(rating: Stance | None, side: Stance) -> Stance:
-    """Combine the rating of a sentence with the side of that sentence."""
-    turned: dict[Stance, Stance] = {"supports": "refutes", "refutes": "supports"}
+    """Return the stance if a sentence has this side, and this rating; a denial reverses it."""
+    reversed_stance: dict[Stance, Stance] = {"supports": "refutes", "refutes": "supports"}
     stance = rating or "unclear"
-    return turned.get(stance, stance) if side == "refutes" else stance
+    return reversed_stance.get(stance, stance) if side == "refutes" else stance
 
 
 def _answer(text: str) -> Stance | None:
-    """Return the side of a sentence that answers the question before it."""
+    """Read a sentence as the answer to the question before it."""
     word = next(iter(tokenise(text[:_LONGEST_LABEL])), None)
     if word is not None and text[word.end : word.end + 1].strip(" ") in _ENDS_ANSWER:
         return _ANSWERS.get(word.norm) or rating_of(text)
@@ -600,7 +601,7 @@ def _is_particular(claim: Terms) -> bool:
     Further details after it do not change such a claim. But "Coffee stunts growth in rats" does not
     say that coffee stunts growth.
     """
-    if any(each.dimension == "year" for each in claim.quantities):
+    if any(figure.dimension == "year" for figure in claim.quantities):
         return True
     name = _name_from(claim, 0)
     opens_sentence = claim.words[0][1] == 0
@@ -613,7 +614,8 @@ def _is_in_prose(sentences: Sequence[PageSentence], at: int) -> bool:
     A sentence alone on its line is a heading, a list item, or a quoted claim under review.
     """
     neighbours = (*sentences[max(0, at - 1) : at], *sentences[at + 1 : at + 2])
-    is_shared = any(each.paragraph == sentences[at].paragraph for each in neighbours)
+    line = sentences[at].paragraph
+    is_shared = any(neighbour.paragraph == line for neighbour in neighbours)
     return is_shared or len(sentences) <= _LONE_SENTENCES
 
 
@@ -624,11 +626,11 @@ _ORDER: tuple[tuple[Ground, ...], ...] = (
     ("denial", "number", "name"),
     ("assertion",),
 )
-"""Grounds, the strongest first. A page that refutes a claim often repeats it before."""
+"""Grounds, the strongest first. A page that refutes a claim often repeats it first."""
 
 
 def side_of_text(claim: str, text: str, *, title: str = "") -> Stance:
-    """Return the side of a short text, such as a quote; another name alone refutes nothing here."""
+    """Return the stance of a short text, such as a quote; another name alone refutes nothing."""
     reading = _read(claim, page_sentences(text), title)
     return "unclear" if reading.ground == "name" else reading.stance
 
@@ -639,7 +641,7 @@ class PlainReader:
     name = "plain"
 
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
-        """Return the side that the page takes plainly, else that of its search snippet."""
+        """Read the page; if that is unclear, read its search snippet."""
         page = (PageSentence(title, 0, 0, -1), *selection.sentences)
         reading = _read(claim, page, title)
         if reading.stance != "unclear":
@@ -651,29 +653,32 @@ class PlainReader:
 
 
 def _read(claim: str, sentences: Sequence[PageSentence], title: str) -> PageReading:
-    """Read the claim as a whole; else each of its parts, which must all be stated."""
+    """Read the claim as a whole. If that is unclear, read its parts.
+
+    The page supports the claim if it supports all parts, and refutes it if it refutes one.
+    """
     whole = _read_part(terms_of(claim), sentences, title)
     parts = [terms_of(part) for part in _JOINT.split(claim)[::2]]
     parts = [part for part in parts if len(part.words) >= _FEWEST_TERMS]
-    if whole.stance != "unclear" or len(parts) < _FEWEST_TERMS:
+    if whole.stance != "unclear" or len(parts) < _FEWEST_PARTS:
         return whole
     readings = [_read_part(part, sentences, title) for part in parts]
-    refuted = next((each for each in readings if each.stance == "refutes"), None)
-    if refuted is not None or any(each.stance != "supports" for each in readings):
+    refuted = next((reading for reading in readings if reading.stance == "refutes"), None)
+    if refuted is not None or any(reading.stance != "supports" for reading in readings):
         return refuted or whole
-    quotes = tuple(dict.fromkeys(quote for each in readings for quote in each.quotes[:1]))
-    return replace(min(readings, key=lambda each: each.confidence), quotes=quotes)
+    quotes = tuple(dict.fromkeys(quote for reading in readings for quote in reading.quotes[:1]))
+    return replace(min(readings, key=lambda reading: reading.confidence), quotes=quotes)
 
 
 def _read_part(claim: Terms, sentences: Sequence[PageSentence], title: str) -> PageReading:
     decisions = list(_decisions(claim, sentences, title))
     for grounds in _ORDER:
-        found = [each for each in decisions if each.ground in grounds]
-        sides = {each.side for each in found}
-        if sides and (len(sides) > 1 or "unclear" in sides):
+        strongest = [decision for decision in decisions if decision.ground in grounds]
+        sides = {decision.side for decision in strongest}
+        if len(sides) > 1 or "unclear" in sides:
             return PageReading()
-        if found:
-            ground = found[0].ground
-            spans = [(sentences[each.first].start, sentences[each.last].end) for each in found]
-            return PageReading(found[0].side, CONFIDENCE[ground], ground, tuple(spans))
+        if strongest:
+            ground = strongest[0].ground
+            spans = ((sentences[one.first].start, sentences[one.last].end) for one in strongest)
+            return PageReading(strongest[0].side, CONFIDENCE[ground], ground, tuple(spans))
     return PageReading()

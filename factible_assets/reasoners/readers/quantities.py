@@ -11,8 +11,8 @@ from typing import Literal
 from factible_assets.reasoners.embedded.text import Number, find_numbers, is_stop_word, stem
 
 Agreement = Literal["silent", "agrees", "conflicts"]
-"""`silent`: the page states no comparable number, or one that is neither close nor far.
-`agrees`: it meets all numbers of the claim, if there are any. `conflicts`: it misses one."""
+"""`agrees`: the page states all numbers of the claim, if there are any. `conflicts`: it states
+another number for one. `silent`: it states no comparable number, or one neither close nor far."""
 
 _UNITS = (
     ("length", 1.0, "m metre metres meter meters"),
@@ -100,12 +100,12 @@ class Quantity:
 
 def find_quantities(text: str) -> list[Quantity]:
     """List the quantities of a text (folded text is fine), in order."""
-    found = find_numbers(text)
-    for at, (first, last) in enumerate(pairwise(found)):
-        is_like = first.kind == last.kind and last.unit and not first.unit
-        if is_like and _RANGE.fullmatch(text[first.end : last.start]):
-            found[at] = replace(first, unit=last.unit, kind=last.kind)
-    return [_quantity(text, number) for number in found]
+    numbers = find_numbers(text)
+    for at, (first, last) in enumerate(pairwise(numbers)):
+        lacks_unit = first.kind == last.kind and last.unit and not first.unit
+        if lacks_unit and _RANGE.fullmatch(text[first.end : last.start]):
+            numbers[at] = replace(first, unit=last.unit)
+    return [_quantity(text, number) for number in numbers]
 
 
 def _quantity(text: str, number: Number) -> Quantity:
@@ -146,22 +146,21 @@ def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> A
     if "silent" in outcomes or outcomes.count("conflicts") > 1:
         return "silent"
     if "conflicts" in outcomes:
-        wanted = {quantity.value for quantity in claim if quantity.dimension == "year"}
-        years = {q.value for q in page if q.dimension == "year"}
+        claim_years = {quantity.value for quantity in claim if quantity.dimension == "year"}
+        page_years = {quantity.value for quantity in page if quantity.dimension == "year"}
         is_year = claim[outcomes.index("conflicts")].dimension == "year"
         # A figure for another year is no conflict.
-        return "conflicts" if is_year or years <= wanted else "silent"
+        return "conflicts" if is_year or page_years <= claim_years else "silent"
     return "agrees"
 
 
 def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
     if _is_met(wanted, page):
         return "agrees"
-    candidates = [q for q in page if _comparable(wanted, q)]
-    is_one = len({each.value for each in candidates}) == 1
-    if is_one and all(_far(wanted, each) for each in candidates):
-        return "conflicts"
-    return "silent"
+    candidates = [quantity for quantity in page if _comparable(wanted, quantity)]
+    is_single = len({candidate.value for candidate in candidates}) == 1
+    is_far = all(_far(wanted, candidate) for candidate in candidates)
+    return "conflicts" if is_single and is_far else "silent"
 
 
 def _is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
@@ -172,12 +171,12 @@ def _is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
     """
     is_free = _is_counted(wanted) and not any(map(wanted.is_like, page))
     return any(
-        _close(wanted, each)
+        _close(wanted, quantity)
         and (
-            _comparable(wanted, each)
-            or (is_free and _is_counted(each) and wanted.value == each.value)
+            _comparable(wanted, quantity)
+            or (is_free and _is_counted(quantity) and wanted.value == quantity.value)
         )
-        for each in page
+        for quantity in page
     )
 
 
