@@ -152,7 +152,7 @@ class OnnxEmbedder:
         computed: dict[str, bytes] = {}
         ordered = sorted(texts)
         encoded = tokenizer.encode_batch(ordered)
-        for batch in _alike(encoded):
+        for batch in _batches(encoded):
             hidden = run_onnx(session, [encoded[at] for at in batch])
             halves = unit_rows(hidden.mean(axis=1)).astype("<f2")
             for at, row in zip(batch, halves, strict=True):
@@ -166,7 +166,7 @@ class OnnxEmbedder:
         have 120 words and overlap by 40; each word is read in the window with the larger margin.
         """
         session, tokenizer = self._load()
-        found = [np.zeros((len(words), _DIMENSIONS), dtype=np.float32) for words in runs]
+        word_states = [np.zeros((len(words), _DIMENSIONS), dtype=np.float32) for words in runs]
         windows = [
             (run, start)
             for run, words in enumerate(runs)
@@ -176,26 +176,26 @@ class OnnxEmbedder:
             [list(runs[run][start : start + _WINDOW]) for run, start in windows],
             is_pretokenized=True,
         )
-        for batch in _alike(encoded):
+        for batch in _batches(encoded):
             states = run_onnx(session, [encoded[at] for at in batch], _THIRD_LAYER)
-            for at, read in zip(batch, states, strict=True):
+            for at, token_states in zip(batch, states, strict=True):
                 run, start = windows[at]
                 for token, word in enumerate(encoded[at].word_ids):
                     if word is not None and not (start and word < _OVERLAP // 2):
-                        found[run][start + word] = read[token]
-        return found
+                        word_states[run][start + word] = token_states[token]
+        return word_states
 
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
             return self._open()
 
 
-def _alike(encoded: Sequence[Encoding]) -> Iterator[tuple[int, ...]]:
+def _batches(encoded: Sequence[Encoding]) -> Iterator[tuple[int, ...]]:
     """Yield batches of indexes of encodings of the same length, so that nothing needs padding."""
-    lengths = [len(each) for each in encoded]
+    lengths = [len(encoding) for encoding in encoded]
     ordered = sorted(range(len(encoded)), key=lengths.__getitem__)
-    for length, alike in groupby(ordered, key=lengths.__getitem__):
-        while batch := tuple(islice(alike, max(1, _BATCH_TOKENS // length))):
+    for length, indexes in groupby(ordered, key=lengths.__getitem__):
+        while batch := tuple(islice(indexes, max(1, _BATCH_TOKENS // length))):
             yield batch
 
 
@@ -207,10 +207,10 @@ def minilm() -> OnnxEmbedder:
 
 def _hash_of_files() -> str:
     """Return the SHA-256 of the model's files."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in minilm_files():
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _open_model() -> tuple[InferenceSession, Tokenizer]:
@@ -244,12 +244,12 @@ def run_onnx(
 ) -> npt.NDArray[np.float32]:
     """Return an output of the model, its first by default, for encodings of one length."""
     feeds = {
-        each.name: np.array([getattr(one, _INPUTS[each.name]) for one in encodings], dtype=np.int64)
-        for each in session.get_inputs()
-        if each.name in _INPUTS
+        name: np.array([getattr(encoding, _INPUTS[name]) for encoding in encodings], dtype=np.int64)
+        for name in (tensor.name for tensor in session.get_inputs())
+        if name in _INPUTS
     }
-    found = session.run(None if output is None else [output], feeds)[0]
-    return np.asarray(found, dtype=np.float32)
+    values = session.run(None if output is None else [output], feeds)[0]
+    return np.asarray(values, dtype=np.float32)
 
 
 def _with_third_layer(model: bytes) -> bytes:
@@ -268,4 +268,4 @@ def _with_third_layer(model: bytes) -> bytes:
 def load_weights(name: str) -> dict[str, npt.NDArray[np.float32]]:
     """Return the arrays in claims/`name`.npz by name; the model card beside it describes them."""
     with np.load(Path(__file__).parent / "claims" / f"{name}.npz") as stored:
-        return {each: stored[each].astype(np.float32) for each in stored.files}
+        return {array: stored[array].astype(np.float32) for array in stored.files}

@@ -1,4 +1,4 @@
-"""Words web searches for evidence for and against a claim, from the claim's own words.
+"""Writes web searches for evidence for and against a claim, from the claim's own words.
 
 The query types are those of Factible (section 1.3.3, table 4). Words of the claim's field ("WHO CDC
 study") bring queries no nearer to those of a language model (docs/tried.md).
@@ -57,7 +57,7 @@ class _Term:
 def write_queries(
     claim: Claim, *, embedder: Embedder, video: Video | None = None, max_queries: int
 ) -> tuple[QueryDraft, ...]:
-    """Word 1 to `max_queries` searches for a claim, with ascending priorities from 1 to 5.
+    """Write 1 to `max_queries` searches for a claim, with ascending priorities from 1 to 5.
 
     The first query has the figures of the claim and the words most similar to the whole claim, at
     most ten. The second seeks the opposite, the third official figures. Looser queries follow.
@@ -68,7 +68,7 @@ def write_queries(
     terms = _terms(text)
     if len(terms) < _FEW and video is not None:
         terms += _terms(video.title)
-    ranked = _most_telling_first(text, terms, embedder)
+    ranked = _by_similarity(text, terms, embedder)
     things = [(place, replace(term, text=term.thing)) for place, term in ranked]
     subject, short = _joined(things, _SUBJECT), _joined(things, _SHORT)
     drafts = (
@@ -108,20 +108,20 @@ def _terms(text: str) -> list[_Term]:
     return terms
 
 
-def _most_telling_first(
+def _by_similarity(
     text: str, terms: Sequence[_Term], embedder: Embedder
 ) -> list[tuple[int, _Term]]:
-    """Order terms: figures, then by similarity to the whole claim; add the place of each.
+    """Return the terms with their places: figures first, then by similarity to the whole claim.
 
-    The similarity of a term is the mean of its own and of its better pair with a neighbour, so that
-    "green cards" stays together.
+    The similarity of a term is the mean of its own and that of its better pair with a neighbour, so
+    that "green cards" stays together.
     """
     if not terms:
         return []
     pairs = [f"{left.text} {right.text}" for left, right in pairwise(terms)]
     vectors = embedder.embed([text, *(term.text for term in terms), *pairs])
-    likeness = vectors[1:] @ vectors[0]
-    alone, paired = likeness[: len(terms)], likeness[len(terms) :]
+    cosines = vectors[1:] @ vectors[0]
+    alone, paired = cosines[: len(terms)], cosines[len(terms) :]
     best = np.maximum(np.append(paired, -1.0), np.insert(paired, 0, -1.0)) if pairs else alone
     weights = (alone + best) / 2 + np.array([term.is_figure for term in terms])
     return [(place, terms[place]) for place in np.argsort(-weights, kind="stable").tolist()]
@@ -130,17 +130,17 @@ def _most_telling_first(
 def _joined(ranked: Sequence[tuple[int, _Term]], count: int) -> str:
     """Join the first terms, at most `count` words, in the order of the claim.
 
-    A word is said once, but figures stay whole.
+    No word is repeated, but figures stay whole.
     """
-    said: set[str] = set()
+    used: set[str] = set()
     chosen: dict[int, str] = {}
     for place, term in ranked:
         words = term.text.split()
         roots = [stem(fold(word)) for word in words]
-        new = [word for word, root in zip(words, roots, strict=True) if root not in said]
+        new = [word for word, root in zip(words, roots, strict=True) if root not in used]
         kept = words if new and term.is_figure else new
         if kept and len(kept) <= count:
             chosen[place] = " ".join(kept)
             count -= len(kept)
-            said.update(roots)
+            used.update(roots)
     return " ".join(chosen[place] for place in sorted(chosen))

@@ -61,7 +61,7 @@ def tokenise(text: str) -> list[Word]:
 
 
 def is_stop_word(word: str) -> bool:
-    """Whether a folded word carries no topic, such as a function word or a single letter."""
+    """Whether a folded word is a function word or a single letter."""
     return word in STOP_WORDS or (len(word) == 1 and not word.isdigit())
 
 
@@ -75,8 +75,8 @@ def is_abbreviation(word: str, before: str, following: str) -> bool:
     if folded in {"no", "nos"}:
         return following[:1].isdigit()
     if folded in ABBREVIATIONS:
-        opens = _WORD.match(following)
-        return not (opens and following[0].isupper() and fold(opens[0]) in STOP_WORDS)
+        after = _WORD.match(following)
+        return not (after and following[0].isupper() and fold(after[0]) in STOP_WORDS)
     is_initial = len(word) == 1 and word.isupper() and word != "I"
     return is_initial and fold(before) not in NAMED_BY_LETTER
 
@@ -87,7 +87,7 @@ _SHORTEST_ROOT = 3
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Reduce a folded word to the stem of its common inflections.
+    """Remove common English inflections from a folded word.
 
     "vaccines", "vaccine" → "vaccin"; "warming", "warmed" → "warm". Numbers and words with inner
     marks other than "'s" stay whole.
@@ -130,8 +130,8 @@ _FEWEST_WORDS = 30
 def is_english(text: str, spoken: str = "") -> bool | None:
     """Whether a text is in English, the only language of the embedded engine; None if unknown.
 
-    Fewer than thirty words with few stop words tell nothing. Then `spoken` decides, the language
-    code of the video, if it is known.
+    For fewer than thirty words with few stop words, the language code of the video decides
+    (`spoken`; empty if unknown).
     """
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(letter > "\u024f" for letter in letters) > len(letters):
@@ -206,14 +206,14 @@ def find_numbers(text: str) -> list[Number]:
     while position < len(words):
         figure = _FIGURE.fullmatch(words[position].norm)
         if figure is not None:
-            value, kind, taken = _read_figure(figure, words, position)
+            value, kind, count = _read_figure(figure, words, position)
         else:
-            (value, taken), kind = _read_words(words, position), "plain"
-        if taken:
-            number = _finish(text, words, position, position + taken, value, kind)
-            is_pronoun = taken == 1 and words[position].norm == "one" and number.kind != "percent"
+            (value, count), kind = _read_words(words, position), "plain"
+        if count:
+            number = _finish(text, words, position, position + count, value, kind)
+            is_pronoun = count == 1 and words[position].norm == "one" and number.kind != "percent"
             numbers += [] if is_pronoun else [number]
-        position += taken or 1
+        position += count or 1
     return numbers
 
 
@@ -233,12 +233,12 @@ def _read_figure(
     elif digits.isdigit() and _FIRST_YEAR <= value <= _LAST_YEAR:
         kind = "year"
     value *= _SCALES.get(ending, 1.0)
-    taken = 1
-    while position + taken < len(words) and words[position + taken].norm in _SCALES:
-        value *= _SCALES[words[position + taken].norm]
+    count = 1
+    while position + count < len(words) and words[position + count].norm in _SCALES:
+        value *= _SCALES[words[position + count].norm]
         kind = "plain" if kind == "year" else kind
-        taken += 1
-    return value, kind, taken
+        count += 1
+    return value, kind, count
 
 
 def _read_words(words: list[Word], position: int) -> tuple[float, int]:
@@ -247,14 +247,14 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
     "Two hundred and fifty thousand" is 250,000. "Two three" are two numbers.
     """
     total = current = 0.0
-    taken = 0
+    count = 0
     norms = [word.norm for word in words[position : position + _TEN]]
     for at, word in enumerate(norms):
-        step, scale = _BELOW_HUNDRED.get(word), _SPOKEN_SCALES.get(word)
-        below = current % _HUNDRED
-        if step is not None and (below == 0 or (below in _TENS.values() and 0 < step < _TEN)):
-            current += step
-        elif scale is not None and taken:
+        small, scale = _BELOW_HUNDRED.get(word), _SPOKEN_SCALES.get(word)
+        rest = current % _HUNDRED
+        if small is not None and (rest == 0 or (rest in _TENS.values() and 0 < small < _TEN)):
+            current += small
+        elif scale is not None and count:
             current *= scale
             if scale > _HUNDRED:
                 total, current = total + current, 0.0
@@ -262,8 +262,8 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
             continue
         else:
             break
-        taken = at + 1
-    return total + current, taken
+        count = at + 1
+    return total + current, count
 
 
 def _finish(
@@ -276,11 +276,11 @@ def _finish(
         kind, end = "percent", percent.end()
     elif last < len(words) and words[last].norm in _MONEY_WORDS:
         kind = "money"
-    word = next((each for each in words[last : last + 4] if each.start >= end), None)
+    after = next((word for word in words[last : last + 4] if word.start >= end), None)
     unit = None
-    if word is not None and set(text[end : word.start]).isdisjoint(".,;:!?"):
-        is_end = is_stop_word(word.norm) or word.norm[0].isdigit()
-        unit = None if is_end else stem(word.norm)
+    if after is not None and set(text[end : after.start]).isdisjoint(".,;:!?"):
+        is_unit = not is_stop_word(after.norm) and not after.norm[0].isdigit()
+        unit = stem(after.norm) if is_unit else None
     if kind == "plain" and unit is None and first and _EARLY_YEAR.fullmatch(words[first].norm):
         kind = "year" if words[first - 1].norm in _BEFORE_YEAR and last == first + 1 else kind
     return Number(value, kind, unit, words[first].start, end)

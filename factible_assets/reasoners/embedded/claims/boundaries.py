@@ -65,10 +65,10 @@ def find_sentences(
     Returns for each run the first and last word of each sentence, and the probability that it is
     one whole sentence. Sentences have at least SHORTEST words, unless the run is shorter.
     """
-    long = [(words, gaps) for words, gaps in runs if len(words) >= 2 * SHORTEST]
-    read = iter(_read_ends(reader.read_words([words for words, _ in long])) if long else [])
+    long = [words for words, _ in runs if len(words) >= 2 * SHORTEST]
+    odds = iter(_read_ends(reader.read_words(long)) if long else [])
     return [
-        _divide(len(words), gaps, next(read)[:-1])
+        _divide(len(words), gaps, next(odds)[:-1])
         if len(words) >= 2 * SHORTEST
         else [(0, len(words) - 1, 1.0)]
         for words, gaps in runs
@@ -108,27 +108,27 @@ def _read_ends(runs: Sequence[Vectors]) -> list[npt.NDArray[np.float64]]:
     Weights have the shape [in, out], with a leading axis for the two directions.
     """
     net = load_weights("boundaries")
-    seen = np.maximum(np.concatenate(runs) @ net["input"] + net["input_bias"], 0)
-    given = seen @ net["given"] + net["given_bias"][:, None]
-    lengths = np.array([len(states) for states in runs])
+    inputs = np.maximum(np.concatenate(runs) @ net["input"] + net["input_bias"], 0)
+    gate_inputs = inputs @ net["given"] + net["given_bias"][:, None]
+    lengths = np.array([len(run) for run in runs])
     starts = np.concatenate([[0], lengths.cumsum()[:-1]])
     # All runs and both directions in one pass, the longest runs first: the second reads backwards.
     order = np.argsort(-lengths, kind="stable")
     firsts, lasts = starts[order], (starts + lengths - 1)[order]
     units = net["kept"].shape[1]
     hidden = np.zeros((2, len(runs), units), dtype=np.float32)
-    passed = np.empty((2, len(seen), units), dtype=np.float32)
+    states = np.empty((2, len(inputs), units), dtype=np.float32)
     for step in range(lengths.max()):
         count = int((lengths > step).sum())
         hidden = hidden[:, :count]
         places = np.stack([firsts[:count] + step, lasts[:count] - step])
-        new = np.take_along_axis(given, places[..., None], axis=1)
+        new = np.take_along_axis(gate_inputs, places[..., None], axis=1)
         old = hidden @ net["kept"] + net["kept_bias"][:, None]
         gates = 1 / (1 + np.exp(-(new + old)[..., : 2 * units]))
         reset, update = gates[..., :units], gates[..., units:]
         proposed = np.tanh(new[..., 2 * units :] + reset * old[..., 2 * units :])
         hidden = update * hidden + (1 - update) * proposed
-        np.put_along_axis(passed, places[..., None], hidden, axis=1)
-    read = np.concatenate([passed[0], passed[1]], axis=1)
-    ends = (read @ net["output"] + net["output_bias"]).astype(np.float64)
+        np.put_along_axis(states, places[..., None], hidden, axis=1)
+    both = np.concatenate([states[0], states[1]], axis=1)
+    ends = (both @ net["output"] + net["output_bias"]).astype(np.float64)
     return np.split(ends, starts[1:])

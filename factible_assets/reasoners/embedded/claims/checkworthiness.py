@@ -1,4 +1,4 @@
-"""Tells how likely an annotator would choose a sentence as a claim: its features and their weights.
+"""Scores how likely an annotator would choose a sentence as a claim, by weighted features.
 
 The strongest feature is a linear model of MiniLM's vectors, fitted to graded talks
 (checkworthiness.md). `benchmarks/claims.py` fits the other weights to the annotated videos.
@@ -58,13 +58,14 @@ def features_of(
     `certainties` are the probabilities of whole sentences; `worth` comes from `worth_of`.
     """
     by_words = [
-        (math.log(max(1, each.content)), each.numbers, each.first_person, each.pointing)
-        for each in counts
+        (math.log(max(1, count.content)), count.numbers, count.first_person, count.pointing)
+        for count in counts
     ]
-    centre = vectors @ (vectors / (1 + np.exp(-worth))[:, None]).sum(axis=0)
+    # The centre of the talk is the mean of its sentences, weighted by their worth.
+    to_centre = vectors @ (vectors / (1 + np.exp(-worth))[:, None]).sum(axis=0)
     # Clipped, because a sentence on another topic lies far out in a short talk.
-    inside = np.clip((centre - centre.mean()) / (float(centre.std()) or 1.0), -2, 2)
-    needs_context = [each.needs_context for each in counts]
+    inside = np.clip((to_centre - to_centre.mean()) / (float(to_centre.std()) or 1.0), -2, 2)
+    needs_context = [count.needs_context for count in counts]
     return np.column_stack([worth, by_words, inside, certainties, needs_context])
 
 

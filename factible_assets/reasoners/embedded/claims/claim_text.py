@@ -1,6 +1,6 @@
-"""From a span of the transcript to the text of a claim.
+"""Turns a span of the transcript into the text of a claim.
 
-Words are removed only at the edges, and sounds of hesitation ("um") anywhere, so that no claim says
+It removes words only at the edges, and sounds of hesitation ("um") anywhere, so that no claim says
 more or less than its speaker.
 """
 
@@ -27,8 +27,8 @@ _LEAD_IN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words at the beginning of a sentence without content. Ambiguous words are removed only before a
-comma or a word that opens a clause: "Well known facts" and "So few people" stay whole."""
+"""Words without content at the beginning of a sentence. Ambiguous words count only before a comma
+or a word that opens a clause: "Well known facts" and "So few people" stay whole."""
 
 _LOOK = 200
 """Characters searched for a lead-in and for the words after it."""
@@ -54,10 +54,10 @@ def trim(raw: str, sentence: Sentence) -> Sentence:
     At least four words remain; otherwise the sentence stays unchanged.
     """
     start = _skip_marks(raw, sentence.start, sentence.end)
-    while found := _LEAD_IN.match(
+    while lead_in := _LEAD_IN.match(
         raw[start : min(start + _LOOK, sentence.end)].replace("\u2019", "'")
     ):
-        following = _skip_marks(raw, start + found.end(), sentence.end)
+        following = _skip_marks(raw, start + lead_in.end(), sentence.end)
         if len(tokenise(raw[following : min(following + _LOOK, sentence.end)])) < _FEWEST_LEFT:
             break
         start = following

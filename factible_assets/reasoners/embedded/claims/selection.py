@@ -92,8 +92,8 @@ def extract_claims(
     sentences = split_sentences(transcript.text, segments)
     candidates, features, vectors = candidates_of(transcript.text, sentences, embedder)
     odds = log_odds(features).tolist()
-    chosen, left_out = choose([each.text for each in candidates], vectors, odds, max_claims)
-    claims = [_draft(transcript.text, sentences, candidates[each], odds[each]) for each in chosen]
+    chosen, left_out = choose([one.text for one in candidates], vectors, odds, max_claims)
+    claims = [_draft(transcript.text, sentences, candidates[at], odds[at]) for at in chosen]
     return ClaimDrafts(thesis=None, claims=tuple(claims), left_out=left_out)
 
 
@@ -102,22 +102,22 @@ def candidates_of(
 ) -> tuple[list[Candidate], Scores, Vectors]:
     """Return the candidates with their features and vectors, one row each.
 
-    A sentence has at most one: itself, or the part of it that is worth more than the whole, because
-    the rest is then likely talk.
+    A sentence gives at most one candidate: itself, or its part that is worth more than the whole,
+    because the rest is then likely talk.
     """
     listed = _list_candidates(raw, sentences)
     if not listed:
         return [], np.empty((0, len(FITTED) + len(CHOSEN))), np.empty((0, 0), dtype=np.float32)
-    vectors = embedder.embed([each.text for each in listed])
+    vectors = embedder.embed([candidate.text for candidate in listed])
     worth = worth_of(vectors)
     best: dict[int, int] = {}
-    for number, each in enumerate(listed):
-        if each.sentence_index not in best or worth[number] > worth[best[each.sentence_index]]:
-            best[each.sentence_index] = number
+    for at, candidate in enumerate(listed):
+        if worth[at] > worth[best.setdefault(candidate.sentence_index, at)]:
+            best[candidate.sentence_index] = at
     kept = list(best.values())
-    candidates = [listed[number] for number in kept]
-    counts = [each.counts for each in candidates]
-    certainties = [each.span.certainty for each in candidates]
+    candidates = [listed[at] for at in kept]
+    counts = [candidate.counts for candidate in candidates]
+    certainties = [candidate.span.certainty for candidate in candidates]
     features = features_of(counts, certainties, worth[kept], vectors[kept])
     return candidates, features, vectors[kept]
 
@@ -125,11 +125,12 @@ def candidates_of(
 def _list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]:
     """List the sentences, and their parts, that may be claims of the speaker."""
     listed = []
-    for index, (each, is_withdrawn) in enumerate(zip(sentences, withdrawn(sentences), strict=True)):
-        if is_withdrawn or each.end - each.start > _LONGEST:
+    are_withdrawn = withdrawn(sentences)
+    for index, sentence in enumerate(sentences):
+        if are_withdrawn[index] or sentence.end - sentence.start > _LONGEST:
             continue
-        sentence = trim(raw, each)
-        for span in (sentence, *(trim(raw, part) for part in independent_parts(raw, sentence))):
+        whole = trim(raw, sentence)
+        for span in (whole, *(trim(raw, part) for part in independent_parts(raw, whole))):
             text = write_claim(raw, span)
             counts = count_words(text)
             if (
@@ -148,17 +149,17 @@ def choose(
 
     Returns the indices of the chosen, the likeliest first, and the number of other eligible claims.
     """
-    pool = [index for index, each in enumerate(odds) if each > _LEAST_ODDS]
+    pool = [index for index, log_odds in enumerate(odds) if log_odds > _LEAST_ODDS]
     pool.sort(key=lambda index: -odds[index])
     chosen: list[int] = []
     while pool and len(chosen) < max_claims:
         best = pool.pop(0)
         chosen.append(best)
-        likeness = (vectors[pool] @ vectors[best]).tolist()
+        cosines = (vectors[pool] @ vectors[best]).tolist()
         pool = [
             index
-            for index, like in zip(pool, likeness, strict=True)
-            if like < _DUPLICATE or not says_the_same(texts[index], texts[best])
+            for index, cosine in zip(pool, cosines, strict=True)
+            if cosine < _DUPLICATE or not says_the_same(texts[index], texts[best])
         ]
     return chosen, len(pool)
 

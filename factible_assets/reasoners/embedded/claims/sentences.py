@@ -100,7 +100,7 @@ def split_sentences(
     runs = list(zip([0, *(end + 1 for end in ends)], ends, strict=False))
     return [
         Sentence(
-            " ".join(text[each.start : each.end] for each in tokens[first : last + 1]),
+            " ".join(text[token.start : token.end] for token in tokens[first : last + 1]),
             tokens[first].start,
             tokens[last].end,
             certainty,
@@ -123,7 +123,7 @@ def _tokens_of(text: str, markers: Sequence[re.Match[str]]) -> list[_Token]:
     A sentence ends at a stop, a paragraph, a change of speaker, and with the text.
     """
     masked = _MARKER.sub(lambda marker: " " * len(marker.group()), text.translate(_DIRECTIONS))
-    spans = [(*each.span(), text[slice(*each.span())]) for each in _TOKEN.finditer(masked)]
+    spans = [(*found.span(), text[slice(*found.span())]) for found in _TOKEN.finditer(masked)]
     speakers = [marker.start() for marker in markers if _SPEAKER.match(marker.group())]
     tokens = []
     before = ""
@@ -152,12 +152,12 @@ def _bare(token: str) -> str:
 
 def _is_stop(before: str, token: str, following: str) -> bool:
     """Whether a sentence ends between two tokens, by their punctuation."""
-    closed = token.rstrip(_CLOSING_MARKS)
-    stop = closed[len(closed.rstrip(_STOPS)) :]
+    unquoted = token.rstrip(_CLOSING_MARKS)
+    stop = unquoted[len(unquoted.rstrip(_STOPS)) :]
     opening = following.lstrip(_OPENING_MARKS)
     if not stop or opening[:1].islower():
         return False
-    word = closed.lstrip(_OPENING_MARKS)[:-1]
+    word = unquoted.lstrip(_OPENING_MARKS)[:-1]
     return stop != "." or not opening or not is_abbreviation(word, before, opening)
 
 
@@ -171,9 +171,9 @@ def _cut(
     limit: int,
     reader: WordReader | None,
 ) -> Iterator[tuple[int, int, float]]:
-    """Yield each run as one sentence, or the cuts of the model if it is too long.
+    """Yield each run as one sentence, or the sentences that the model finds if it is too long.
 
-    A run is its first and its last token.
+    Runs and sentences are pairs of the first and the last token; sentences have their certainty.
     """
     long = [run for run in runs if run[1] - run[0] >= limit]
     words = [
@@ -184,8 +184,8 @@ def _cut(
     for run in runs:
         if run not in cuts:
             yield (*run, CERTAIN)
-        for begin, end, likely in cuts.get(run, ()):
-            yield run[0] + begin, run[0] + end, likely
+        for begin, end, certainty in cuts.get(run, ()):
+            yield run[0] + begin, run[0] + end, certainty
 
 
 def _read_gaps(
@@ -225,7 +225,7 @@ def _pauses_by_line_end(
     """
     lines: list[tuple[int, int, float, float]] = []
     index = 0
-    for segment in sorted(segments, key=lambda each: each.char_start):
+    for segment in sorted(segments, key=lambda segment: segment.char_start):
         if segment.start_seconds is None:
             continue
         first = index

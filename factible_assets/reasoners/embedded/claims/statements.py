@@ -1,4 +1,4 @@
-"""Parts of compound sentences that can be claims, and statements that their speaker withdraws."""
+"""Finds the parts of compound sentences that can be claims, and statements that are withdrawn."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def independent_parts(raw: str, sentence: Sentence) -> list[Sentence]:
     they may depend on it.
     """
     joints = list(_JOINT.finditer(raw, sentence.start, sentence.end))
-    found: list[Sentence] = []
+    parts: list[Sentence] = []
     starts = [sentence.start, *(joint.end() for joint in joints)]
     ends = [*(joint.start() for joint in joints), sentence.end]
-    depends = False
+    is_governed = False
     for start, end in zip(starts, ends, strict=True) if joints else ():
         words = [word.norm for word in tokenise(raw[start:end])]
-        if not depends and len(words) >= _FEWEST_IN_PART and words[0] not in _NO_SUBJECT:
-            found.append(span_of(raw, start, end, sentence.certainty))
-        depends |= not _GOVERNS.isdisjoint(words) or _is_supposition(words)
-    return found
+        if not is_governed and len(words) >= _FEWEST_IN_PART and words[0] not in _NO_SUBJECT:
+            parts.append(span_of(raw, start, end, sentence.certainty))
+        is_governed |= not _GOVERNS.isdisjoint(words) or _is_supposition(words)
+    return parts
 
 
 def withdrawn(sentences: Sequence[Sentence]) -> list[bool]:
@@ -62,10 +62,10 @@ def withdrawn(sentences: Sequence[Sentence]) -> list[bool]:
     True for a belief of the listener ("You might think …"), and for a statement before a bare
     denial ("But no.", "That is not true.").
     """
-    words = [_without_conjunctions(each) for each in sentences]
-    denials = [_is_bare_denial(each.text, own) for each, own in zip(sentences, words, strict=True)]
-    is_denied = [*denials, False][1:]
-    return [_is_supposition(own) or denied for own, denied in zip(words, is_denied, strict=True)]
+    clauses = [(sentence.text, _without_conjunctions(sentence)) for sentence in sentences]
+    denials = [_is_bare_denial(text, words) for text, words in clauses]
+    denied = [*denials, False][1:]
+    return [_is_supposition(words) or it for (_, words), it in zip(clauses, denied, strict=True)]
 
 
 def _is_supposition(words: Sequence[str]) -> bool:
@@ -81,13 +81,13 @@ def _without_conjunctions(sentence: Sentence) -> list[str]:
 
 def _is_bare_denial(text: str, words: Sequence[str]) -> bool:
     """Whether a sentence denies the one before it without further content."""
-    opens = bool(words) and words[0] in {"no", "nope", "wrong"}
-    if opens and (len(words) == 1 or text.casefold().partition(words[0])[2][:1] in {",", ".", "!"}):
+    is_no = bool(words) and words[0] in {"no", "nope", "wrong"}
+    if is_no and (len(words) == 1 or text.casefold().partition(words[0])[2][:1] in {",", ".", "!"}):
         return True
-    topics = [word for word in words if not is_stop_word(word) and word not in NEGATIONS]
-    judged = [word for word in topics if word in _UNTRUE | _TRUE]
-    if not 0 < len(words) <= _LONGEST_DENIAL or text.endswith("?") or judged != topics:
+    content = [word for word in words if not is_stop_word(word) and word not in NEGATIONS]
+    is_short = 0 < len(words) <= _LONGEST_DENIAL
+    if not is_short or text.endswith("?") or not {*content} <= _UNTRUE | _TRUE:
         return False
-    turns = sum(word in NEGATIONS or word in _UNTRUE for word in words)
+    denials = sum(word in NEGATIONS or word in _UNTRUE for word in words)
     ends_in_denial = words[-1] in NEGATIONS and words[0].partition("'")[0] in _REFERS_BACK
-    return turns % 2 == 1 and bool(judged or ends_in_denial)
+    return denials % 2 == 1 and bool(content or ends_in_denial)
