@@ -1,4 +1,4 @@
-"""The claims of a transcript, as a language model finds them.
+"""Finds the claims of a transcript with a language model.
 
 Source of the method: Factible, section 1.3.2 (thesis first, thesis impact test, table 3,
 guardrails). The prompt asks for the caps, and the code enforces them.
@@ -80,20 +80,20 @@ WINDOWS = Windowing(size=24_000, overlap=1_500)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a transcript; `start` is its raw offset, `place` counts from 1."""
+    """A stretch of a transcript, number `number` of `count`; `start` is its raw offset."""
 
     text: str
     start: int = 0
-    place: int = 1
+    number: int = 1
     count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimCandidate:
-    """A claim of the transcript, and the place of its window."""
+    """A claim of the transcript, and the number of its window."""
 
     draft: ClaimDraft
-    place: int
+    window: int
     credential: bool
 
 
@@ -119,32 +119,30 @@ async def find_claims(
     async def read(window: Window) -> ClaimsAnswer:
         scope = "This is the whole transcript."
         if window.count > 1:
-            place = f"{window.place} of {window.count}"
-            scope = f"This is stretch {place} of a long transcript; the stretches overlap."
-        shown = "Its transcript:\n", Data("transcript", window.text)
-        material = {"transcript": shown, "scope": scope, "max_claims": str(max_claims)}
-        heard = partial(listen, window) if listen is not None else None
+            number = f"{window.number} of {window.count}"
+            scope = f"This is stretch {number} of a long transcript; the stretches overlap."
+        stretch = "Its transcript:\n", Data("transcript", window.text)
+        material = {"transcript": stretch, "scope": scope, "max_claims": str(max_claims)}
+        listener = partial(listen, window) if listen is not None else None
         return await conversation.ask(
-            "User", ClaimsAnswer, material, max_tokens=room, most=max_claims, listen=heard
+            "User", ClaimsAnswer, material, max_tokens=room, most=max_claims, listen=listener
         )
 
     answers = await _read_windows(transcript.text, windowing, read)
-    found, refused = list[ClaimCandidate](), 0
+    candidates, refused, title = list[ClaimCandidate](), 0, conversation.video.title
     for window, answer in answers:
-        said, strange = await asyncio.to_thread(
-            _candidates, conversation.video.title, window, answer
-        )
-        found, refused = [*found, *said], refused + strange
-    distinct = _distinct(found)[:_MOST_CANDIDATES]
+        in_window, unfounded = await asyncio.to_thread(_candidates, title, window, answer)
+        candidates, refused = candidates + in_window, refused + unfounded
+    distinct = _distinct(candidates)[:_MOST_CANDIDATES]
     thesis = next((answer.thesis for _, answer in answers if answer.thesis.strip()), "")
-    drafts = [each.draft for each in distinct]
+    drafts = [candidate.draft for candidate in distinct]
     if len(answers) > 1 and distinct:
         material = {"stretches": _stretches(answers, distinct), "max_claims": str(max_claims)}
         merged = await conversation.ask(
             "Merge", MergeAnswer, material, max_tokens=room, most=max_claims
         )
         thesis, drafts = merged.thesis, _reranked(merged, distinct)
-    drafts.sort(key=lambda draft: (-draft.importance, -draft.confidence))
+    drafts.sort(key=_by_importance)
     left_out = max(0, len(drafts) - max_claims)
     return ClaimDrafts(_thesis(thesis), tuple(drafts[:max_claims]), refused, left_out)
 
@@ -157,9 +155,9 @@ def drafts_so_far(
     All windows together get `max_claims`, in equal shares, because the merger keeps no more. The
     first windows share what remains.
     """
-    share = (max_claims + window.count - window.place) // window.count
-    found = _distinct(_candidates(title, window, answer)[0][:share])
-    return ClaimDrafts(_thesis(answer.thesis), tuple(each.draft for each in found))
+    share = (max_claims + window.count - window.number) // window.count
+    distinct = _distinct(_candidates(title, window, answer)[0][:share])
+    return ClaimDrafts(_thesis(answer.thesis), tuple(candidate.draft for candidate in distinct))
 
 
 def _thesis(written: str) -> str | None:
@@ -180,8 +178,8 @@ def windows(text: str, windowing: Windowing) -> list[Window]:
 
     starts = [index * (length - windowing.overlap) for index in range(count)]
     return [
-        Window(text[word_start(start) : word_start(start + length)], word_start(start), at, count)
-        for at, start in enumerate(starts, start=1)
+        Window(text[word_start(at) : word_start(at + length)], word_start(at), number, count)
+        for number, at in enumerate(starts, start=1)
     ]
 
 
@@ -192,12 +190,12 @@ async def _read_windows(
     halvings: int = _HALVINGS,
 ) -> list[tuple[Window, ClaimsAnswer]]:
     """Read all windows at once; wait for all, so that every paid call is recorded."""
-    asked = windows(text, windowing)
-    results = await asyncio.gather(*map(read, asked), return_exceptions=True)
-    answers = [each for each in results if not isinstance(each, BaseException)]
-    failure = next((each for each in results if isinstance(each, BaseException)), None)
+    stretches = windows(text, windowing)
+    results = await asyncio.gather(*map(read, stretches), return_exceptions=True)
+    answers = [result for result in results if not isinstance(result, BaseException)]
+    failure = next((result for result in results if isinstance(result, BaseException)), None)
     if failure is None:
-        return list(zip(asked, answers, strict=True))
+        return list(zip(stretches, answers, strict=True))
     if not halvings or not isinstance(failure, PromptTooLongOutageError):
         raise failure
     size = min(windowing.size, len(text)) // 2
@@ -220,9 +218,9 @@ def _importance(claim: StatedClaim | RankedClaim, *, credential: bool, expertise
 def _candidates(
     title: str, window: Window, answer: ClaimsAnswer
 ) -> tuple[list[ClaimCandidate], int]:
-    """Return the checkable claims of a window, and how many others it does not contain."""
-    found, refused, shown = [], 0, window.text
-    finders = ShownText(shown), Localiser(shown)
+    """Return the checkable claims of a window, and the number of those that it does not contain."""
+    candidates, unfounded, stretch = [], 0, window.text
+    finders = ShownText(stretch), Localiser(stretch)
     for claim in answer.claims:
         source = plain(claim.source)
         worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or ""
@@ -231,15 +229,15 @@ def _candidates(
             worded = source[:1].upper() + source[1:]
         if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
             continue
-        place = _place_of(claim.source, *finders) or _place_of(worded, *finders)
-        if place is None:
-            refused += 1
+        span = _span_of(claim.source, *finders) or _span_of(worded, *finders)
+        if span is None:
+            unfounded += 1
             continue
-        first, last = place
-        around = shown[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
-        is_said = rests_on(worded, around, f"{shown} {title}")
-        if not is_said or drops_denial(worded, shown[first:last]):
-            refused += 1
+        first, last = span
+        around = stretch[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
+        is_said = rests_on(worded, around, f"{stretch} {title}")
+        if not is_said or drops_denial(worded, stretch[first:last]):
+            unfounded += 1
             continue
         credential, expertise = claim.kind == "credential", answer.thesis_is_about_expertise
         draft = ClaimDraft(
@@ -252,23 +250,27 @@ def _candidates(
             char_end=window.start + last,
             searches=tuple(claim.searches),
         )
-        found.append(ClaimCandidate(draft, window.place, credential))
-    return found, refused
+        candidates.append(ClaimCandidate(draft, window.number, credential))
+    return candidates, unfounded
 
 
-def _place_of(words: str, shown: ShownText, similar: Localiser) -> tuple[int, int] | None:
-    if found := shown.find(words):
-        return found
+def _span_of(words: str, shown: ShownText, similar: Localiser) -> tuple[int, int] | None:
+    if span := shown.find(words):
+        return span
     near = similar.locate(words)
     return (near.char_start, near.char_end) if near else None
 
 
-def _distinct(found: Sequence[ClaimCandidate]) -> list[ClaimCandidate]:
+def _distinct(candidates: Sequence[ClaimCandidate]) -> list[ClaimCandidate]:
     """Sort by importance and drop claims in the words of more important ones."""
-    kept: dict[tuple[str, ...], ClaimCandidate] = {}
-    for each in sorted(found, key=lambda each: (-each.draft.importance, -each.draft.confidence)):
-        kept.setdefault(tuple(_WORD.findall(each.draft.text.casefold())), each)
-    return list(kept.values())
+    distinct: dict[tuple[str, ...], ClaimCandidate] = {}
+    for candidate in sorted(candidates, key=lambda one: _by_importance(one.draft)):
+        distinct.setdefault(tuple(_WORD.findall(candidate.draft.text.casefold())), candidate)
+    return list(distinct.values())
+
+
+def _by_importance(draft: ClaimDraft) -> tuple[float, float]:
+    return -draft.importance, -draft.confidence
 
 
 def rests_on(claim: str, passage: str, known: str) -> bool:
@@ -292,7 +294,7 @@ def rests_on(claim: str, passage: str, known: str) -> bool:
 def _has_figures(claim: str, passage: str, known: str) -> bool:
     digits = _BETWEEN_DIGITS.sub("", known)
     figures = _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim))
-    if all(each in digits for each in figures) or is_english(known) is False:
+    if all(figure in digits for figure in figures) or is_english(known) is False:
         return True
     # The speaker may have said "two and a half million".
     return any(passage[number.start].isalpha() for number in find_numbers(passage))
@@ -310,10 +312,10 @@ def _has_names(names: Sequence[str], known: str) -> bool:
 
 def _has_words(claim: str, passage: str, names: Sequence[str]) -> bool:
     near = [*(word.casefold() for word in _WORD.findall(passage)), *names]
-    heard = {word[:length] for word in near for length in (_STEM - 1, _STEM)}
-    telling = [word for word in content_stems(claim) if not word[0].isdigit()]
-    shared = sum(word[:_STEM] in heard for word in telling)
-    return shared >= _LEAST_SHARED * len(telling)
+    beginnings = {word[:length] for word in near for length in (_STEM - 1, _STEM)}
+    wanted = [word for word in content_stems(claim) if not word[0].isdigit()]
+    shared = sum(word[:_STEM] in beginnings for word in wanted)
+    return shared >= _LEAST_SHARED * len(wanted)
 
 
 def drops_denial(claim: str, source: str) -> bool:
@@ -324,15 +326,15 @@ def drops_denial(claim: str, source: str) -> bool:
     denied, affirmed = set[str](), set[str]()
     is_denied = False
     for word in tokenise(source):
-        # A mark ends the reach of a negation, and so does "not only".
-        goes_on = source[word.end : word.end + 1] not in _MARKS
+        # A negation reaches to the next content word, mark, "only" or "just".
+        is_before_mark = source[word.end : word.end + 1] in _MARKS
         if word.norm in NEGATIONS:
-            is_denied = goes_on
+            is_denied = not is_before_mark
             continue
         stems = content_stems(word.norm)
         is_denied &= word.norm not in {"only", "just"}
         (denied if is_denied else affirmed).update(stems)
-        is_denied &= goes_on and not stems
+        is_denied &= not is_before_mark and not stems
     asserted = set(content_stems(claim))
     is_in_its_words = asserted <= denied | affirmed
     is_denial = any(word.norm in NEGATIONS for word in tokenise(claim))
@@ -340,36 +342,37 @@ def drops_denial(claim: str, source: str) -> bool:
 
 
 def _stretches(
-    read: Sequence[tuple[Window, ClaimsAnswer]], claims: Sequence[ClaimCandidate]
+    answers: Sequence[tuple[Window, ClaimsAnswer]], claims: Sequence[ClaimCandidate]
 ) -> list[Piece]:
     """List theses and numbered claims by stretch, one per line, so that no text forges a number."""
     pieces: list[Piece] = []
-    for window, answer in read:
+    for window, answer in answers:
         thesis = clip(plain(answer.thesis), THESIS_WORDS) or "(none)"
         lines = [
             f"{number}. {claim.draft.text}"
             for number, claim in enumerate(claims, start=1)
-            if claim.place == window.place
+            if claim.window == window.number
         ]
         gap = "\n\n" if pieces else ""
         pieces += [
-            f"{gap}Stretch {window.place}, its thesis and its numbered claims:\n",
-            Data(f"stretch {window.place}", "\n".join([f"Thesis: {thesis}", *lines])),
+            f"{gap}Stretch {window.number}, its thesis and its numbered claims:\n",
+            Data(f"stretch {window.number}", "\n".join([f"Thesis: {thesis}", *lines])),
         ]
     return pieces
 
 
-def _reranked(merged: MergeAnswer, found: Sequence[ClaimCandidate]) -> list[ClaimDraft]:
+def _reranked(merged: MergeAnswer, candidates: Sequence[ClaimCandidate]) -> list[ClaimDraft]:
     """Give the claims their importance for the whole video; ignore unknown numbers.
 
-    A claim without a rank is a paraphrase of another. If no claim has a rank, all stay unchanged.
+    The model ranks no claim that paraphrases another; that claim is dropped. If it ranks none at
+    all, all claims stay unchanged.
     """
     ranked: dict[int, ClaimDraft] = {}
     for claim in merged.claims:
-        if 1 <= claim.number <= len(found) and claim.number not in ranked:
-            candidate = found[claim.number - 1]
+        if 1 <= claim.number <= len(candidates) and claim.number not in ranked:
+            candidate = candidates[claim.number - 1]
             importance = _importance(
                 claim, credential=candidate.credential, expertise=merged.thesis_is_about_expertise
             )
             ranked[claim.number] = replace(candidate.draft, importance=importance)
-    return list(ranked.values()) or [each.draft for each in found]
+    return list(ranked.values()) or [candidate.draft for candidate in candidates]

@@ -58,7 +58,7 @@ class StageModel(CallOptions):
         **limits: Unpack[Limits],
     ) -> ModelRequest[base.Answer]:
         limits["max_tokens"] = max(self.max_tokens, limits.get("max_tokens", 0))
-        options = {each.name: getattr(self, each.name) for each in fields(CallOptions)}
+        options = {option.name: getattr(self, option.name) for option in fields(CallOptions)}
         return ModelRequest(system, parts, output_type, **{**options, **limits})
 
 
@@ -88,15 +88,15 @@ class Conversation:
     ) -> ModelRequest[base.Answer]:
         """Build the request for a section of the prompt."""
         places, month = self.prompt.places(section), prompts.this_month()
-        usual: dict[str, Piece | Sequence[Piece]] = {
+        defaults: dict[str, Piece | Sequence[Piece]] = {
             "video": ("The video:\n", video_data(self.video, self.claim)),
             "claim": claim_pieces(self.claim, self.video) if self.claim else "",
             "month": month,
             "year": month[-4:],  # cached longer than the month: for pages, the most frequent prompt
             "language": prompts.in_language(self.video, self.stage.language),
         }
-        filled = {name: piece for name, piece in usual.items() if name in places} | {**material}
-        parts = self.prompt.fill(section, **filled)
+        filling = {name: defaults[name] for name in defaults if name in places} | {**material}
+        parts = self.prompt.fill(section, **filling)
         return self.stage.request(self.prompt.system, parts, output_type, **limits)
 
     async def ask(

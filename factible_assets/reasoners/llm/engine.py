@@ -100,14 +100,14 @@ class LlmReasoner:
         said; then the embedded engine finds the claims, if the transcript is in English. Only that
         engine needs the segments.
         """
-        known = video.model_copy(update={"language": transcript.language or video.language})
-        conversation = self.conversation("claims", "claims", known)
+        spoken = video.model_copy(update={"language": transcript.language or video.language})
+        conversation = self.conversation("claims", "claims", spoken)
         announcing: list[asyncio.Task[None]] = []
 
         async def announce(window: Window, answer: ClaimsAnswer) -> None:
             """Report the claims so far, after their searches are stored."""
             drafts = await asyncio.to_thread(
-                drafts_so_far, known.title, window, answer, max_claims=max_claims
+                drafts_so_far, video.title, window, answer, max_claims=max_claims
             )
             await self._remember_searches(video, drafts)
             if found is not None:
@@ -138,8 +138,8 @@ class LlmReasoner:
     async def _remember_searches(self, video: records.Video, drafts: ports.ClaimDrafts) -> None:
         if self._models["queries"].model is self._models["claims"].model:
             searches = self.conversation("queries", "queries", video)
-            for each in drafts.claims:
-                await queries.remember_queries(searches, each)
+            for claim in drafts.claims:
+                await queries.remember_queries(searches, claim)
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int

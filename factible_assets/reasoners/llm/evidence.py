@@ -186,7 +186,7 @@ class SourceReader:
         finally:
             if self._open.get(claim_id) is group:
                 del self._open[claim_id]  # later pages form another group
-        present = sorted(group.waiting, key=lambda each: each.page.canonical_url)
+        present = sorted(group.waiting, key=lambda source: source.page.canonical_url)
         count = math.ceil(len(present) / self.size)
         return await asyncio.gather(*(self._call(present[at::count]) for at in range(count)))
 
@@ -215,10 +215,9 @@ class SourceReader:
 
 
 async def _remember(conversation: Conversation, shown: ShownPage, reading: Reading) -> None:
-    """Store a reading under its page alone."""
-    own = SourceReading(**reading.model_dump() | {"source": 1})
-    alone = {"sources": shown.pieces()}
-    await conversation.remember("Together", ReadingsAnswer(readings=[own]), alone)
+    """Store a reading as the answer to the question about its page alone."""
+    answer = ReadingsAnswer(readings=[SourceReading(**reading.model_dump() | {"source": 1})])
+    await conversation.remember("Together", answer, {"sources": shown.pieces()})
 
 
 async def _ask_together(
@@ -230,34 +229,33 @@ async def _ask_together(
     """
     if len(asked) < 2:  # noqa: PLR2004
         return {}
-    befores, pieces = list[int](), list[Piece]()
-    last = 0  # the number of the last sentence so far; each page goes on counting
+    # The sentences of all pages are numbered in one sequence; a page's numbers follow its offset.
+    offsets, pieces, last = list[int](), list[Piece](), 0
     for number, (_, shown) in enumerate(asked, start=1):
-        befores.append(last)
+        offsets.append(last)
         pieces += shown.pieces(number, last)
         last += max(shown.sentences)
     room = _FRAME_TOKENS + _READING_TOKENS * len(asked)
     answer = await conversation.ask(
         "Together", ReadingsAnswer, {"sources": pieces}, max_tokens=room, most=len(asked)
     )
-    given: dict[int, SourceReading] = {}
-    for each in answer.readings:
-        if 1 <= each.source <= len(asked):
-            given.setdefault(each.source - 1, each)
-    summaries = [each for each in (normalise_text(one.summary) for one in given.values()) if each]
-    strays = [
-        number
-        for place, reading in given.items()
+    by_page: dict[int, SourceReading] = {}
+    for reading in answer.readings:
+        if 1 <= reading.source <= len(asked):
+            by_page.setdefault(reading.source - 1, reading)
+    summaries = [*filter(None, (normalise_text(one.summary) for one in by_page.values()))]
+    names_another_page = any(
+        1 <= number <= last and bisect_left(offsets, number) - 1 != page
+        for page, reading in by_page.items()
         for number in reading.sentences
-        if 1 <= number <= last and bisect_left(befores, number) - 1 != place
-    ]
-    if strays or len(summaries) > len(set(summaries)):
+    )
+    if names_another_page or len(summaries) > len(set(summaries)):
         conversation.calls[-1] = conversation.calls[-1].model_copy(update={"reason": MIXED_UP})
         return {}
     readings = dict[ReadingTask, Reading]()
-    for place, reading in given.items():
-        source, shown = asked[place]
-        own = [number - befores[place] for number in reading.sentences]
-        readings[source] = reading.model_copy(update={"sentences": own})
+    for page, reading in by_page.items():
+        source, shown = asked[page]
+        numbers = [number - offsets[page] for number in reading.sentences]
+        readings[source] = reading.model_copy(update={"sentences": numbers})
         await _remember(conversation, shown, readings[source])
     return readings

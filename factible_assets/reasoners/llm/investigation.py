@@ -103,26 +103,26 @@ async def make_plan(
         section, answers.PlanAnswer, material, max_tokens=_PLAN_TOKENS, most=_PLAN_STEPS
     )
     lists = {
-        True: [(each, each) for each in answer.validation_list],
+        True: [(statement, statement) for statement in answer.validation_list],
         False: [
-            (plain(each.information_needed) or each.query, each.query or each.information_needed)
-            for each in answer.search_list
+            (plain(item.information_needed) or item.query, item.query or item.information_needed)
+            for item in answer.search_list
         ],
     }
     # The same words in another order bring the same results.
-    made = {tuple(sorted(normalise_text(each).split())) for each in asked}
+    used = {tuple(sorted(normalise_text(search).split())) for search in asked}
     items = []
     for is_statement, entries in lists.items():
         # Small models give empty entries; they do not count.
         usable = [(sought, text) for sought, query in entries if (text := search_words(query))]
         for sought, query in usable[:LIST_ITEMS]:
             words = tuple(sorted(normalise_text(query).split()))
-            if words and words not in made:
-                made.add(words)
+            if words and words not in used:
+                used.add(words)
                 items.append(PlanItem(clip(plain(sought), _ITEM_WORDS), query, is_statement))
     steps = (
-        clip(f"{plain(each.step)} ({each.technique}): {plain(each.details)}", _STEP_WORDS)
-        for each in answer.reasoning_steps[:_PLAN_STEPS]
+        clip(f"{plain(step.step)} ({step.technique}): {plain(step.details)}", _STEP_WORDS)
+        for step in answer.reasoning_steps[:_PLAN_STEPS]
     )
     return Plan(steps=tuple(steps), items=tuple(items), rests_on_picture=answer.rests_on_picture)
 
@@ -140,10 +140,10 @@ async def reason(
         max_tokens=_REASONING_TOKENS,
         most=max(_PLAN_STEPS, len(evidence)),
     )
-    shown, invented = _existing(answer.useful, evidence)
-    lines = [f"{plain(each.step)}: {plain(each.analysis)}" for each in answer.steps[:_PLAN_STEPS]]
+    useful, invented = _existing(answer.useful, evidence)
+    lines = [f"{plain(step.step)}: {plain(step.analysis)}" for step in answer.steps[:_PLAN_STEPS]]
     words = " ".join([plain(answer.understanding), *(clip(line, _STEP_WORDS) for line in lines)])
-    return Reasoning(words, shown, answer.label, answer.confidence, invented=invented)
+    return Reasoning(words, useful, answer.label, answer.confidence, invented=invented)
 
 
 async def explain(
@@ -151,7 +151,7 @@ async def explain(
 ) -> Reasoning:
     """Conclude in key points; drop points that cite no existing evidence.
 
-    Without any key point the label becomes unproven and its words are dropped.
+    Without a key point the label becomes unproven, without words.
     """
     answer = await conversation.ask(
         "Explain",
@@ -165,34 +165,35 @@ async def explain(
         most=_KEY_POINTS,
     )
     points, invented = [], 0
-    for each in answer.key_points[:_KEY_POINTS]:
-        cited, strange = _existing(each.evidence, evidence)
-        invented += strange
+    for point in answer.key_points[:_KEY_POINTS]:
+        cited, unknown = _existing(point.evidence, evidence)
+        invented += unknown
         if cited:
-            points.append((clip(plain(each.point), _STEP_WORDS), cited))
-    borne = bool(points) or answer.label == "unproven"
+            points.append((clip(plain(point.point), _STEP_WORDS), cited))
+    has_grounds = bool(points) or answer.label == "unproven"
     return Reasoning(
-        words=clip(plain(answer.reasoning), _SUMMARY_WORDS) if borne else "",
+        words=clip(plain(answer.reasoning), _SUMMARY_WORDS) if has_grounds else "",
         evidence=tuple(dict.fromkeys(number for _, cited in points for number in cited)),
-        label=answer.label if borne else "unproven",
-        confidence=answer.confidence if borne else 1,
+        label=answer.label if has_grounds else "unproven",
+        confidence=answer.confidence if has_grounds else 1,
         points=tuple(points),
         invented=invented,
     )
 
 
 def _existing(numbers: Iterable[int], evidence: Shown) -> tuple[tuple[int, ...], int]:
+    """Return the cited numbers that exist, and how many do not."""
     cited = list(dict.fromkeys(numbers))
-    known = tuple(number for number in cited if number in evidence)
-    return known, len(cited) - len(known)
+    existing = tuple(number for number in cited if number in evidence)
+    return existing, len(cited) - len(existing)
 
 
 def _material(conversation: Conversation, plan: Plan, evidence: Shown) -> Material:
-    sources = {at: each for at, each in evidence.items() if isinstance(each, Evidence)}
-    findings = {at: each for at, each in evidence.items() if isinstance(each, MediaFinding)}
-    steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
+    sources = {at: row for at, row in evidence.items() if isinstance(row, Evidence)}
+    findings = {at: row for at, row in evidence.items() if isinstance(row, MediaFinding)}
+    steps = "\n".join(f"{number}. {step}" for number, step in enumerate(plan.steps, start=1))
 
-    def known(number: int, row: Evidence) -> str:
+    def facts(number: int, row: Evidence) -> str:
         day = "of unknown date" if row.published_on is None else row.published_on.isoformat()
         later = ", later than the claim" if is_later(row.published_on, conversation.video) else ""
         return (
@@ -206,7 +207,7 @@ def _material(conversation: Conversation, plan: Plan, evidence: Shown) -> Materi
     return {
         "plan": ("The plan:\n", prompts.Data("plan", steps or "1. What does the evidence show?")),
         "sources": (
-            *(prompts.source_pieces(sources, known, words, trimmable=True) if sources else ()),
+            *(prompts.source_pieces(sources, facts, words, trimmable=True) if sources else ()),
             *(_picture_pieces(findings) if findings else ()),
         ),
     }
@@ -217,14 +218,14 @@ def _picture_pieces(findings: Mapping[int, MediaFinding]) -> Iterable[prompts.Pi
 
     A title that names a verdict is left out: it would tell the label (AgentFact, appendix A).
     """
-    for at, found in findings.items():
-        facts = [f"Evidence {at}: picture ({found.picture}), {found.kind}"]
-        facts += [found.match_class] if found.match_class else []
-        facts += [f"on a page of {found.published_on}"] if found.published_on else []
-        facts += [] if found.score is None else [f"score {found.score:.2f} of 1"]
+    for at, finding in findings.items():
+        facts = [f"Evidence {at}: picture ({finding.picture}), {finding.kind}"]
+        facts += [finding.match_class] if finding.match_class else []
+        facts += [f"on a page of {finding.published_on}"] if finding.published_on else []
+        facts += [] if finding.score is None else [f"score {finding.score:.2f} of 1"]
         yield f"\n{', '.join(facts)}\n"
-        title = "" if names_a_verdict(found.title or "") else found.title
-        words = " ".join(filter(None, (prompts.one_line(title), found.reason)))
+        title = "" if names_a_verdict(finding.title or "") else finding.title
+        words = " ".join(filter(None, (prompts.one_line(title), finding.reason)))
         yield prompts.Data("finding", words or "(no words)")
 
 
@@ -243,7 +244,7 @@ async def ask_questions(conversation: Conversation, most: int) -> tuple[str, ...
     answer = await conversation.ask(
         "User", answers.QuestionsAnswer, {"count": str(most)}, most=most
     )
-    return tuple(plain(each) for each in answer.questions)
+    return tuple(map(plain, answer.questions))
 
 
 async def summarise(
@@ -270,10 +271,10 @@ async def judge_veracity(
 
     Questions and sources are numbered from 1. The answer may contain invalid numbers.
     """
-    numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
+    numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(questions, start=1))
     asked = ("The questions:\n", prompts.Data("questions", numbered or "(none)"))
     answer = await conversation.ask(
-        "User", answers.VeracityAnswer, {"questions": asked, "sources": _rated(rows)}
+        "User", answers.VeracityAnswer, {"questions": asked, "sources": _source_pieces(rows)}
     )
     explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
     return answer.model_copy(update={"explanation": explanation})
@@ -282,12 +283,14 @@ async def judge_veracity(
 async def judge_three_way(
     conversation: Conversation, rows: Sequence[Evidence]
 ) -> answers.ThreeWayAnswer:
-    answer = await conversation.ask("User", answers.ThreeWayAnswer, {"sources": _rated(rows)})
+    answer = await conversation.ask(
+        "User", answers.ThreeWayAnswer, {"sources": _source_pieces(rows)}
+    )
     reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
     return answer.model_copy(update={"reasoning": reasoning})
 
 
-def _rated(rows: Sequence[Evidence]) -> tuple[prompts.Piece, ...]:
+def _source_pieces(rows: Sequence[Evidence]) -> tuple[prompts.Piece, ...]:
     return prompts.source_pieces(
         dict(enumerate(rows, start=1)),
         prompts.source_facts,

@@ -93,7 +93,7 @@ class ShownText:
 
     @cached_property
     def _shown(self) -> list[tuple[str, int]]:
-        return [(shown, at) for at, each in enumerate(self._raw) if (shown := visible(each))]
+        return [(shown, at) for at, raw in enumerate(self._raw) if (shown := visible(raw))]
 
     @cached_property
     def text(self) -> str:
@@ -109,11 +109,8 @@ class ShownText:
         Ignores the differences that `QuoteFinder` ignores, and bars at the beginning of lines.
         """
         unmarked = re.sub(rf"(?:^|\s+){re.escape(LINE_MARK.strip())}\s", " ", quote).strip()
-        for form in dict.fromkeys((quote, unmarked)):
-            place = self._finder.find(form)
-            if place is not None:
-                return self._shown[place[0]][1], self._shown[place[1] - 1][1] + 1
-        return None
+        span = self._finder.find(quote) or self._finder.find(unmarked)
+        return span and (self._shown[span[0]][1], self._shown[span[1] - 1][1] + 1)
 
 
 def fenced(pieces: Sequence[Piece]) -> tuple[Part, ...]:
@@ -221,12 +218,11 @@ class Prompt:
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     """Read a prompt and insert the rules that several prompts share.
 
-    Files that `folder` lacks are read from the prompts of the stages. Raises ValueError if a
-    file is malformed.
+    A file that `folder` lacks is read from `PROMPTS`. Raises ValueError if a file is malformed.
     """
-    place = folder or PROMPTS
-    number, body = _read(name, place)
-    body = _RULES.sub(lambda rules: _read(rules["name"], place)[1].strip(), body)
+    folder = folder or PROMPTS
+    number, body = _read(name, folder)
+    body = _RULES.sub(lambda rules: _read(rules["name"], folder)[1].strip(), body)
     digest = hashlib.sha256(body.encode()).hexdigest()[:_HASH_DIGITS]
     parts = _SECTION.split(body)
     pairs = zip(parts[1::2], parts[2::2], strict=True)
@@ -253,15 +249,15 @@ def check_prompts(folder: Path) -> None:
         raise ValueError(f"{folder} has no prompt file (*.md). Copy one of {PROMPTS} and edit it.")
     for file in files:
         if not (PROMPTS / file.name).is_file():
-            known = ", ".join(sorted(each.stem for each in PROMPTS.glob("*.md")))
+            known = ", ".join(sorted(prompt.stem for prompt in PROMPTS.glob("*.md")))
             raise ValueError(f"{file} replaces no prompt. Name it after one of {known}.")
         if file.stem.endswith("rules"):
             _read(file.stem, folder)
             continue
-        own, ours = load_prompt(file.stem, folder), load_prompt(file.stem)
-        for section in ours.sections:
-            wanted = ours.places(section)
-            if section not in own.sections or own.places(section) != wanted:
+        custom, original = load_prompt(file.stem, folder), load_prompt(file.stem)
+        for section in original.sections:
+            wanted = original.places(section)
+            if section not in custom.sections or custom.places(section) != wanted:
                 places = ", ".join(sorted(wanted)) or "none"
                 raise ValueError(f"{file} needs a section {section} with the places {places}.")
 
@@ -305,16 +301,16 @@ def claim_pieces(claim: Claim, video: Video | None = None) -> tuple[Piece, ...]:
 
 def source_pieces(
     rows: Mapping[int, Evidence],
-    known: Callable[[int, Evidence], str],
+    facts: Callable[[int, Evidence], str],
     words: Callable[[Evidence], Iterable[str]],
     *,
     trimmable: bool = False,
 ) -> tuple[Piece, ...]:
-    """Return our facts about numbered sources, and in a fence their words.
+    """Return our facts about numbered sources (`facts`), and in a fence their own words (`words`).
 
     The words of a source are one line, so that no text can forge a number.
     """
-    listed = "\n".join(known(number, row) for number, row in rows.items())
+    listed = "\n".join(facts(number, row) for number, row in rows.items())
     lines = [
         " ".join([f"{number}. {row.domain}:", *filter(None, words(row))])
         for number, row in rows.items()
@@ -343,18 +339,19 @@ def in_language(video: Video, wish: str | None) -> str:
 
 
 def video_data(video: Video, claim: Claim | None = None) -> Data:
-    """Return what is known of a video, without a title that only repeats the claim.
+    """Return the title, channel, date and language of a video, if known.
 
-    The entries of a list of claims have such titles, which models take for evidence.
+    A title that only repeats the claim, as in a list of claims, is left out: models take it for
+    evidence.
     """
     repeats = claim is not None and claim.text.startswith(video.title.rstrip(" .…"))
-    known = (
+    facts = (
         ("Title", None if repeats else video.title),
         ("Channel", video.channel),
         ("Published", video.published_on and video.published_on.isoformat()),
         ("Language", video.language),
     )
-    lines = [f"{name}: {title_line(text)}" for name, text in known if text]
+    lines = [f"{name}: {title_line(text)}" for name, text in facts if text]
     return Data("video", "\n".join(lines) or "(unknown)")
 
 

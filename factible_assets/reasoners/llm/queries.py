@@ -1,4 +1,4 @@
-"""The searches for a claim, as a language model words them.
+"""Writes the searches for a claim with a language model.
 
 Source of the method: Factible, section 1.3.3 (table 4, priorities, temporal context, opposing
 views). The call that finds a transcript's claims also words their searches. They enter the cache
@@ -71,25 +71,24 @@ def _drafts(video: Video, claim: Claim, searches: Sequence[str]) -> tuple[QueryD
     Small models repeat a single search; then the claim's own words are searched too.
     """
     drafts: dict[str, QueryDraft] = {}
-    for place, written in enumerate(searches):
+    for place, search in enumerate(searches):
         kind, priority, opposite = _ORDER[min(place, len(_ORDER) - 1)]
-        text = search_words(written)
-        if text:
+        if text := search_words(search):
             draft = QueryDraft(text, kind, priority, opposite)
             drafts.setdefault(normalise_text(text), draft)
-    found = tuple(drafts.values())
-    is_one = len(found) < len(_ORDER[:2])
-    if not is_one and any(draft.seeks_opposite for draft in found):
-        return found
+    written = tuple(drafts.values())
+    is_single = len(written) <= 1
+    if not is_single and any(draft.seeks_opposite for draft in written):
+        return written
     spare = plain_queries(video, claim, len(_ORDER))
-    return (*found, *(each for each in spare if is_one or each.seeks_opposite))
+    return (*written, *(draft for draft in spare if is_single or draft.seeks_opposite))
 
 
 def plain_queries(video: Video, claim: Claim, count: int) -> tuple[QueryDraft, ...]:
-    """Word searches in the claim's own words, without a model."""
+    """Write searches in the claim's own words, without a model."""
     most = max(len(_ORDER), count)
-    found = write_queries(claim, embedder=minilm(), video=video, max_queries=most)
-    return tuple(replace(each, basis="embedded") for each in found)
+    drafts = write_queries(claim, embedder=minilm(), video=video, max_queries=most)
+    return tuple(replace(draft, basis="embedded") for draft in drafts)
 
 
 def search_words(text: str) -> str:

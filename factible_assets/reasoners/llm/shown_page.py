@@ -1,4 +1,4 @@
-"""The sentences of a page that a language model is shown, and which quotes concern the claim.
+"""Chooses the sentences of a page that a language model sees, and the quotes on the claim.
 
 A model sees a short page whole, and of a long page the sentences that resemble the claim. They are
 ranked by words shared with the claim (character n-grams by BM25, alone and with their neighbours,
@@ -70,7 +70,7 @@ class ShownPage:
         """Return the page for a prompt. `first` is added to the number of each sentence."""
         day = self.page.published_on.isoformat() if self.page.published_on else "unknown date"
         lines = [f"Title: {title_line(self.page.title) or '(none)'}"]
-        lines += [" ".join(each.text.split()) for each in self.sentences.values()]
+        lines += [" ".join(sentence.text.split()) for sentence in self.sentences.values()]
         marks = ("", *(str(first + number) for number in self.sentences))
         words = Data(f"source {source}", "\n".join(lines), trimmable=True, marks=marks)
         return [f"Source {source}, of {day}:\n", words]
@@ -91,16 +91,16 @@ class ShownPage:
         return [self._passage(run) for run in runs[:_MOST_QUOTES]]
 
     def _continues(self, run: list[int], number: int) -> bool:
-        both = sorted((*run, number))
-        if any(each not in self.sentences for each in both) or both[-1] - both[0] >= len(both):
+        """Whether the run and the sentence together form one passage of the page."""
+        numbers = sorted((*run, number))
+        if not self.sentences.keys() >= {*numbers} or numbers[-1] - numbers[0] >= len(numbers):
             return False
-        ends = [self.sentences[each] for each in both]
-        gaps = (self.page.text[a.end : b.start] for a, b in pairwise(ends))
-        return not any(gap.strip() for gap in gaps)
+        neighbours = pairwise(self.sentences[number] for number in numbers)
+        return not any(self.page.text[one.end : next_.start].strip() for one, next_ in neighbours)
 
     def _passage(self, run: list[int]) -> str:
-        found = [self.sentences[each] for each in sorted(run) if each in self.sentences]
-        return self.page.text[found[0].start : found[-1].end] if found else f"sentence {run[0]}"
+        known = [self.sentences[number] for number in sorted(run) if number in self.sentences]
+        return self.page.text[known[0].start : known[-1].end] if known else f"sentence {run[0]}"
 
 
 def show_page(claim: Claim, page: PageExcerpt, limit: int, query: str = "") -> ShownPage | None:
@@ -139,9 +139,9 @@ def related_quotes(claim: str, quotes: Sequence[str], text: str, spoken: str) ->
     places = [text.find(quote) for quote in quotes]
     before = [text[max(0, at - CONTEXT_CHARACTERS) : at] for at in places]
     sought, *vectors = minilm().embed([claim, *quotes, *map(str.__add__, before, quotes)])
-    near = [float(vector @ sought) for vector in vectors]
-    likeness = map(max, near[: len(quotes)], near[len(quotes) :])
-    return [quote for quote, like in zip(quotes, likeness, strict=True) if like >= _UNRELATED]
+    cosines = [float(vector @ sought) for vector in vectors]
+    best = map(max, cosines[: len(quotes)], cosines[len(quotes) :])
+    return [quote for quote, cosine in zip(quotes, best, strict=True) if cosine >= _UNRELATED]
 
 
 def chosen_sentences(
@@ -153,19 +153,19 @@ def chosen_sentences(
     most `limit` characters are chosen; after the first 600, only sentences with a high score.
     """
     sentences = dict(enumerate(_without_repetitions(page_sentences(text)), start=1))
-    if sum(len(each.text) + 1 for each in sentences.values()) <= _SHORT_PAGE:
+    if sum(len(sentence.text) + 1 for sentence in sentences.values()) <= _SHORT_PAGE:
         return sentences
     values = _relevance(claim, snippet, list(sentences.values()))
     scores = dict(zip(sentences, values.tolist(), strict=True))
-    least, taken, chosen = _LEAST_SHARE * max(scores.values()), 0, set[int]()
-    for number in sorted(sentences, key=lambda each: (-scores[each], each)):
-        if taken >= _SHORT_PAGE and scores[number] < least:
+    least, length, chosen = _LEAST_SHARE * max(scores.values()), 0, set[int]()
+    for number in sorted(sentences, key=lambda number: (-scores[number], number)):
+        if length >= _SHORT_PAGE and scores[number] < least:
             break
         size = len(sentences[number].text) + 1
-        if taken + size <= limit:
+        if length + size <= limit:
             chosen.add(number)
-            taken += size
-    return {number: each for number, each in sentences.items() if number in chosen}
+            length += size
+    return {number: sentences[number] for number in sentences if number in chosen}
 
 
 def _without_repetitions(sentences: Sequence[PageSentence]) -> list[PageSentence]:
@@ -175,16 +175,16 @@ def _without_repetitions(sentences: Sequence[PageSentence]) -> list[PageSentence
         lines.setdefault(sentence.paragraph, []).append(sentence)
     distinct: dict[str, list[PageSentence]] = {}
     for line in lines.values():
-        distinct.setdefault(" ".join(each.text for each in line), line)
+        distinct.setdefault(" ".join(sentence.text for sentence in line), line)
     return [sentence for line in distinct.values() for sentence in line]
 
 
 def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> Scores:
     """Score each sentence for the claim, by words; only the order of the scores has a meaning."""
 
-    def scaled(asked: list[str], offered: Sequence[list[str]]) -> Scores:
-        found = np.array(bm25_scores(asked, offered), dtype=np.float64)
-        return found / (found.max(initial=0.0) or 1.0)
+    def scaled(query: list[str], documents: Sequence[list[str]]) -> Scores:
+        scores = np.array(bm25_scores(query, documents), dtype=np.float64)
+        return scores / (scores.max(initial=0.0) or 1.0)
 
     grams = [_grams(sentence.text) for sentence in sentences]
     around = [
@@ -192,12 +192,12 @@ def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> S
     ]
     wanted = _grams(claim)
     words = 0.5 * scaled(wanted, grams) + 0.5 * scaled(wanted, around)
-    shown = _SNIPPET * scaled(_grams(snippet), grams)
+    in_snippet = _SNIPPET * scaled(_grams(snippet), grams)
     lengths = np.array([len(sentence.text.split()) for sentence in sentences])
-    unhandy = _TOO_SHORT * (lengths < _SHORT) + _TOO_LONG * (lengths > _LONG)
+    penalty = _TOO_SHORT * (lengths < _SHORT) + _TOO_LONG * (lengths > _LONG)
     lead = _LEAD * np.linspace(1, 0, len(sentences))
-    scores: Scores = words + shown + lead - unhandy
-    return scores
+    relevance: Scores = words + in_snippet + lead - penalty
+    return relevance
 
 
 def _grams(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Verdicts in the words of a language model, after the vote has decided them.
+"""Words verdicts with a language model, after the vote has decided them.
 
 Source of the method: Factible, section 1.3.5, step 2.
 """
@@ -28,7 +28,7 @@ _SHOWN_SUMMARY = 35  # words
 _WORD_TOKENS = 120
 
 CARRIERS: dict[Stance, frozenset[Stance]] = {
-    own: DEFINITE - (SIDES - {own} if own in SIDES else set()) for own in DEFINITE
+    stance: DEFINITE - (SIDES - {stance} if stance in SIDES else set()) for stance in DEFINITE
 }
 """A verdict follows from the evidence if at least one source has one of these stances."""
 
@@ -61,20 +61,20 @@ async def word_verdicts(
         pieces += [
             f"{gap}Claim {number}. The verdict: {verdict.stance}, {verdict.confidence} sure.\n",
             claim_data(claim),
-            *source_pieces(dict(enumerate(rows, start=1)), _known, _words),
+            *source_pieces(dict(enumerate(rows, start=1)), _facts, _words),
         ]
     room = _WORD_TOKENS * len(verdicts)
     answer = await conversation.ask(
         "User", WordsAnswer, {"verdicts": pieces}, max_tokens=room, most=len(verdicts)
     )
     words: dict[str, str] = {}
-    for each in answer.verdicts:
-        if not 1 <= each.claim <= len(verdicts):
+    for worded in answer.verdicts:
+        if not 1 <= worded.claim <= len(verdicts):
             continue
-        claim, verdict, _ = verdicts[each.claim - 1]
-        if each.says == verdict.stance:
-            rows = shown[each.claim - 1]
-            text = clip(_quoting_only(plain(each.words), rows), SUMMARY_WORDS)
+        claim, verdict, _ = verdicts[worded.claim - 1]
+        if worded.says == verdict.stance:
+            rows = shown[worded.claim - 1]
+            text = clip(_without_misquotes(plain(worded.words), rows), SUMMARY_WORDS)
             words.setdefault(claim.claim_id, words_of_verdict(claim, verdict.stance, text))
     return words
 
@@ -82,33 +82,33 @@ async def word_verdicts(
 def words_of_verdict(claim: Claim, stance: Stance, words: str) -> str:
     """Return a model's words on its verdict, or nothing if they state another verdict.
 
-    They do in a sentence that the prompts propose for another one ("The sources refute the claim"),
-    and in one that asserts or denies the claim itself, as the plain reader finds.
+    They do if they use the prompt's phrase for another verdict ("The sources refute the claim"), or
+    if a sentence asserts or denies the claim itself, as the plain reader finds.
     """
-    others = (f"the sources {each.sources}" for each in STANCES.values() if each.name != stance)
-    sides = {side_of_text(claim.text, each.text) for each in page_sentences(words)}
+    phrases = (f"the sources {other.sources}" for other in STANCES.values() if other.name != stance)
+    sides = {side_of_text(claim.text, sentence.text) for sentence in page_sentences(words)}
     is_other = STANCES[stance].weight != 0 and not (sides & SIDES) <= {stance}
-    return "" if is_other or any(each in words.lower() for each in others) else words
+    return "" if is_other or any(phrase in words.lower() for phrase in phrases) else words
 
 
-def _known(number: int, row: Evidence) -> str:
+def _facts(number: int, row: Evidence) -> str:
     return f"{source_facts(number, row)}, read as {row.stance}"
 
 
 def _words(row: Evidence) -> tuple[str, ...]:
     summary = clip(one_line(row.summary), _SHOWN_SUMMARY)
-    # The quote shows the grounds of a side; without a side the summary is enough.
-    lone = row.stance == "unclear" and summary
-    return (summary,) if lone else (one_line(row.quote, quoted=True), summary)
+    if row.stance == "unclear" and summary:
+        return (summary,)  # A quote shows the grounds of a side.
+    return one_line(row.quote, quoted=True), summary
 
 
-def _quoting_only(words: str, evidence: Sequence[Evidence]) -> str:
-    """Remove quotation marks from words that are in no given quote, summary or title."""
-    given = "\n".join(
+def _without_misquotes(words: str, evidence: Sequence[Evidence]) -> str:
+    """Remove quotation marks from words that stand in no quote, summary or title."""
+    sources = "\n".join(
         " ".join(text.split())
         for row in evidence
         for text in (row.quote, row.summary, row.title)
         if text
     )
-    wrong = QuoteFinder(given).misquotes(words)
-    return QUOTED.sub(lambda match: match[1] if match[1] in wrong else match[0], words)
+    misquotes = QuoteFinder(sources).misquotes(words)
+    return QUOTED.sub(lambda match: match[1] if match[1] in misquotes else match[0], words)

@@ -291,7 +291,7 @@ def test_the_checks_that_begin_early_are_no_more_than_the_claims_that_stay(
     animals = ("Bees dance", "Ants carry", "Cats sleep", "Dogs bark")
     said = [f"{animal} in the garden every day." for animal in animals]
     written = ClaimsAnswer.model_validate(answer(*(stated(each, each) for each in said)))
-    read = [Window(" ".join(said), place=place, count=count) for place in range(1, count + 1)]
+    read = [Window(" ".join(said), number=at, count=count) for at in range(1, count + 1)]
     begun = [len(drafts_so_far("Title", each, written, max_claims=5).claims) for each in read]
     assert begun == shares
 
