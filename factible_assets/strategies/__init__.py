@@ -10,8 +10,8 @@ from factible_assets.stages.flow import Strategy
 
 def strategy_named(name: StrategyName) -> Strategy:
     """Return a strategy; this imports its module."""
-    found: Strategy = import_module(f"{__name__}.{name}").STRATEGY
-    return found
+    strategy: Strategy = import_module(f"{__name__}.{name}").STRATEGY
+    return strategy
 
 
 def described(name: StrategyName) -> str:

@@ -45,7 +45,7 @@ MOST_STEPS = 12
 
 @dataclass
 class _AgenticCheck:
-    """The check of one claim: its plans, its sources, and what the model made of them."""
+    """The check of one claim: its plans, its sources, and the reasoning over them."""
 
     check: ClaimCheck
     case: CaseFile
@@ -120,8 +120,9 @@ class _AgenticCheck:
                     raise
                 note.status, note.reason = "skipped", f"The model declined: {refusal.reason}"
             if first and not self.plan.items:
-                own = investigation.PlanItem(check.claim.text, check.claim.text, is_statement=True)
-                self.plan = replace(self.plan, items=(own,))
+                text = check.claim.text
+                item = investigation.PlanItem(text, text, is_statement=True)
+                self.plan = replace(self.plan, items=(item,))
             note.got = " ".join(self.plan.steps) or "No steps: a search for the claim's own words."
             if first and (english := await english_search(check)) is not None:
                 self._seek_in_english(english)
@@ -138,19 +139,19 @@ class _AgenticCheck:
 
     def _take_findings(self) -> None:
         """Add the findings on the video's pictures that are about this claim, or about none."""
-        own = {None, self.check.claim.claim_id}
-        told = [
-            each
+        findings = [
+            finding
             for kind in _PICTURE_KINDS
-            for each in self.check.known.media
-            if each.kind == kind and each.status == "ok" and each.claim_id in own
+            for finding in self.check.known.media
+            if finding.kind == kind and finding.status == "ok"
+            if finding.claim_id in {None, self.check.claim.claim_id}
         ][:_MOST_FINDINGS]
-        self.useful += self._add_to_pool(told)
+        self.useful += self._add_to_pool(findings)
         words = "The claim rests on a picture."
-        if not told:
+        if not findings:
             words += " Nothing is known of the video's pictures: factible media examines them."
-        made = [each.finding_id for each in told]
-        status: Status = "ok" if told else "no_evidence"
+        made = [finding.finding_id for finding in findings]
+        status: Status = "ok" if findings else "no_evidence"
         self.check.trace.record_step(
             "retrieve", "findings on pictures", StepResult(words, made=made, status=status)
         )
@@ -164,7 +165,7 @@ class _AgenticCheck:
     def _why_not_settled(self) -> str:
         """Say for the next plan how far the last one came."""
         if self.reasoning is None:
-            read = sum(isinstance(each, Evidence) for each in self.pool.values())
+            read = sum(isinstance(row, Evidence) for row in self.pool.values())
             return f"Sources that were read: {read}. None was useful."
         vote = self.check.form_opinion(self.case).vote.stance
         return (
@@ -209,9 +210,11 @@ class _AgenticCheck:
         """Reason in batches while at least `least` sources wait; return whether that ends it."""
         while len(self.waiting) >= least and not self._has_spent_steps():
             batch, self.waiting = self.waiting[:BATCH], self.waiting[BATCH:]
-            found = await self._weigh("reason", "temporary reasoning", batch, investigation.reason)
+            reasoning = await self._weigh(
+                "reason", "temporary reasoning", batch, investigation.reason
+            )
             self.steps += 1
-            kept = [number for number in found.evidence if number not in self.useful]
+            kept = [number for number in reasoning.evidence if number not in self.useful]
             self.useful += kept
             if kept and not self._has_spent_steps():
                 over_all = partial(investigation.reason, accumulated=True)
@@ -236,44 +239,49 @@ class _AgenticCheck:
         with self.check.trace.step(kind, technique, counted(len(shown), "source")) as note:
             note.used = self._ids(numbers)
             async with asking(self.check, "reasoning", "verdicts") as talk:
-                found = await question(talk, self.plan, shown)
-            note.made = self._ids(found.evidence)
+                reasoning = await question(talk, self.plan, shown)
+            note.made = self._ids(reasoning.evidence)
             notes = []
-            if found.invented:
+            if reasoning.invented:
                 words = "Citations of evidence that does not exist were dropped"
-                notes.append(f"{words}: {found.invented}.")
-            if doubt := self._why_unsupported(found):
-                found = replace(found, label="unproven", confidence=1, words="")
+                notes.append(f"{words}: {reasoning.invented}.")
+            if doubt := self._why_unsupported(reasoning):
+                reasoning = replace(reasoning, label="unproven", confidence=1, words="")
                 notes.append(f"The label does not count: {doubt}")
             note.reason = " ".join(notes) or None
-            note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
-        return found
+            note.got = f"{reasoning.label}, confidence {reasoning.confidence}. {reasoning.words}"
+        return reasoning
 
-    def _why_unsupported(self, found: investigation.Reasoning) -> str | None:
-        """Say why the cited evidence does not bear a label; None if it may."""
-        cited = [self.pool[at] for at in found.evidence]
-        read = {each.stance for each in cited if isinstance(each, Evidence)}
-        if found.label == "unproven" or not cited:
+    def _why_unsupported(self, reasoning: investigation.Reasoning) -> str | None:
+        """Say why the label does not follow from the cited evidence; None if it may."""
+        cited = [self.pool[at] for at in reasoning.evidence]
+        stances = {row.stance for row in cited if isinstance(row, Evidence)}
+        if reasoning.label == "unproven" or not cited:
             return None
-        if found.confidence == 1:
+        if reasoning.confidence == 1:
             return "its confidence is 1 of 5, so no evidence bears it."
-        if not read:
+        if not stances:
             return "it cites findings on pictures alone."
-        is_denied = read & DEFINITE and not read & CARRIERS[stance_of(found.label, UNPROVEN)]
+        bearing = CARRIERS[stance_of(reasoning.label, UNPROVEN)]
+        is_denied = stances & DEFINITE and not stances & bearing
         return "the sources that it cites say the contrary." if is_denied else None
 
     def _has_spent_steps(self) -> bool:
         return self.steps >= MOST_STEPS
 
-    def _settle(self, thought: investigation.Reasoning) -> None:
-        """Note whether a label is settled; with `escalate`, not at the first denial by the vote."""
-        if thought.label == "unproven" or thought.confidence < ENOUGH or not thought.evidence:
+    def _settle(self, reasoning: investigation.Reasoning) -> None:
+        """Settle a certain label with evidence.
+
+        With the option `escalate`, the first one that the vote denies causes another plan instead.
+        """
+        is_certain = reasoning.label != "unproven" and reasoning.confidence >= ENOUGH
+        if not is_certain or not reasoning.evidence:
             return
         vote = self.check.form_opinion(self.case).vote.stance
-        denied = vote in DEFINITE and vote != stance_of(thought.label, UNPROVEN)
-        again = denied and self.check.config.budget.escalate and not self.escalated
-        self.escalated = self.escalated or again
-        self.is_settled = not again
+        denied = vote in DEFINITE and vote != stance_of(reasoning.label, UNPROVEN)
+        escalates = denied and self.check.config.budget.escalate and not self.escalated
+        self.escalated = self.escalated or escalates
+        self.is_settled = not escalates
 
     async def _explain(self) -> None:
         """Word the conclusion from the useful sources, if there are any."""
@@ -289,9 +297,7 @@ class _AgenticCheck:
 
     def _ids(self, numbers: Sequence[int]) -> list[str]:
         rows = (self.pool[number] for number in numbers)
-        return [
-            row.finding_id if isinstance(row, MediaFinding) else row.evidence_id for row in rows
-        ]
+        return [it.finding_id if isinstance(it, MediaFinding) else it.evidence_id for it in rows]
 
     def _rows(self) -> ClaimRows:
         """Return all rows and the verdict: the label if there is one, else the vote.
@@ -300,18 +306,18 @@ class _AgenticCheck:
         """
         case = self.case if self.case.queries else self.check.open_case(())
         opinion = self.check.form_opinion(case)
-        found = self.conclusion or self.reasoning
+        reasoning = self.conclusion or self.reasoning
         if self.outage and not self.is_settled and opinion.doubt is None:
             why = self.outage.reason.rstrip(".")
             doubt = f"The investigation was interrupted ({why}). Check the claim again."
             opinion = replace(opinion, doubt=doubt, is_due=True)
         failure = self.outage if self.is_settled else None
         close = partial(conclude, opinion, failure=failure, ended=self.why_unsettled)
-        if found is None:
+        if reasoning is None:
             return case, close(draft=None)
-        score = (found.confidence - 1) / 4
-        stance = stance_of(found.label, UNPROVEN)
-        words = words_of_verdict(case.claim, stance, found.words)
+        score = (reasoning.confidence - 1) / 4
+        stance = stance_of(reasoning.label, UNPROVEN)
+        words = words_of_verdict(case.claim, stance, reasoning.words)
         draft = ports.VerdictDraft(stance, confidence_of(score), words)
         return case, decided_by(draft, close(draft=draft), score)
 

@@ -29,16 +29,16 @@ async def check(claim: ClaimCheck) -> ClaimRows:
 
 
 async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
-    """Word twice as many searches, also of the lowest priority, and read the new pages."""
+    """Write twice as many searches, also of the lowest priority, and read the new pages."""
     known = {query.query_id for query in first.queries}
     claim.trace.round = 2
     with claim.trace.step(
         "query", "twice as many", "The vote over the first round abstains."
     ) as note:
         wider = QueriesConfig(max_queries=_wider_count(claim.config))
-        worded = await claim.write_queries(wider)
-        # Queries that a service failed to word stay, so the verdict knows about the gap.
-        new = [each for each in worded if each.query_id not in known]
+        queries = await claim.write_queries(wider)
+        # Queries that a service failed to write stay, so the verdict knows about the gap.
+        new = [query for query in queries if query.query_id not in known]
         ranked = enumerate(new, start=len(first.queries) + 1)
         more = [query.model_copy(update={"rank": rank}) for rank, query in ranked]
         note.record_queries(more)

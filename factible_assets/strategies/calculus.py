@@ -103,15 +103,15 @@ def volume(n: int) -> float:
 
 def weighted_credibility(sources: Sequence[ScoredSource]) -> float:
     """Return Σ C·W / Σ W (equations 13, 14); 0 without sources."""
-    weights = [1.0 if each.supports is None else DECISIVE for each in sources]
-    weighed = zip(sources, weights, strict=True)
-    return math.fsum(each.credibility * by for each, by in weighed) / (math.fsum(weights) or 1.0)
+    weights = [1.0 if source.supports is None else DECISIVE for source in sources]
+    weighted = [source.credibility * by for source, by in zip(sources, weights, strict=True)]
+    return math.fsum(weighted) / (math.fsum(weights) or 1.0)
 
 
 def agreement(sources: Sequence[ScoredSource]) -> float:
     """Return the agreement of the sources with the claim, from 0 to 1 (algorithm 4)."""
-    support = sum(each.supports is True for each in sources)
-    oppose = sum(each.supports is False for each in sources)
+    support = sum(source.supports is True for source in sources)
+    oppose = sum(source.supports is False for source in sources)
     if support + oppose == 0:
         return _FEW_AGREE if len(sources) <= _FEW_NEUTRAL else _MANY_AGREE
     if support >= oppose:
@@ -135,13 +135,13 @@ def tone(text: str) -> float:
 def evidence_share(n: int, credibility: float) -> float:
     """Return the share of the evidence in the result; the tone has the rest (equation 17)."""
     mean = round(credibility, _DIGITS)
-    met = (share for least, above, share in MIXES if n >= least and mean > above)
-    return next(met, _SHARE_OTHERWISE)
+    shares = (share for least, above, share in MIXES if n >= least and mean > above)
+    return next(shares, _SHARE_OTHERWISE)
 
 
 def with_quality_bonus(score: float, sources: Sequence[ScoredSource]) -> float:
     """Add 0.05, up to 1, if two sources are above 0.8 (equation 18)."""
-    good = sum(each.credibility > _GOOD for each in sources)
+    good = sum(source.credibility > _GOOD for source in sources)
     return min(1.0, score + _QUALITY_BONUS) if good >= _GOOD_SOURCES else score
 
 
@@ -174,7 +174,7 @@ def published(sources: Sequence[ScoredSource], text: str) -> Confidence:
 
 
 def corrected(sources: Sequence[ScoredSource], text: str) -> Confidence:
-    """Return the confidence in the side of most decisive sources: no oddities.
+    """Return the confidence in the side of most decisive sources, without the oddities above.
 
     The parameters are ECVS's. The differences:
 
@@ -189,18 +189,18 @@ def corrected(sources: Sequence[ScoredSource], text: str) -> Confidence:
     The result rises with each source for the leading side and falls with each one against it, up to
     the floor and the ceiling.
     """
-    support = [each for each in sources if each.supports is True]
-    oppose = [each for each in sources if each.supports is False]
+    support = [source for source in sources if source.supports is True]
+    oppose = [source for source in sources if source.supports is False]
     side, other = (support, oppose) if len(support) >= len(oppose) else (oppose, support)
-    best = sorted((each.credibility for each in side), reverse=True)[:_GOOD_SOURCES]
-    agreed = len(side) / (len(side) + len(other)) if side else 0.0
+    best = sorted((source.credibility for source in side), reverse=True)[:_GOOD_SOURCES]
+    agreement = len(side) / (len(side) + len(other)) if side else 0.0
     if len(side) >= CONSENSUS_SOURCES and not other:
-        agreed = min(1.0, agreed + CONSENSUS_BONUS)
-    parts = (volume(len(side)), math.fsum(best) / _GOOD_SOURCES, agreed)
+        agreement = min(1.0, agreement + CONSENSUS_BONUS)
+    parts = (volume(len(side)), math.fsum(best) / _GOOD_SOURCES, agreement)
     evidence, share = evidence_score(parts, side), evidence_share(len(side), parts[1])
-    toned = 1.0 - hedging_density(text) / HEDGING_CAP
-    final = evidence * (share + (1 - share) * toned)
-    return Confidence(*parts, evidence, toned, final, percentage(final))
+    tone = 1.0 - hedging_density(text) / HEDGING_CAP
+    final = evidence * (share + (1 - share) * tone)
+    return Confidence(*parts, evidence, tone, final, percentage(final))
 
 
 CALCULUS: Final = {"published": published, "corrected": corrected}
@@ -217,12 +217,13 @@ CITATION_BONUSES: Final = ((100, 0.05, 0.95), (50, 0.03, 0.90))
 
 
 def domain_credibility(host: str, listed: Sequence[ListedRating]) -> float:
-    """Return the credibility of a domain, from 0 to 1 (equation 9): its first listed score.
+    """Return the credibility of a domain, from 0 to 1 (equation 9).
 
-    The equation gives each tier a range; the rating set states its middle. After .gov and .edu, a
-    domain that only sets without scores list has the usual score of its first rating.
+    It is the first listed score (the rating set states the middle of the range of a tier), else
+    that of .gov and .edu, else the usual score of the first listed rating, else that of an unknown
+    domain.
     """
-    score = next((each.score for each in listed if each.score is not None), None)
+    score = next((rating.score for rating in listed if rating.score is not None), None)
     if score is not None:
         return score
     if institution_of(host):
@@ -292,15 +293,13 @@ def claim_class(claim: str, classes: Literal["words", "published"] = "words") ->
     """
     if classes == "published":
         text = claim.lower()
-        letters = PUBLISHED_CLASSES.items()
-        return next(
-            (name for name, each in letters if any(map(text.__contains__, each))), "general"
-        )
+        for name, letters in PUBLISHED_CLASSES.items():
+            if any(map(text.__contains__, letters)):
+                return name
+        return "general"
     if _QUOTATION.search(claim):
         return "quote"
-    found = (
-        name
-        for name, words in _CLASSES.items()
-        if re.search(rf"(?<!\w)(?:{words})(?!\w)", claim, re.IGNORECASE)
-    )
-    return next(found, "general")
+    for name, words in _CLASSES.items():
+        if re.search(rf"(?<!\w)(?:{words})(?!\w)", claim, re.IGNORECASE):
+            return name
+    return "general"

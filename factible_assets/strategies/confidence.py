@@ -29,11 +29,11 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     kind = claim_class(check.claim.text, check.config.queries.claim_classes)
     words = SEARCH.get(kind)
 
-    async def worded() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
-        """Word one search for the sources of the class, and the standard ones after it."""
-        judged = await check.standard_queries(check.config.queries)
-        own = (ports.QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
-        return ports.WithCalls((*own, *judged.value), judged.calls)
+    async def queries_of_class() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
+        """Write one search for the sources of the class, and the standard ones after it."""
+        answer = await check.standard_queries(check.config.queries)
+        first = (ports.QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
+        return ports.WithCalls((*first, *answer.value), answer.calls)
 
     try:
         with check.trace.step("plan", "claim class", check.claim.text) as note:
@@ -43,38 +43,38 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         if kind == "predictive":
             # A note and no verdict: no search, and no re-check is due.
             case = check.open_case([check.no_query(PREDICTION)])
-            settled = replace(check.form_opinion(case), doubt=None, is_due=False)
-            verdict = conclude(settled)
-            noted = {"summary": PREDICTION, "reason": PREDICTION}
-            return case, verdict.model_copy(update=noted)
+            verdict = conclude(replace(check.form_opinion(case), doubt=None, is_due=False))
+            note_only = {"summary": PREDICTION, "reason": PREDICTION}
+            return case, verdict.model_copy(update=note_only)
         with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
-            queries = await check.write_queries(word_queries=worded)
+            queries = await check.write_queries(word_queries=queries_of_class)
             note.record_queries(queries)
     except ports.BudgetSpentError as spent:
         # The budget ended before the searches, so there is no evidence.
         case = check.open_case(())
         return case, await check.judge(case, spent)
     case = await check.gather(queries)
-    told = await _three_way(check, case)
-    if told.status != "complete":
-        return case, told
+    verdict = await _three_way(check, case)
+    if verdict.status != "complete":
+        return case, verdict
     rows = check.form_opinion(case).rows
     sources = [_source(check, row, case) for row in rows]
     variant = check.config.verdicts.calculus
-    sure = calculus.CALCULUS[variant](sources, told.summary)
+    confidence = calculus.CALCULUS[variant](sources, verdict.summary)
     got = (
-        f"{sure.percent} % ({sure.label}; volume {sure.volume:.2f}, credibility "
-        f"{sure.credibility:.2f}, agreement {sure.agreement:.2f}, tone {sure.tone:.2f})"
+        f"{confidence.percent} % ({confidence.label}; volume {confidence.volume:.2f}, credibility "
+        f"{confidence.credibility:.2f}, agreement {confidence.agreement:.2f}, tone "
+        f"{confidence.tone:.2f})"
     )
     note = StepResult(got, [row.evidence_id for row in rows])
     check.trace.record_step("calibrate", f"confidence calculus, {variant}", note)
-    if told.stance != "unclear":
+    if verdict.stance != "unclear":
         # An unclear verdict keeps its own confidence, and a leaning is never high.
-        word = {"Very Low": "low", "Low": "low", "Moderate": "medium"}.get(sure.label, "high")
-        word = "medium" if told.basis != "llm" and word == "high" else word
-        found = {"confidence": word, "confidence_score": round(sure.percent / 100, 6)}
-        told = told.model_copy(update=found)
-    return case, told
+        word = {"Very Low": "low", "Low": "low", "Moderate": "medium"}.get(confidence.label, "high")
+        word = "medium" if verdict.basis != "llm" and word == "high" else word
+        score = round(confidence.percent / 100, 6)
+        verdict = verdict.model_copy(update={"confidence": word, "confidence_score": score})
+    return case, verdict
 
 
 async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
@@ -89,9 +89,9 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
             note.got = answer.verdict.upper()
     except ports.ReasonerError as failure:
         return conclude(opinion, None, failure)
-    said = stance_of(answer.verdict, THREE_WAY)
-    words = words_of_verdict(case.claim, said, answer.reasoning)
-    return conclude(opinion, ports.VerdictDraft(said, opinion.vote.confidence, words))
+    stance = stance_of(answer.verdict, THREE_WAY)
+    words = words_of_verdict(case.claim, stance, answer.reasoning)
+    return conclude(opinion, ports.VerdictDraft(stance, opinion.vote.confidence, words))
 
 
 def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> ScoredSource:
@@ -100,9 +100,9 @@ def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> ScoredSource:
     host = host_of(row.canonical_url)
     listed = listing_of(host, check.services.ratings)[1]
     by_domain = calculus.domain_credibility(host, listed)
-    believed = by_domain if cited is None else calculus.academic_credibility(cited)
+    credibility = by_domain if cited is None else calculus.academic_credibility(cited)
     weight = STANCES[row.stance or "unclear"].weight
-    return ScoredSource(believed, weight > 0 if weight else None)
+    return ScoredSource(credibility, weight > 0 if weight else None)
 
 
 STRATEGY = Strategy(name="confidence", check=_check, in_rounds=True)

@@ -9,12 +9,14 @@ from factible_assets.stages.claim_check import ClaimCheck
 
 
 async def english_search(check: ClaimCheck) -> Query | None:
-    """Have the model word an English search for a claim in another language, else return None.
+    """Return an English search for a claim in another language, None for an English claim.
 
-    Its usual searches hold one (`search_rules.md`). If the model failed, the row says so.
+    The model's usual searches contain one (`search_rules.md`). If the model failed, the row says
+    so.
     """
     if is_english(check.claim.text, check.video.language or "") is not False:
         return None
-    worded = await check.write_queries(QueriesConfig())
-    by_model = [each for each in worded if each.basis == "llm"]
-    return next((each for each in by_model if each.query_type == "source" or not each.text), None)
+    queries = [
+        query for query in await check.write_queries(QueriesConfig()) if query.basis == "llm"
+    ]
+    return next((one for one in queries if one.query_type == "source" or not one.text), None)

@@ -66,27 +66,27 @@ def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tupl
     for text in texts:
         question = " ".join(text.split())
         words = [word.norm for word in tokenise(question)]
-        is_one = question[-1:] in QUESTION_MARKS and words and words[0] not in _OPENERS
-        if not is_one:
+        is_yes_no = question[-1:] in QUESTION_MARKS and words and words[0] not in _OPENERS
+        if not is_yes_no:
             continue
         numbers = sorted(number.value for number in find_numbers(question))
-        form, apart = " ".join(map(stem, words)), (numbers, NEGATIONS.intersection(words))
+        stems, meaning = " ".join(map(stem, words)), (numbers, NEGATIONS.intersection(words))
         if not any(
-            apart == other and fuzz.token_sort_ratio(form, known) >= _SAME
-            for known, other in kept.values()
+            meaning == other_meaning and fuzz.token_sort_ratio(stems, other_stems) >= _SAME
+            for other_stems, other_meaning in kept.values()
         ):
-            kept[question] = form, apart
+            kept[question] = stems, meaning
     return tuple(kept)[:most]
 
 
 def answerability(questions: Sequence[Answered]) -> Answerability | None:
-    """Return how far a claim is answered, from its questions (section 6.3).
+    """Return how far a claim is answered, from its questions (section 6.3); None without questions.
 
     Answered: all are. Partly: all are at least in part. Not: none is. Else partly not.
     """
-    told = set(questions)
-    if len(told) > 1:
-        return "partly not" if "not" in told else "partly"
+    levels = set(questions)
+    if len(levels) > 1:
+        return "partly not" if "not" in levels else "partly"
     return questions[0] if questions else None
 
 
@@ -147,27 +147,26 @@ def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Select
     counts.
     """
     words = {key: list(_WORD.finditer(text)) for key, text in documents.items()}
-    places = [(key, *span) for key, found in words.items() for span in spans(len(found))]
-    terms = [
-        _terms(documents[key][words[key][start].start() : words[key][end - 1].end()])
-        for key, start, end in places
-    ]
+
+    def passage(key: str, start: int, end: int) -> str:
+        return documents[key][words[key][start].start() : words[key][end - 1].end()]
+
+    places = [(key, *span) for key in words for span in spans(len(words[key]))]
+    terms = [_terms(passage(*place)) for place in places]
     scores = bm25_scores([term for query in queries for term in _terms(query)], terms)
-    best: dict[str, list[tuple[int, int]]] = {}
-    top: dict[str, float] = {}
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    best_scores: dict[str, float] = {}
     for at in sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:KEPT_SPANS]:
         key, start, end = places[at]
         if scores[at] > 0:
             # Best spans come first, so documents are in the order of their best span.
-            top.setdefault(key, float(scores[at]))
+            best_scores.setdefault(key, scores[at])
             widened = max(0, start - WIDENING), min(len(words[key]), end + WIDENING)
-            best.setdefault(key, []).append(widened)
-    chosen = []
-    for key in list(best)[:KEPT_DOCUMENTS]:
-        found, text = words[key], documents[key]
-        parts = [text[found[a].start() : found[b - 1].end()] for a, b in merged(best[key])]
-        chosen.append(Selected(key, top[key], GAP.join(parts)))
-    return tuple(chosen)
+            ranges.setdefault(key, []).append(widened)
+    return tuple(
+        Selected(key, best_scores[key], GAP.join(passage(key, *part) for part in merged(parts)))
+        for key, parts in list(ranges.items())[:KEPT_DOCUMENTS]
+    )
 
 
 def _terms(text: str) -> list[str]:
@@ -210,42 +209,37 @@ def unfounded(sentence: str, passage: str, *, names: bool = True) -> list[str]:
         if not {fold(part) for part in _LETTERS.findall(name)} - {"s"} <= words | STOP_WORDS
     ]
     misquotes = QuoteFinder(passage).misquotes(sentence)
-    return [*wrong, *(each for each in misquotes if each not in passage)]
+    return [*wrong, *(quote for quote in misquotes if quote not in passage)]
 
 
 def split_quotes(quotes: Iterable[str], passage: str) -> tuple[str, ...]:
-    """Return quotes, and in place of one that the passage lacks its sentences.
+    """Split the quotes that the passage lacks into sentences; return all.
 
     A model may join sentences that do not stand together.
     """
-    finder = QuoteFinder(passage)
-    return tuple(
-        part
-        for quote in quotes
-        for part in (
-            (quote,) if finder.find(quote) else (each.text for each in page_sentences(quote))
-        )
-    )
+    finder, parts = QuoteFinder(passage), list[str]()
+    for quote in quotes:
+        is_whole = finder.find(quote) is not None
+        parts += [quote] if is_whole else [sentence.text for sentence in page_sentences(quote)]
+    return tuple(parts)
 
 
 def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
     """Return a summary without sentences that judge the claim or invent something.
 
-    A sentence on "the claim" judges it, unless the document itself speaks of a claim. The second
-    value lists the inventions. None: the summary is empty.
+    The second value lists the inventions; None stands for an empty summary. A sentence with "the
+    claim" judges the claim, unless the document has these words too.
     """
     if not summary.strip():
         return None
     # German capitalises every noun, and another language may have other names for a place.
     names = is_english(summary) is True and is_english(passage) is not False
-    kept, wrong = list[str](), list[str]()
-    knows_a_claim = _THE_CLAIM.search(passage) is not None
-    for each in page_sentences(summary):
-        found = unfounded(each.text, passage, names=names)
-        wrong += found
-        judges = _JUDGEMENT.search(each.text) or (
-            not knows_a_claim and _THE_CLAIM.search(each.text)
-        )
-        if not found and not judges:
-            kept.append(each.text.strip())
-    return " ".join(kept), wrong
+    kept, inventions = list[str](), list[str]()
+    has_a_claim = _THE_CLAIM.search(passage) is not None
+    for text in [sentence.text for sentence in page_sentences(summary)]:
+        invented = unfounded(text, passage, names=names)
+        inventions += invented
+        judges = _JUDGEMENT.search(text) or (not has_a_claim and _THE_CLAIM.search(text))
+        if not invented and not judges:
+            kept.append(text)
+    return " ".join(kept), inventions

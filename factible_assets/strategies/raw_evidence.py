@@ -47,8 +47,8 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
         search = search.model_copy(update={"max_results": excerpts.DOCUMENTS_PER_QUESTION})
     if not search.exclude_kinds:
         search = search.model_copy(update={"exclude_kinds": _LEFT_OUT})
-    whole = limited.evidence.model_copy(update={"enough_origins": None, "leave_slowest": False})
-    return limited.model_copy(update={"queries": queries, "search": search, "evidence": whole})
+    evidence = limited.evidence.model_copy(update={"enough_origins": None, "leave_slowest": False})
+    return limited.model_copy(update={"queries": queries, "search": search, "evidence": evidence})
 
 
 async def _check(check: ClaimCheck) -> ClaimRows:
@@ -72,9 +72,9 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             search_step=f"before {limit}"
             if limit
             else "no date limit: the day of the claim is unknown",
-            read_step=("summarise", passages.manner),
+            read_step=("summarise", passages.technique),
             read_page=passages.read,
-            describe=lambda _: passages.in_words,
+            describe=lambda _: passages.description,
         )
         if model is not None and read:
             return await _judged(check, passages.questions, case)
@@ -95,24 +95,24 @@ async def _decomposed(
         note.status, note.reason = "skipped", f"{words} {_NO_MODEL}"
         return await check.write_queries()
 
-    async def asked() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
+    async def questions_as_queries() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
         talk = model.conversation("questions", "queries", check.video, check.claim)
         most = check.config.queries.max_queries
-        told = await ask_questions(talk, most)
-        passages.questions = excerpts.distinct_questions(told, most)
-        drafts = (ports.QueryDraft(each, "direct", 1) for each in passages.questions)
+        questions = await ask_questions(talk, most)
+        passages.questions = excerpts.distinct_questions(questions, most)
+        drafts = (ports.QueryDraft(question, "direct", 1) for question in passages.questions)
         return ports.WithCalls(tuple(drafts), tuple(talk.calls))
 
-    queries = await check.write_queries(word_queries=asked)
+    queries = await check.write_queries(word_queries=questions_as_queries)
     # A repeated check keeps its searches, which are the questions.
     passages.questions = passages.questions or tuple(
         query.text for query in queries if excerpts.QUESTION_MARKS & {*query.text}
     )
-    is_new = passages.questions and not any(each.query_type == "source" for each in queries)
+    is_new = passages.questions and not any(query.query_type == "source" for query in queries)
     if is_new and (english := await english_search(check)) is not None:
         kept = queries[: max(1, check.config.queries.max_queries - 1)]
         queries = (*kept, english.model_copy(update={"rank": len(kept) + 1}))
-    passages.english = tuple(each.text for each in queries if each.query_type == "source")
+    passages.english = tuple(query.text for query in queries if query.query_type == "source")
     note.got = "\n".join((*passages.questions, *passages.english))
     note.record_queries(queries)
     if not passages.questions and note.status == "ok":
@@ -129,20 +129,20 @@ class _Passages:
         self._texts: dict[str, str] = {}
         self._selected: dict[str, excerpts.Selected] | None = None
         self._selecting = asyncio.Lock()
-        self._wrong: list[str] = []
+        self._inventions: list[str] = []
         self.questions: tuple[str, ...] = ()
         self.english: tuple[str, ...] = ()
         examples = check.config.evidence.summaries == "few_shot"
         self._prompt = "summary_examples" if examples else "summary"
-        self.manner = "parts read by the engine" if model is None else self._prompt
+        self.technique = "parts read by the engine" if model is None else self._prompt
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """The selected documents, best first, and the inventions of summaries."""
-        chosen = (self._selected or {}).values()
-        lines = [f"{each.key} ({len(each.text.split())} words)" for each in chosen]
-        if self._wrong:
-            lines.append(f"Dropped, because no passage has it: {', '.join(self._wrong)}")
+        selected = (self._selected or {}).values()
+        lines = [f"{document.key} ({len(document.text.split())} words)" for document in selected]
+        if self._inventions:
+            lines.append(f"Dropped, because no passage has it: {', '.join(self._inventions)}")
         if self._model is None:
             lines.append(f"There are no summaries. {_NO_MODEL}")
         return "\n".join(lines)
@@ -156,58 +156,57 @@ class _Passages:
             await page.arrivals.all_in(_PATIENCE)
         async with self._selecting:
             if self._selected is None:
-                asked: tuple[str, ...] = (self._check.claim.text,)
+                wanted: tuple[str, ...] = (self._check.claim.text,)
                 if self._check.config.evidence.spans_by == "questions" and self.questions:
-                    asked = self.questions
+                    wanted = self.questions
                 # An English page shares its words with the English search alone.
-                asked = (*asked, *self.english)
-                found = await asyncio.to_thread(excerpts.select, asked, dict(self._texts))
-                self._selected = {each.key: each for each in found}
-        chosen = self._selected.get(page.canonical_url)
-        if chosen is None:
-            most = excerpts.KEPT_DOCUMENTS
-            return f"It is not among the {most} most relevant documents."
+                wanted = (*wanted, *self.english)
+                selected = await asyncio.to_thread(excerpts.select, wanted, dict(self._texts))
+                self._selected = {document.key: document for document in selected}
+        document = self._selected.get(page.canonical_url)
+        if document is None:
+            return f"It is not among the {excerpts.KEPT_DOCUMENTS} most relevant documents."
         if self._model is None:
-            parts, check = replace(page, text=chosen.text, arrivals=None), self._check
+            parts, check = replace(page, text=document.text, arrivals=None), self._check
             reader = check.services.reasoner.evidence
             return await reader.read_evidence(check.video, check.claim, query, parts)
         talk = self._model.conversation(
             self._prompt, "evidence", self._check.video, self._check.claim
         )
-        told = await summarise(talk, page, chosen.text)
-        passage = f"{page.title}\n{chosen.text}"
-        checked = excerpts.check_summary(told.summary if told.relevant else "", passage)
+        answer = await summarise(talk, page, document.text)
+        passage = f"{page.title}\n{document.text}"
+        checked = excerpts.check_summary(answer.summary if answer.relevant else "", passage)
         draft = None
         if checked is not None:
-            words, wrong = checked
-            self._wrong += wrong
-            relevance = chosen.score / max(each.score for each in self._selected.values())
-            quotes = excerpts.split_quotes(told.quotes, chosen.text)
-            draft = ports.EvidenceDraft("unclear", 0.0, relevance, words, quotes)
+            summary, inventions = checked
+            self._inventions += inventions
+            relevance = document.score / max(other.score for other in self._selected.values())
+            quotes = excerpts.split_quotes(answer.quotes, document.text)
+            draft = ports.EvidenceDraft("unclear", 0.0, relevance, summary, quotes)
         return ports.WithCalls(draft, tuple(talk.calls))
 
 
 async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFile) -> ClaimRows:
     """Have the model judge the summaries on six levels; its level decides, beside the vote.
 
-    Summaries make no judgement, so the model states each source's stance here; a stance counts only
-    if the source has a quote.
+    The model states the stance of each source here, because summaries make no judgement. A stance
+    counts only if the source has a quote.
     """
     rows = [row for row in gathered.evidence if row.status == "ok"]
     failure: ports.ReasonerError | None = None
     level, answer, veracity = None, None, None
-    said: dict[str, Stance] = {}
+    stances: dict[str, Stance] = {}
     try:
         with check.trace.step("judge", "six levels of truth") as note:
             note.used = [row.evidence_id for row in rows]
             async with asking(check, "veracity", "verdicts") as talk:
                 answer = await judge_veracity(talk, rows, questions)
             note.got = f"{answer.veracity}, {answer.confidence} confidence. {answer.explanation}"
-            for each in answer.sources:
-                if 0 < each.source <= len(rows) and rows[each.source - 1].quote:
-                    said[rows[each.source - 1].evidence_id] = each.stance
+            for judged in answer.sources:
+                if 0 < judged.source <= len(rows) and rows[judged.source - 1].quote:
+                    stances[rows[judged.source - 1].evidence_id] = judged.stance
             named = answer.veracity
-            if named == "unsettled" or CARRIERS[VERACITY[named]] & set(said.values()):
+            if named == "unsettled" or CARRIERS[VERACITY[named]] & {*stances.values()}:
                 level = named
             else:
                 note.reason = "The level does not count: no source with a quote takes this side."
@@ -215,13 +214,13 @@ async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFil
         raise
     except ports.ReasonerError as error:
         failure = error
-    taken = tuple(
+    evidence = tuple(
         row.model_copy(update={"stance": stance, "stance_confidence": 1.0})
-        if (stance := said.get(row.evidence_id, "unclear")) != "unclear"
+        if (stance := stances.get(row.evidence_id, "unclear")) != "unclear"
         else row
         for row in gathered.evidence
     )
-    case = replace(gathered, evidence=taken)
+    case = replace(gathered, evidence=evidence)
     opinion = check.form_opinion(case)
     if answer is None:
         return case, conclude(opinion, None, failure)
@@ -240,17 +239,17 @@ def _note_questions(
     check: ClaimCheck, questions: Sequence[str], answer: VeracityAnswer, rows: Sequence[Evidence]
 ) -> None:
     """Record how far each question is answered; without a named source with a quote it is not."""
-    told = {each.question: each for each in answer.questions}
+    judged = {answered.question: answered for answered in answer.questions}
     levels: list[Answered] = []
     for number, question in enumerate(questions, start=1):
-        each = told.get(number)
-        sources = each.sources if each else ()
-        known = [rows[at - 1] for at in sources if 0 < at <= len(rows)]
-        named = [row.evidence_id for row in known if row.quote]
+        answered = judged.get(number)
+        named = answered.sources if answered else ()
+        sources = [rows[at - 1] for at in named if 0 < at <= len(rows)]
+        quoted = [row.evidence_id for row in sources if row.quote]
         note = StepResult(status="no_evidence", reason="No source with a quote answers it.")
-        if each and named:
-            note = StepResult(each.answer, named)
-        levels.append(each.answered if each and named else "not")
+        if answered and quoted:
+            note = StepResult(answered.answer, quoted)
+        levels.append(answered.answered if answered and quoted else "not")
         if number == len(questions):
             note.got += f" [the claim: {excerpts.answerability(levels)}]"
         check.trace.record_step("reason", excerpts.TECHNIQUES[levels[-1]], note, question)
