@@ -11,11 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from factible_assets.records.tables import ALL_RECORDS
 from tests.warehouse.held import HeldConnector
 from warehouse.store import Warehouse
-
-BESIDE_THE_SETS = ("materializations", "review_actions", "review_applications", "carried_claims")
 
 
 @pytest.fixture(scope="session")
@@ -42,8 +39,13 @@ def held() -> Iterator[Warehouse]:
 @pytest.fixture
 def in_memory(held: Warehouse) -> Warehouse:
     with held.connection() as connection:
-        for table in (*BESIDE_THE_SETS, *(record.table for record in ALL_RECORDS)):
+        tables = connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0 "
+            "AND table_name NOT IN ('schema_version', 'recheck_settings')"
+        ).fetchall()
+        for (table,) in tables:
             connection.execute(f"DELETE FROM {table}")  # noqa: S608
+        connection.execute("UPDATE recheck_settings SET next_tick_at = NULL")
     return held
 
 

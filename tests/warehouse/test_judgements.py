@@ -58,29 +58,21 @@ FAILED = changed(
 )
 
 
-@pytest.fixture
-def store(in_memory: Warehouse) -> Warehouse:
-    with in_memory.connection() as connection:
-        connection.execute("DELETE FROM judgements")
-        connection.execute("DELETE FROM judge_calls")
-    return in_memory
+def test_judgements_are_read_back(in_memory: Warehouse) -> None:
+    in_memory.write_rows({"judgements": [ROW], "judge_calls": [CALL]})
+    assert read_judgements(in_memory, ["j1", "j2"]) == {"j1": ROW}
+    assert in_memory.query("SELECT input_tokens FROM judge_calls").rows() == [(10,)]
 
 
-def test_judgements_are_read_back(store: Warehouse) -> None:
-    store.write_rows({"judgements": [ROW], "judge_calls": [CALL]})
-    assert read_judgements(store, ["j1", "j2"]) == {"j1": ROW}
-    assert store.query("SELECT input_tokens FROM judge_calls").rows() == [(10,)]
-
-
-def test_a_later_outage_does_not_displace_a_score(store: Warehouse) -> None:
-    store.write_rows({"judgements": [ROW], "judge_calls": []})
-    store.write_rows(
+def test_a_later_outage_does_not_displace_a_score(in_memory: Warehouse) -> None:
+    in_memory.write_rows({"judgements": [ROW], "judge_calls": []})
+    in_memory.write_rows(
         {
             "judgements": [changed(FAILED, judged_at=datetime(2027, 1, 1, tzinfo=UTC))],
             "judge_calls": [],
         }
     )
-    assert read_judgements(store, ["j1"]) == {"j1": ROW}
+    assert read_judgements(in_memory, ["j1"]) == {"j1": ROW}
 
 
 @pytest.mark.parametrize(
@@ -96,16 +88,18 @@ def test_a_later_outage_does_not_displace_a_score(store: Warehouse) -> None:
     ids=["outage scored", "half scored", "ok unscored", "off the scale", "no quote", "no reason"],
 )
 def test_a_row_that_is_half_a_score_is_refused_as_a_whole(
-    store: Warehouse, row: JudgementRow
+    in_memory: Warehouse, row: JudgementRow
 ) -> None:
     with pytest.raises(WarehouseIntegrityError, match=r"break a rule of the warehouse: .*CHECK"):
-        store.write_rows({"judgements": [changed(ROW, judgement_id="j0"), row], "judge_calls": []})
-    assert store.query("FROM judgements").is_empty()
+        in_memory.write_rows(
+            {"judgements": [changed(ROW, judgement_id="j0"), row], "judge_calls": []}
+        )
+    assert in_memory.query("FROM judgements").is_empty()
 
 
-def test_scores_count_only_current_rows(store: Warehouse) -> None:
-    write_asset(store, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+def test_scores_count_only_current_rows(in_memory: Warehouse) -> None:
+    write_asset(in_memory, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     gone = changed(ROW, judgement_id="j2", subject_id="claim-v-9", claim_id="claim-v-9")
-    store.write_rows({"judgements": [ROW, gone], "judge_calls": []})
-    scores = store.query("SELECT video_id, n, mean_normalised FROM judge_scores")
+    in_memory.write_rows({"judgements": [ROW, gone], "judge_calls": []})
+    scores = in_memory.query("SELECT video_id, n, mean_normalised FROM judge_scores")
     assert set(scores.rows()) == {("v", 1, 1.0), (None, 1, 1.0)}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-
-import pytest
 
 from tests.warehouse.samples import (
     FIRST_CHECK,
@@ -27,14 +25,6 @@ from warehouse.store import Warehouse
 NOW = FIRST_CHECK + timedelta(days=60)
 NO_LIMITS = RecheckLimits(videos=1_000, cost_usd=None, minimum_age_days=7)
 SLACK = timedelta(hours=6)
-
-
-@pytest.fixture
-def store(in_memory: Warehouse) -> Iterator[Warehouse]:
-    yield in_memory
-    with in_memory.connection() as connection:
-        connection.execute("DELETE FROM recheck_launches")
-        connection.execute("UPDATE recheck_settings SET next_tick_at = NULL")
 
 
 @dataclass
@@ -109,7 +99,7 @@ def expected(pasts: Collection[Past], limits: RecheckLimits, held: Collection[st
     return planned
 
 
-def test_the_plan_is_the_rule_for_any_history(store: Warehouse) -> None:
+def test_the_plan_is_the_rule_for_any_history(in_memory: Warehouse) -> None:
     dice = random.Random(0)
     pasts = []
     for number in range(9):
@@ -127,7 +117,7 @@ def test_the_plan_is_the_rule_for_any_history(store: Warehouse) -> None:
         if not checks:
             pasts.pop()
     for past in pasts:
-        past.write(store)
+        past.write(in_memory)
     for _ in range(8):
         limits = RecheckLimits(
             videos=dice.randint(0, 12),
@@ -135,74 +125,74 @@ def test_the_plan_is_the_rule_for_any_history(store: Warehouse) -> None:
             minimum_age_days=dice.choice([0, 3, 7, 30]),
         )
         held = set(dice.sample([past.video_id for past in pasts], 2))
-        planned = [row for row in read_plan(store, limits, NOW, held=held) if row.is_planned]
+        planned = [row for row in read_plan(in_memory, limits, NOW, held=held) if row.is_planned]
         assert [row.video_id for row in planned] == expected(pasts, limits, held)
         assert [row.position for row in planned] == list(range(1, len(planned) + 1))
 
 
-def test_a_video_without_claims_is_not_in_the_plan(store: Warehouse) -> None:
+def test_a_video_without_claims_is_not_in_the_plan(in_memory: Warehouse) -> None:
     sets = {"transcripts": asset_rows(video("v")), "claims": asset_rows()}
-    store.write_assets("v", sets, stamp=Stamp("start", FIRST_CHECK))
-    assert read_plan(store, NO_LIMITS, NOW) == []
+    in_memory.write_assets("v", sets, stamp=Stamp("start", FIRST_CHECK))
+    assert read_plan(in_memory, NO_LIMITS, NOW) == []
 
 
-def test_claims_that_were_never_judged_come_first_with_their_queries(store: Warehouse) -> None:
-    Past("judged", [(FIRST_CHECK, "low", 0.0)]).write(store)
-    Past("unjudged", queries=False).write(store)
-    first, second = read_plan(store, NO_LIMITS, NOW)
+def test_claims_that_were_never_judged_come_first_with_their_queries(in_memory: Warehouse) -> None:
+    Past("judged", [(FIRST_CHECK, "low", 0.0)]).write(in_memory)
+    Past("unjudged", queries=False).write(in_memory)
+    first, second = read_plan(in_memory, NO_LIMITS, NOW)
     assert (first.video_id, first.priority, first.with_queries) == ("unjudged", 1, True)
     assert "never judged" in first.reason
     assert (second.video_id, second.priority, second.with_queries) == ("judged", 2, False)
 
 
-def test_runs_that_failed_as_a_whole_are_repeated_ever_more_rarely(store: Warehouse) -> None:
-    Past("v", [(FIRST_CHECK, "high", 0.0)]).write(store)
+def test_runs_that_failed_as_a_whole_are_repeated_ever_more_rarely(in_memory: Warehouse) -> None:
+    Past("v", [(FIRST_CHECK, "high", 0.0)]).write(in_memory)
     tried = []
     # Every day on which it is tried, and the last before each that comes after a pause.
     for day in (8, 9, 10, 11, 12, 15, 16, 23, 24, 39, 40):
         tick = FIRST_CHECK + timedelta(days=day)
-        (row,) = read_plan(store, NO_LIMITS, tick)
+        (row,) = read_plan(in_memory, NO_LIMITS, tick)
         if row.is_planned:
-            remember_launch(store, row, tick)
+            remember_launch(in_memory, row, tick)
             tried.append(day)
     assert [after - before for before, after in itertools.pairwise(tried)] == [1, 1, 2, 4, 8, 16]
-    (row,) = read_plan(store, NO_LIMITS, FIRST_CHECK + timedelta(days=tried[-1] + 1))
+    (row,) = read_plan(in_memory, NO_LIMITS, FIRST_CHECK + timedelta(days=tried[-1] + 1))
     assert row.decision == "backing_off"
     assert "tried again from" in row.reason
 
 
-def test_a_video_that_alone_costs_more_than_a_night_blocks_nobody(store: Warehouse) -> None:
-    Past("dear", [(FIRST_CHECK, "incomplete", 9.0)]).write(store)
-    Past("cheap", [(FIRST_CHECK, "high", 0.5)]).write(store)
+def test_a_video_that_alone_costs_more_than_a_night_blocks_nobody(in_memory: Warehouse) -> None:
+    Past("dear", [(FIRST_CHECK, "incomplete", 9.0)]).write(in_memory)
+    Past("cheap", [(FIRST_CHECK, "high", 0.5)]).write(in_memory)
     limits = RecheckLimits(cost_usd=1.0)
-    decisions = {row.video_id: row.decision for row in read_plan(store, limits, NOW)}
+    decisions = {row.video_id: row.decision for row in read_plan(in_memory, limits, NOW)}
     assert decisions == {"cheap": "planned", "dear": "too_expensive"}
 
 
-def test_an_unknown_cost_is_expected_to_be_that_of_others(store: Warehouse) -> None:
-    Past("known", [(FIRST_CHECK, "high", 0.5)]).write(store)
-    Past("new", [(FIRST_CHECK, "high", 0.0)]).write(store)
-    costs = {row.video_id: row.estimated_cost_usd for row in read_plan(store, NO_LIMITS, NOW)}
+def test_an_unknown_cost_is_expected_to_be_that_of_others(in_memory: Warehouse) -> None:
+    Past("known", [(FIRST_CHECK, "high", 0.5)]).write(in_memory)
+    Past("new", [(FIRST_CHECK, "high", 0.0)]).write(in_memory)
+    costs = {row.video_id: row.estimated_cost_usd for row in read_plan(in_memory, NO_LIMITS, NOW)}
     assert costs == {"known": 0.5, "new": 0.5}
 
 
-def test_a_repeated_tick_has_the_same_launches(store: Warehouse) -> None:
+def test_a_repeated_tick_has_the_same_launches(in_memory: Warehouse) -> None:
     for number in range(4):
-        Past(f"v{number}", [(FIRST_CHECK + timedelta(hours=number), "high", 0.0)]).write(store)
+        Past(f"v{number}", [(FIRST_CHECK + timedelta(hours=number), "high", 0.0)]).write(in_memory)
     limits = RecheckLimits(videos=2, cost_usd=None)
-    first = plan_night(store, limits, NOW)
+    first = plan_night(in_memory, limits, NOW)
     assert [launch.video_id for launch in first] == ["v0", "v1"]
     # Its runs are in flight by now; others must not take their places.
-    assert plan_night(store, limits, NOW, held={"v0", "v1"}) == first
+    assert plan_night(in_memory, limits, NOW, held={"v0", "v1"}) == first
 
 
 def test_the_view_shows_the_plan_of_the_next_tick_within_the_stored_limits(
-    store: Warehouse,
+    in_memory: Warehouse,
 ) -> None:
-    Past("v", [(FIRST_CHECK, "high", 0.0)]).write(store)
+    Past("v", [(FIRST_CHECK, "high", 0.0)]).write(in_memory)
     tick = datetime(2100, 1, 1, 2, tzinfo=FIRST_CHECK.tzinfo)
-    read_plan(store, RecheckLimits(videos=0), NOW, next_tick=tick)
-    (row,) = store.query("SELECT decision, planned_for FROM recheck_plan").rows()
+    read_plan(in_memory, RecheckLimits(videos=0), NOW, next_tick=tick)
+    (row,) = in_memory.query("SELECT decision, planned_for FROM recheck_plan").rows()
     assert row == ("over_limit", tick)
-    read_plan(store, RecheckLimits(videos=3), NOW, preview=True)
-    assert store.query("SELECT decision FROM recheck_plan").item() == "over_limit"
+    read_plan(in_memory, RecheckLimits(videos=3), NOW, preview=True)
+    assert in_memory.query("SELECT decision FROM recheck_plan").item() == "over_limit"
