@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -137,18 +137,11 @@ def test_verdicts_stand_beside_the_video_and_on_its_bar(
     assert place == pytest.approx(100 * timed[0]["start_seconds"] / 61.0)
 
 
-def test_a_claim_is_text_and_never_markup(
-    browser: Installed, serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tests.cli import stored  # noqa: PLC0415 - its cached warehouse has the usual claims
-
-    original = samples.claim
-
-    def hostile(number: int, **changes: Any) -> Any:
-        return original(number, **{"text": f"{HOSTILE} {number}", **changes})
-
-    monkeypatch.setattr(samples, "claim", hostile)
-    stored._written(home, samples.OUTCOMES[:1]).publish(home / "published.duckdb")
+def test_a_claim_is_text_and_never_markup(browser: Installed, serve: Serve, home: Path) -> None:
+    store = store_sample(home)
+    with store.connection() as connection:
+        connection.execute("UPDATE claims SET text = $1", [HOSTILE])
+    store.publish(home / "published.duckdb")
     set_up(browser, str(serve().base_url))
     page = watch(browser)
     first = page.locator("#factible-panel li").first
@@ -172,15 +165,6 @@ def test_an_unchecked_video_can_be_checked_from_its_page(
     page.locator("#factible-panel li").first.wait_for()
 
 
-def test_a_service_without_tokens_says_how_to_let_the_extension_start_checks(
-    browser: Installed, serve: Serve
-) -> None:
-    set_up(browser, str(serve().base_url))
-    page = watch(browser)
-    page.get_by_role("button", name="Check this video").click()
-    page.get_by_text("FACTIBLE_SERVE_ORIGINS").wait_for()
-
-
 def test_the_panel_follows_the_video_without_a_new_page(
     browser: Installed, serve: Serve, published: str
 ) -> None:
@@ -194,6 +178,9 @@ def test_the_panel_follows_the_video_without_a_new_page(
     )
     page.get_by_text("This video has not been checked.").wait_for()
     assert page.locator(".mark").count() == 0
+    # A service without tokens says how to let the extension start checks.
+    page.get_by_role("button", name="Check this video").click()
+    page.get_by_text("FACTIBLE_SERVE_ORIGINS").wait_for()
     page.evaluate(
         """() => { history.pushState({}, "", "/");
         document.dispatchEvent(new CustomEvent("yt-navigate-finish")); }"""
