@@ -353,7 +353,7 @@ def test_a_missing_server_is_reported_and_a_restarting_one_awaited(
     store = Warehouse(lake)
     store.query("SELECT 1")
     postgres.control("-m", "immediate", "stop")
-    back = threading.Timer(1, postgres.control, ["start"])
+    back = threading.Timer(0.3, postgres.control, ["start"])
     back.start()
     try:
         assert store.query("SELECT 1 AS one").item() == 1

@@ -13,6 +13,7 @@ import pytest
 from factible_assets.records.tables import Claim
 from tests.warehouse.older import SCHEMA_31, assert_is_upgraded
 from tests.warehouse.samples import stamp, write_asset
+from warehouse import upkeep
 from warehouse.errors import WarehouseError, WarehouseTooNewError, WarehouseTooOldError
 from warehouse.store import Warehouse
 from warehouse.upkeep import MovedTable, upgrade
@@ -20,7 +21,8 @@ from warehouse.versions import packaged_comments, packaged_schema
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Warehouse:
+def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
+    monkeypatch.setattr(upkeep, "_GRACE_SECONDS", 0.0)  # Nobody else has the file open.
     path = tmp_path / "it's old.duckdb"
     with duckdb.connect(path) as connection:
         connection.execute(SCHEMA_31)
