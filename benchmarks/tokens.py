@@ -202,7 +202,7 @@ async def asked_of(
     async def read(place: int, each: Recorded) -> None:
         url = f"https://source-{place}.example/"
         await asyncio.sleep(fetches[crc32(f"{video.video.video_id}{url}".encode()) % len(fetches)])
-        arrivals[each.claim].one_in()
+        arrivals[each.claim].count_one()
         page = PageExcerpt(
             url, each.page.title, each.page.snippet, each.page.text,
             arrivals=arrivals[each.claim], together=together,

@@ -1,4 +1,4 @@
-"""The argument of a verdict in sentences: each side's best source, and how the sides compare."""
+"""Words the argument of a verdict: the best source of each side, and how the sides compare."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
     if is_divided and outcome == "mixed":
         shown = [side for side in shown if side != "mixed"]
 
-    def strength(each: Evidence) -> tuple[bool, bool, float, bool, float]:
-        asks = (each.quote or "").rstrip().endswith("?")
-        relevance = each.relevance or 0.0
+    def strength(row: Evidence) -> tuple[bool, bool, float, bool, float]:
+        asks = (row.quote or "").rstrip().endswith("?")
+        relevance = row.relevance or 0.0
         # An unclear source has no weight, so the most relevant one counts.
-        weighs = 1 if each.stance == "unclear" else weight(each)
-        is_check = each.source_class == "fact_checker"
-        return each.quote is not None, is_check, weighs * relevance, not asks, relevance
+        factor = 1 if row.stance == "unclear" else weight(row)
+        is_check = row.source_class == "fact_checker"
+        return row.quote is not None, is_check, factor * relevance, not asks, relevance
 
     key_sources = []
     for side in shown:
@@ -120,11 +120,11 @@ def in_sentences(outcome: str, evidence: Iterable[Evidence]) -> str:
     rows = tuple(evidence)
     argument = argue(outcome, rows)
     sentences = [
-        each.sentence(quoted=_UNFIT.search(each.words) is None) for each in argument.key_sources
+        key.sentence(quoted=_UNFIT.search(key.words) is None) for key in argument.key_sources
     ]
     by_model = any(row.basis == "llm" for row in rows)
-    by_whom = None if by_model else "Judged automatically, by the wording of the sources."
-    return " ".join(filter(None, (*sentences, argument.balance, by_whom)))
+    remark = None if by_model else "Judged automatically, by the wording of the sources."
+    return " ".join(filter(None, (*sentences, argument.balance, remark)))
 
 
 def _only_seems(row: Evidence) -> bool:
@@ -136,32 +136,32 @@ def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str 
     if outcome == "unclear" and sides:
         if not sides.keys() - {"unclear"}:
             silent = len(sides["unclear"])
-            many = f"None of the {silent} sources on its subject was read as taking a side."
-            lone = "The one source on its subject was not read as taking a side."
-            return many if silent > 1 else lone
+            several = f"None of the {silent} sources on its subject was read as taking a side."
+            single = "The one source on its subject was not read as taking a side."
+            return several if silent > 1 else single
         is_divided = sides.keys() >= SIDES
-        much = "The two sides weigh too much alike" if is_divided else "That weighs too little"
-        return f"{much} to settle it."
-    own: Stance = "supports" if outcome == "supports" else "refutes"
-    other: Stance = "refutes" if own == "supports" else "supports"
-    if outcome != own or own not in sides:
+        weight = "The two sides weigh too much alike" if is_divided else "That weighs too little"
+        return f"{weight} to settle it."
+    side: Stance = "supports" if outcome == "supports" else "refutes"
+    other: Stance = "refutes" if side == "supports" else "supports"
+    if outcome != side or side not in sides:
         return None
     if other in sides:
-        both = f"In all, {_take(own, sides[own])}, and {_take(other, sides[other])}"
-        is_outnumbered = _origins(sides[other]) >= _origins(sides[own])
+        both = f"In all, {_take(side, sides[side])}, and {_take(other, sides[other])}"
+        is_outnumbered = _origins(sides[other]) >= _origins(sides[side])
         return f"{both}{'; the more reliable decide' if is_outnumbered else ''}."
-    if _origins(sides[own]) > 1:
-        return f"In all, {_take(own, sides[own])}, and {_UNOPPOSED[own]}."
+    if _origins(sides[side]) > 1:
+        return f"In all, {_take(side, sides[side])}, and {_UNOPPOSED[side]}."
     return None if "mixed" in sides else "No other independent source takes a side."
 
 
 def _take(side: Stance, rows: Collection[Evidence]) -> str:
     origins = _origins(rows)
     s = "s" if origins == 1 else ""
-    does = _TAKE[side].format(s=s)
+    verb = _TAKE[side].format(s=s)
     if any(map(_only_seems, rows)):
-        does = f"seem{s} to {_TAKE[side].format(s='')}"
-    return f"{counted(origins, 'independent source')} {does}"
+        verb = f"seem{s} to {_TAKE[side].format(s='')}"
+    return f"{counted(origins, 'independent source')} {verb}"
 
 
 def _origins(rows: Collection[Evidence]) -> int:

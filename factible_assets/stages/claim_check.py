@@ -1,4 +1,4 @@
-"""The steps that a strategy can take for one claim: queries, searches, readings, verdict."""
+"""The steps that a strategy can take to check one claim: queries, searches, readings, verdict."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _FACT_CHECK_SECONDS = 3.0
 Answer = TypeVar("Answer")
 Row = TypeVar("Row", records.Query, records.Search, records.SearchHit, records.Evidence)
 WordQueries: TypeAlias = Callable[[], Awaitable[ports.WithCalls[tuple[ports.QueryDraft, ...]]]]
-"""Words the searches for a claim."""
+"""Writes the searches for a claim."""
 ReadPage: TypeAlias = Callable[
     [records.Query, ports.PageExcerpt], Awaitable[ports.WithCalls[ports.EvidenceDraft | None] | str]
 ]
@@ -73,9 +73,9 @@ class ClaimCheck:
     answers: list[records.SearchHit] = field(default_factory=list)
     """The answer of an answer engine, at most one."""
     fact_checks: asyncio.Task[tuple[records.PriorFactCheck, ...]] | None = None
-    """Looks up published fact checks of the claim; None if the run does not."""
+    """Looks up published fact checks of the claim; None if the run looks up none."""
     reused: VideoRows | None = None
-    """The rows of another video's check that this claim takes over; None: search and read."""
+    """The rows that this claim takes over from another video's check; None: search and read."""
     video: records.Video
     services: ports.Services
     config: FactCheckConfig
@@ -112,7 +112,7 @@ class ClaimCheck:
     # --- Queries and searches -----------------------------------------------------------------
 
     def no_query(self, reason: str, *, failed: bool = False) -> records.Query:
-        """Return the row of a claim without queries, because of a rule or of a failure."""
+        """Return the row of a claim without queries; it says why there are none."""
         status = "infra_error" if failed else "skipped"
         writer = self.services.reasoner.queries
         return query_row(self.claim, "", basis=writer.basis, status=status, reason=reason)
@@ -120,20 +120,20 @@ class ClaimCheck:
     async def write_queries(
         self, wider: QueriesConfig | None = None, word_queries: WordQueries | None = None
     ) -> tuple[records.Query, ...]:
-        """Have the reasoner word the searches, and apply the reviewers' corrections.
+        """Have the reasoner write the searches, and apply the reviewers' corrections.
 
         With `config.keeps_queries`, the previous check's queries stay if all are valid. `wider` has
-        the options of a wider search: it words new queries in any case, and keeps also those of the
-        lowest priority. `word_queries` replaces the reasoner.
+        the options of a wider search, which always writes new queries, also of the lowest priority.
+        `word_queries` replaces the reasoner.
         """
         if self.reused is not None:
             return tuple(self.reused.queries)
-        held = sorted(self._known_rows(self.known.queries), key=lambda query: query.rank)
+        known = sorted(self._known_rows(self.known.queries), key=lambda query: query.rank)
         if "queries" not in self.stages:
-            return tuple(held)
-        are_good = bool(held) and all(query.status == "ok" for query in held)
-        if not wider and self.config.keeps_queries and are_good:
-            return reviews.corrected_queries(self.claim, held, self.corrections)
+            return tuple(known)
+        are_valid = bool(known) and all(query.status == "ok" for query in known)
+        if not wider and self.config.keeps_queries and are_valid:
+            return reviews.corrected_queries(self.claim, known, self.corrections)
         config = wider or self.config.queries
         with self.watch.time("queries"):
             answer = await self._ask(word_queries or partial(self.standard_queries, config))
@@ -157,7 +157,7 @@ class ClaimCheck:
     async def standard_queries(
         self, config: QueriesConfig
     ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
-        """Have the reasoner word searches, without corrections."""
+        """Have the reasoner write searches, without corrections."""
         return await self.services.reasoner.queries.write_queries(
             self.video, self.claim, max_queries=config.max_queries
         )
@@ -186,11 +186,11 @@ class ClaimCheck:
         async def ask(
             query: records.Query,
         ) -> tuple[list[records.Search], tuple[records.SearchHit, ...]]:
-            found = await gather_hits(
+            rows = await gather_hits(
                 query, self.services.searcher, self.ratings, self.config.search
             )
             observer.stage_progressed("search_hits", self.claim, next(done), len(asked))
-            return found
+            return rows
 
         with self.watch.time("search_hits"):
             async with asyncio.TaskGroup() as group:
@@ -215,7 +215,7 @@ class ClaimCheck:
     # --- Queries, searches and readings together ----------------------------------------------
 
     def open_case(self, queries: Sequence[records.Query]) -> verdict.CaseFile:
-        """Open a case; without queries it has a row that says so."""
+        """Open a case; without queries it gets the row of a check that ended too early."""
         return verdict.CaseFile(
             self.claim, queries or [self.no_query("The check ended before it wrote a query.")]
         )
@@ -225,15 +225,14 @@ class ClaimCheck:
     ) -> verdict.CaseFile:
         """Make some searches, and read the pages that they find.
 
-        With `announces`, `announce_early` receives the verdict of the vote early, unless the
-        embedded engine reads the pages, which takes no time.
+        With `announces`, `announce_early` receives a verdict as soon as its stance is certain,
+        unless the embedded engine reads the pages, which takes no time.
         """
         searches, hits = await self.search(queries)
         case = replace(self.open_case(queries), searches=searches)
         announced = case if announces and self.basis != "embedded" else None
-        return replace(
-            case, hits=hits, evidence=await self.read(queries, hits, announced=announced)
-        )
+        evidence = await self.read(queries, hits, announced=announced)
+        return replace(case, hits=hits, evidence=evidence)
 
     async def look_further(
         self,
@@ -262,9 +261,9 @@ class ClaimCheck:
             note.got = f"{len(hits)} results"
             if not hits:
                 note.status, note.reason = "no_evidence", "The searches found nothing."
-            if failed := [each for each in searches if each.status == "infra_error"]:
+            if failed := [search for search in searches if search.status == "infra_error"]:
                 note.status = "infra_error"
-                note.reason = "; ".join(each.reason for each in failed if each.reason)
+                note.reason = "; ".join(search.reason for search in failed if search.reason)
         known = {row.canonical_url for row in case.evidence if row.status != "skipped"}
         fresh = [hit for hit in hits if hit.canonical_url not in known]
         with self.trace.step(*read_step, sought or "", always=True) as note:
@@ -306,9 +305,9 @@ class ClaimCheck:
         `sought` is a question beside the claim. `read_page` replaces the reasoner. `announced` has
         the other rows of the claim if its verdict may be announced early.
         """
-        held = self._known_rows(self.known.evidence)
+        known = self._known_rows(self.known.evidence)
         if not self.stages & {"reliability_ratings", "evidence"}:
-            return held
+            return known
         chosen, left_out = select_hits(
             self.video,
             queries,
@@ -318,13 +317,13 @@ class ClaimCheck:
             self.corrections,
         )
         if "evidence" not in self.stages:
-            await self.ratings.look_up_ages(each.hit.url for each in chosen)
-            return held
+            await self.ratings.look_up_ages(page.hit.url for page in chosen)
+            return known
         if self.reused is not None:
             unread = {row.canonical_url: row for row in self.reused.evidence if not row.page_id}
-            never_read = [each for each in chosen if each.hit.canonical_url in unread]
-            chosen = tuple(each for each in chosen if each not in never_read)
-            reasons = ((each, str(unread[each.hit.canonical_url].reason)) for each in never_read)
+            never_read = [page for page in chosen if page.hit.canonical_url in unread]
+            chosen = tuple(page for page in chosen if page not in never_read)
+            reasons = ((page, str(unread[page.hit.canonical_url].reason)) for page in never_read)
             left_out = (*left_out, *reasons)
 
         async def by_reasoner(
@@ -336,16 +335,16 @@ class ClaimCheck:
 
         with self.watch.time("evidence"):
             rows = await self._read_all(chosen, read_page or by_reasoner, announced)
-            skipped = (unread_row(self.claim, each, reason) for each, reason in left_out)
+            skipped = (unread_row(self.claim, page, reason) for page, reason in left_out)
             return await asyncio.to_thread(label_origins, (*rows, *skipped), self.stories)
 
     async def _read_all(
         self, chosen: Sequence[FoundPage], read_page: ReadPage, announced: verdict.CaseFile | None
     ) -> tuple[records.Evidence, ...]:
         """Read the pages concurrently; skip the rest as soon as those read are enough."""
-        # A check that stops at enough sources does not wait for further pages.
-        stops = self.config.evidence.enough_origins is not None
-        arrivals = None if stops else ports.Arrivals(len(chosen))
+        # A check that stops at enough sources must not wait for all pages to arrive.
+        stops_early = self.config.evidence.enough_origins is not None
+        arrivals = None if stops_early else ports.Arrivals(len(chosen))
         rows: dict[str, records.Evidence] = {}
         why_enough: str | None = None
         finished: asyncio.Queue[records.Evidence] = asyncio.Queue()
@@ -354,12 +353,12 @@ class ClaimCheck:
             finished.put_nowait(await self._read_within_budget(source, arrivals, read_page))
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(read(each)) for each in chosen]
+            tasks = [group.create_task(read(page)) for page in chosen]
             for done in range(1, len(chosen) + 1):
                 row = await finished.get()
                 rows[row.canonical_url] = row
                 self.services.observer.stage_progressed("evidence", self.claim, done, len(chosen))
-                missing = [each for each in chosen if each.hit.canonical_url not in rows]
+                missing = [page for page in chosen if page.hit.canonical_url not in rows]
                 why_enough = self._why_enough(tuple(rows.values()), missing)
                 if why_enough is not None:
                     for task in tasks:
@@ -371,12 +370,12 @@ class ClaimCheck:
                     if settled is not None:
                         announced = None
                         self.announce_early(settled)
-        while not finished.empty():  # It was read before the others were cancelled.
+        while not finished.empty():  # Pages read before the others were cancelled
             row = finished.get_nowait()
             rows[row.canonical_url] = row
         return tuple(
-            rows.get(each.hit.canonical_url) or unread_row(self.claim, each, why_enough)
-            for each in chosen
+            rows.get(page.hit.canonical_url) or unread_row(self.claim, page, why_enough)
+            for page in chosen
         )
 
     def _why_enough(
@@ -390,25 +389,25 @@ class ClaimCheck:
             return f"{enough} independent, reliable sources had already agreed."
         if not self.config.evidence.leave_slowest or len(missing) != 1:
             return None
-        if self._is_settled(rows, [each.rating.rating for each in missing]):
+        if self._is_settled(rows, [missing[0].rating.rating]):
             return "It was the slowest page, and whatever it says, the stance would stay."
         return None
 
     def _settled_verdict(self, case: verdict.CaseFile, missing: int) -> records.Verdict | None:
-        """Return the verdict so far if its stance stands, whatever the missing pages say.
+        """Return the verdict so far if no missing page can change its stance.
 
         Each missing page counts as rated high, because it may redirect to such a site. Declined
         sources count as missing too: if the reader declines more, it may have declined most.
         """
         opinion, rows = self.form_opinion(case), case.evidence
-        unheard: list[records.Rating] = ["high"] * missing
-        unheard += [row.rating for row in rows if row.status == "skipped" and row.basis is not None]
+        unread: list[records.Rating] = ["high"] * missing
+        unread += [row.rating for row in rows if row.status == "skipped" and row.basis is not None]
         is_partial = any(search.reason for search in case.searches)
-        if is_partial or opinion.doubt is not None or not self._is_settled(rows, unheard):
+        if is_partial or opinion.doubt is not None or not self._is_settled(rows, unread):
             return None
         more = f"{counted(missing, 'more page')} can change the confidence, but not the stance."
-        yet_open = {"confidence": None, "confidence_score": None, "recheck_due": False}
-        return verdict.conclude(opinion, None).model_copy(update=yet_open | {"reason": more})
+        undecided = {"confidence": None, "confidence_score": None, "recheck_due": False}
+        return verdict.conclude(opinion).model_copy(update=undecided | {"reason": more})
 
     def _is_settled(
         self, rows: Sequence[records.Evidence], missing: Sequence[records.Rating]
@@ -425,7 +424,7 @@ class ClaimCheck:
             self.trace.refuse_beyond_budget()
         except ports.BudgetSpentError as spent:
             if arrivals is not None:
-                arrivals.one_in()
+                arrivals.count_one()
             return unread_row(self.claim, source, spent.reason)
         # The age of the domain does not delay the page.
         async with asyncio.TaskGroup() as group:
@@ -457,7 +456,7 @@ class ClaimCheck:
             page = reused.page if reused else await self.library.get(hit)
         finally:
             if arrivals is not None:
-                arrivals.one_in()
+                arrivals.count_one()
         why_not = late_exclusion(
             self.video, page, self.config.search, self.corrections, found_as_of=hit.published_on
         )
@@ -499,8 +498,9 @@ class ClaimCheck:
         """Return the reading of a hit that the claim takes over from another check."""
         if self.reused is None:
             return None
-        row = next(each for each in self.reused.evidence if each.canonical_url == hit.canonical_url)
-        page = next(each for each in self.reused.pages if each.page_id == row.page_id)
+        url = hit.canonical_url
+        row = next(row for row in self.reused.evidence if row.canonical_url == url)
+        page = next(page for page in self.reused.pages if page.page_id == row.page_id)
         return ReadSource(page, reused=row)
 
     async def _read_and_recheck(
@@ -527,9 +527,9 @@ class ClaimCheck:
 
     def form_opinion(self, case: verdict.CaseFile) -> verdict.Opinion:
         """Take the vote on a case, and decide whether missing sources could change it."""
-        places = self.config.search.max_results
+        most = self.config.search.max_results
         return verdict.form_opinion(
-            case, self.stories, self.config.verdicts, basis=self.basis, places=places
+            case, self.stories, self.config.verdicts, basis=self.basis, places=most
         )
 
     async def judge(

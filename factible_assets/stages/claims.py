@@ -1,4 +1,4 @@
-"""From a reasoner's drafts and reviewers' corrections to the claims of a video.
+"""Makes the claims of a video from a reasoner's drafts and reviewers' corrections.
 
 A claim's id follows from its words. A reworded claim is therefore a new claim with its own check,
 so no verdict ever stands beside words that it does not judge.
@@ -22,7 +22,7 @@ from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, clamped
 from factible_assets.stages.reviews import WordedClaim, claims_in_force
 from factible_assets.stages.transcript import Clock, storable
 
-_SAME_PLACE = 1e-6
+_SAME_SCORE = 1e-6
 
 
 def build_claims(
@@ -36,8 +36,8 @@ def build_claims(
     """Return at most `max_claims` claims, most important first (Factible, section 1.3.2).
 
     Without a config all stay. Of two drafts with one wording the more important stays, then the
-    surer. A draft's own offsets count if they lie in the text; otherwise the localiser searches for
-    the claim. A claim that it cannot find has neither place nor time.
+    surer. The offsets of a draft count if they lie in the text; otherwise the localiser searches
+    for the claim. A claim that it cannot find has neither place nor time.
     """
     ordered = sorted(
         drafts.claims, key=lambda draft: (-clamped(draft.importance), -clamped(draft.confidence))
@@ -48,9 +48,9 @@ def build_claims(
     kept = [draft for draft in distinct.values() if _wording(draft)]
     most = config.max_claims if config else None
     found = len(kept) + drafts.left_out if config and kept else None
-    said = _Spoken(transcript.video_id, transcript.text, segments)
+    maker = _ClaimMaker(transcript.video_id, transcript.text, segments)
     return tuple(
-        said.claim(draft, drafts.thesis, basis, rank, found)
+        maker.claim(draft, drafts.thesis, basis, rank, found)
         for rank, draft in enumerate(kept[:most], 1)
     )
 
@@ -75,24 +75,27 @@ def corrected_claims(
     known = dict(known) | {claim.claim_id: claim for claim in found}
     rows: dict[str, Claim] = {}
     for claim in found:
-        now = force.names.get(claim.claim_id, claim.claim_id)
-        mine = force.worded.get(now)
+        current = force.names.get(claim.claim_id, claim.claim_id)
+        worded = force.worded.get(current)
         # A reviewer's claim that is no longer in force drops out as well.
-        if now in force.gone or (mine is None and claim.basis == "reviewer"):
+        if current in force.gone or (worded is None and claim.basis == "reviewer"):
             continue
-        is_reworded = mine is not None and mine.text != claim.text
-        rows[now if is_reworded else claim.claim_id] = claim  # If reworded, it keeps a place.
-    thesis = next((each.thesis for each in found), None)
-    video_id = next((each.video_id for each in actions), "")
-    said = _Spoken(video_id, transcript.text if transcript else "", segments)
-    for now, mine in force.worded.items():
-        if now not in force.gone and (now not in rows or rows[now].text != mine.text):
-            rows[now] = said.worded(mine, known.get(mine.like or "") or rows.get(now), thesis)
-    ordered = sorted(rows.values(), key=lambda claim: -claim.importance)
-    return tuple(each.model_copy(update={"rank": at}) for at, each in enumerate(ordered, start=1))
+        is_reworded = worded is not None and worded.text != claim.text
+        # A reworded claim is replaced below, in the same position.
+        rows[current if is_reworded else claim.claim_id] = claim
+    thesis = next((claim.thesis for claim in found), None)
+    video_id = next((action.video_id for action in actions), "")
+    maker = _ClaimMaker(video_id, transcript.text if transcript else "", segments)
+    for current, worded in force.worded.items():
+        row = rows.get(current)
+        if current not in force.gone and (row is None or row.text != worded.text):
+            old = known.get(worded.replaces or "") or row
+            rows[current] = maker.worded_claim(worded, old, thesis)
+    ordered = enumerate(sorted(rows.values(), key=lambda claim: -claim.importance), start=1)
+    return tuple(claim.model_copy(update={"rank": rank}) for rank, claim in ordered)
 
 
-class _Spoken:
+class _ClaimMaker:
     """Makes claims, each with its place and time in one transcript."""
 
     def __init__(self, video_id: str, text: str, segments: Iterable[TranscriptSegment]) -> None:
@@ -134,28 +137,28 @@ class _Spoken:
             basis=basis,
         )
 
-    def worded(self, mine: WordedClaim, like: Claim | None, thesis: str | None) -> Claim:
-        """Make a claim of a reviewer's words; `like` is the claim that it replaces."""
-        start = self._text.find(mine.said) if mine.said else -1
-        end: int | None = start + len(mine.said or "")
-        if start < 0 and like is not None and like.char_start is not None:
-            # Offsets of another transcript would point anywhere.
-            there = similarity(like.text, self._text[like.char_start : like.char_end])
-            if abs(there - (like.match_score or 0.0)) <= _SAME_PLACE:
-                start, end = like.char_start, like.char_end
+    def worded_claim(self, worded: WordedClaim, old: Claim | None, thesis: str | None) -> Claim:
+        """Make a claim in a reviewer's words; `old` is the claim that it replaces."""
+        start = self._text.find(worded.selected) if worded.selected else -1
+        end: int | None = start + len(worded.selected or "")
+        if start < 0 and old is not None and old.char_start is not None:
+            # The offsets may belong to another transcript.
+            score = similarity(old.text, self._text[old.char_start : old.char_end])
+            if abs(score - (old.match_score or 0.0)) <= _SAME_SCORE:
+                start, end = old.char_start, old.char_end
         draft = ClaimDraft(
-            text=mine.text,
-            importance=like.importance if like else 1.0,
-            confidence=like.extraction_confidence if like else 1.0,
-            category=like.category if like else None,
-            context=like.context if like else None,
-            speaker=like.speaker if like else None,
+            text=worded.text,
+            importance=old.importance if old else 1.0,
+            confidence=old.extraction_confidence if old else 1.0,
+            category=old.category if old else None,
+            context=old.context if old else None,
+            speaker=old.speaker if old else None,
             char_start=start if start >= 0 else None,
             char_end=end,
         )
-        basis = like.basis if like and like.claim_id == mine.claim_id else "reviewer"
-        made = self.claim(draft, like.thesis if like else thesis, basis)
-        return made.model_copy(update={"claim_id": mine.claim_id})
+        basis = old.basis if old and old.claim_id == worded.claim_id else "reviewer"
+        claim = self.claim(draft, old.thesis if old else thesis, basis)
+        return claim.model_copy(update={"claim_id": worded.claim_id})
 
 
 def _wording(draft: ClaimDraft) -> str:

@@ -1,7 +1,7 @@
-"""Applies reviewers' decisions about sources to the rows of the last check, until the next check.
+"""Applies reviewers' decisions about sources to the stored rows of the last check.
 
 The vote is counted again from the stored rows, with the default settings. If those settings do not
-lead to the stored verdict, the claim has no verdict until it is checked again.
+lead to the stored verdict, the claim has no verdict until the next check.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def apply_decisions(
     changed: dict[str, records.Evidence] = {}
     uncertain: set[str] = set()
     for row in rows.evidence:
-        mine = corrections.get(row.claim_id)
-        if mine is None or (decided := _decided_row(row, mine)) is None:
+        of_claim = corrections.get(row.claim_id)
+        if of_claim is None or (decided := _decided_row(row, of_claim)) is None:
             continue
         changed[row.evidence_id], has_known_weight = decided
         if not has_known_weight:
@@ -62,7 +62,7 @@ def apply_decisions(
 
 
 def _decided_row(
-    row: records.Evidence, mine: reviews.Corrections
+    row: records.Evidence, corrections: reviews.Corrections
 ) -> tuple[records.Evidence, bool] | None:
     """Return the source after the decisions about it, or None if its row follows them already.
 
@@ -71,10 +71,11 @@ def _decided_row(
     """
     if row.status != "ok":
         return None
-    if why := mine.blocked(row.canonical_url):
+    url = row.canonical_url
+    if why := corrections.blocked(url):
         return row.model_copy(update={**_UNREAD, "status": "skipped", "reason": why}), True
-    acts = mine.stances.get(row.canonical_url), mine.ratings.get(row.canonical_url)
-    wanted = tuple(act.value if act else None for act in acts)
+    actions = corrections.stances.get(url), corrections.ratings.get(url)
+    wanted = tuple(action.value if action else None for action in actions)
     applied = (
         row.stance if row.machine_stance is not None else None,
         row.rating if row.machine_rating is not None else None,
@@ -90,7 +91,7 @@ def _decided_row(
         # The check's remark on the former overruling is out of date.
         machine["reason"] = _REMARK.split(row.reason or "")[0].strip() or None
     is_known = all(new or not old for new, old in zip(wanted, applied, strict=True))
-    return reviews.with_overrulings(row.model_copy(update=machine), mine), is_known
+    return reviews.with_overrulings(row.model_copy(update=machine), corrections), is_known
 
 
 def _counted_again(
@@ -99,12 +100,12 @@ def _counted_again(
     """Return the verdict of a new vote over the claim's changed evidence."""
     config, stories = FactCheckConfig(), StoryIndex(rows.texts)
 
-    def own(places: Iterable[Any]) -> list[Any]:
-        return [row for row in places if row.claim_id == stored.claim_id]
+    def of_claim(rows: Iterable[Any]) -> list[Any]:
+        return [row for row in rows if row.claim_id == stored.claim_id]
 
     def vote(voters: Sequence[records.Evidence]) -> records.Verdict:
-        (claim,) = own(rows.claims)
-        case = CaseFile(claim, own(rows.queries), own(rows.searches), own(rows.hits), own(voters))
+        (claim,) = of_claim(rows.claims)
+        case = CaseFile(claim, *map(of_claim, (rows.queries, rows.searches, rows.hits, voters)))
         opinion = form_opinion(
             case, stories, config.verdicts, basis=stored.basis, places=config.search.max_results
         )
@@ -112,22 +113,22 @@ def _counted_again(
 
     figures = ("stance", "confidence", "confidence_score")
     before = vote(rows.evidence)
-    was_this_vote = all(getattr(before, each) == getattr(stored, each) for each in figures)
-    if not was_this_vote or stored.veracity is not None:
+    is_reproduced = all(getattr(before, name) == getattr(stored, name) for name in figures)
+    if not is_reproduced or stored.veracity is not None:
         return _without_verdict(stored)
-    made = vote(evidence)
+    verdict = vote(evidence)
     kept: dict[str, Any] = {"rank": stored.rank, "strategy": stored.strategy}
-    if made.status == "complete":
+    if verdict.status == "complete":
         kept["reasoner_stance"] = stored.reasoner_stance
-        kept["disagreement"] = stored.reasoner_stance not in {None, made.stance}
-        kept["reason"] = " ".join(filter(None, (made.reason, _COUNTED)))
-    return made.model_copy(update=kept)
+        kept["disagreement"] = stored.reasoner_stance not in {None, verdict.stance}
+        kept["reason"] = " ".join(filter(None, (verdict.reason, _COUNTED)))
+    return verdict.model_copy(update=kept)
 
 
 def _without_verdict(stored: records.Verdict) -> records.Verdict:
     """Return an incomplete verdict, because the vote cannot be counted from the stored rows."""
-    nothing = dict.fromkeys(
+    empty = dict.fromkeys(
         ("stance", "confidence", "confidence_score", "vote_stance", "vote_margin", "veracity")
     )
     words = {"status": "incomplete", "reason": _WAITS, "summary": _WAITS, "recheck_due": True}
-    return stored.model_copy(update={**nothing, **words, "disagreement": False})
+    return stored.model_copy(update={**empty, **words, "disagreement": False})

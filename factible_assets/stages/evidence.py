@@ -1,8 +1,7 @@
-"""From fetched pages to evidence on a claim: the pages of a run, their texts, and the rows.
+"""Fetches the pages of a run, and turns readings of them into rows of evidence.
 
-A page that cannot be read is replaced by its search snippet (`via = snippet`). Unless the site says
-that the page is gone, the page is due (`page_due`): it counts as missing, because it may say
-anything.
+The search snippet replaces a page that cannot be read (`via = snippet`). Unless the site says that
+the page is gone, the page is due (`page_due`): it counts as missing, because it may say anything.
 """
 
 from __future__ import annotations
@@ -44,23 +43,23 @@ def store_page(hit: records.SearchHit, fetched: FetchedPage) -> tuple[records.Pa
     A page that breaks the promise of its search hit counts as an outage.
     """
     fetched = held_to(promise_of(hit), fetched)
-    text = storable(fetched.text[:PAGE_CHARACTERS]) if fetched.outcome == "ok" else ""
-    readable = bool(text.strip())
-    is_absent = fetched.outcome == "absent"
-    unread = "The page has no text." if fetched.outcome == "ok" else "The page could not be had."
-    digest = content_hash(text) if readable else None
-    own = {
+    is_ok = fetched.outcome == "ok"
+    text = storable(fetched.text[:PAGE_CHARACTERS]) if is_ok else ""
+    has_text, is_absent = bool(text.strip()), fetched.outcome == "absent"
+    unread = "The page has no text." if is_ok else "The page could not be had."
+    digest = content_hash(text) if has_text else None
+    derived = {
         "page_id": page_id(hit.canonical_url, digest),
         "video_id": hit.video_id,
         "canonical_url": hit.canonical_url,
         "domain": domain_of(final_address(hit, fetched.final_url)),
-        "status": "ok" if readable else "no_evidence" if is_absent else "infra_error",
-        "reason": fetched.reason if readable else fetched.reason or unread,
+        "status": "ok" if has_text else "no_evidence" if is_absent else "infra_error",
+        "reason": fetched.reason if has_text else fetched.reason or unread,
         "content_hash": digest,
     }
-    alike = (each.name for each in fields(fetched) if each.name in records.Page.model_fields)
-    page = records.Page.model_validate({each: getattr(fetched, each) for each in alike} | own)
-    return page, text if readable else ""
+    names = {field.name for field in fields(fetched)} & records.Page.model_fields.keys()
+    page = records.Page.model_validate({name: getattr(fetched, name) for name in names} | derived)
+    return page, text if has_text else ""
 
 
 def promise_of(hit: records.SearchHit) -> Promise:
@@ -75,10 +74,10 @@ def final_address(hit: records.SearchHit, final_url: str | None) -> str:
 
 def redirect_note(hit: records.SearchHit, page: records.Page) -> str | None:
     """Return a sentence if a hit led to another registrable domain, else None."""
-    found = domain_of(published_at(hit.url))
-    if page.domain == found:
+    domain = domain_of(published_at(hit.url))
+    if page.domain == domain:
         return None
-    return f"It was found at {found} and leads to {page.domain}, whose rating it has."
+    return f"It was found at {domain} and leads to {page.domain}, whose rating it has."
 
 
 def is_later(published_on: date | None, video: records.Video) -> bool:
@@ -88,7 +87,7 @@ def is_later(published_on: date | None, video: records.Video) -> bool:
 
 
 PAGES_AT_ONCE = 64
-"""Most pages wait for their server; each costs some 5 MB meanwhile."""
+"""Most of them wait for their server; each takes some 5 MB meanwhile."""
 
 PAGE_CHARACTERS = 1_000_000
 """Five books of 30,000 words; PDFs are read to the same length."""
@@ -110,7 +109,7 @@ class PageLibrary:
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
         self._pages: dict[str, records.Page] = {}
-        self._given: dict[tuple[str, str], records.SearchHit] = {}
+        self._first_hits: dict[tuple[str, str], records.SearchHit] = {}
         """The first hit for each domain and text; digits in the text do not count."""
         self._once: SingleFlight[records.Page] = SingleFlight()
 
@@ -140,8 +139,8 @@ class PageLibrary:
         if fetched.outcome != "ok":
             return fetched
         text = content_hash(re.sub(r"\d+", "", fetched.text))
-        place = domain_of(final_address(hit, fetched.final_url)), text
-        first = self._given.setdefault(place, hit)
+        domain = domain_of(final_address(hit, fetched.final_url))
+        first = self._first_hits.setdefault((domain, text), hit)
         if first is hit or not is_repeated(promise_of(hit), fetched, promise_of(first)):
             return fetched
         reason = f"another page came: the site gives the same text at {first.canonical_url}"
@@ -155,9 +154,9 @@ class PageLibrary:
 class ReadSource:
     """A fetched source of a claim, and what the reader said about it.
 
-    `excerpt` is the text that was read; None: nobody read it, for a `reason`. `draft` is the answer
-    of the reader (`basis`); None: the text does not speak of the claim. `reused` is the row of
-    another check that the claim takes over.
+    `excerpt` is the text that was read; None: it was not read, for a `reason`. `draft` is the
+    answer of the reader (`basis`); None: the text does not speak of the claim. `reused` is the row
+    of another check that the claim takes over.
     """
 
     page: records.Page
@@ -174,7 +173,7 @@ def excerpt_of(
 ) -> PageExcerpt | None:
     """Return the text to read for a claim: the page's, else its snippet; None without either.
 
-    A snippet does not speak if its hit led to another domain: nobody knows which site said it.
+    A snippet does not count if its hit led to another domain: nobody knows which site said it.
     """
     text = texts.get(page.content_hash or "")
     has_snippet = len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS
@@ -207,7 +206,7 @@ def source_row(claim: records.Claim, source: FoundPage, reading: ReadSource) -> 
         "via": page.via if page.status == "ok" else "snippet",
         "published_on": excerpt.published_on,
     }
-    remarks: list[str | None] = [each for each in source.rating.reasons if is_page_reason(each)]
+    remarks: list[str | None] = [*filter(is_page_reason, source.rating.reasons)]
     if is_answer(source.hit):
         remarks.insert(0, _ANSWERED)
     elif columns["via"] == "snippet":
@@ -236,7 +235,7 @@ def _row(
 ) -> records.Evidence:
     hit = source.hit
     reason, *others = remarks
-    told = (reason, redirect_note(hit, page) if page else None, *others)
+    reasons = filter(None, (reason, redirect_note(hit, page) if page else None, *others))
     common = {
         "evidence_id": evidence_id(claim.claim_id, hit.canonical_url),
         "claim_id": claim.claim_id,
@@ -250,7 +249,7 @@ def _row(
         "published_on": hit.published_on,
         **_rating_columns(source.rating),
         **columns,
-        "reason": " ".join(each.rstrip(".") + "." for each in told if each) or None,
+        "reason": " ".join(sentence.rstrip(".") + "." for sentence in reasons) or None,
     }
     return records.Evidence.model_validate(common)
 

@@ -1,4 +1,4 @@
-"""Checks the claims of one video, from queries to verdicts: a strategy for each, all at once."""
+"""Checks all claims of one video at once, from queries to verdicts, by a strategy."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from factible_assets.stages.verdict import ranked, worded
 Row = TypeVar("Row", bound=records.Record)
 
 BeginChecks: TypeAlias = Callable[[Sequence[records.Claim]], None]
-"""Begins the checks of claims; those that have begun go on."""
+"""Begins the checks of those claims whose check has not begun yet."""
 
 FindClaims: TypeAlias = Callable[[BeginChecks], Awaitable[Sequence[records.Claim]]]
-"""Finds the claims of a video; it may have the checks of some begin before it knows all."""
+"""Finds the claims of a video; it may begin the checks of some before it knows all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +76,15 @@ async def extract_claims(
     """Find a transcript's claims, or take the `given` ones: all of them, in their own words.
 
     `corrected` applies the reviewers' corrections to the claims. `begin` receives the claims found
-    so far, several times; only their ranks may still change, and few drop out: those that a later
-    claim says again with more importance, or that exceed the limit.
+    so far, several times. Their ranks may still change, and a few drop out, because a more
+    important claim repeats them or because they exceed the limit.
 
     Raises ReasonerOutageError for a failed service, ReasonerRefusalError for a model that declines
     or does not read the language.
     """
     started = perf_counter()
     if given is not None:
-        judged = WithCalls(replace(given, refused=0))
+        answer = WithCalls(replace(given, refused=0))
         built = build_claims(given, transcript, segments, None, basis="given")
     else:
         finder, most = services.reasoner.claims, config.max_claims
@@ -96,22 +96,20 @@ async def extract_claims(
                 so_far = build_claims(drafts, transcript, segments, config, basis=finder.basis)
                 begin(corrected(so_far))
 
-        judged = await finder.extract_claims(
+        answer = await finder.extract_claims(
             video, shown, segments, max_claims=most, found=begin_with if begin else None
         )
-        found = judged.value
-        basis = found.basis or finder.basis
-        built = build_claims(found, transcript, segments, config, basis=basis)
+        basis = answer.value.basis or finder.basis
+        built = build_claims(answer.value, transcript, segments, config, basis=basis)
         if basis != finder.basis:
             services.observer.remarked(
                 "The language model listed no claim that stands in the transcript, so the embedded "
                 "engine found the claims."
             )
-    claims = corrected(built)
-    found = judged.value
-    services.observer.claims_found(claims, found.left_out)
+    claims, drafts = corrected(built), answer.value
+    services.observer.claims_found(claims, drafts.left_out)
     seconds = perf_counter() - started
-    return ClaimsResult(claims, judged.calls, seconds, found.refused, found.left_out)
+    return ClaimsResult(claims, answer.calls, seconds, drafts.refused, drafts.left_out)
 
 
 class StrategyError(ValueError):
@@ -168,7 +166,7 @@ async def standard(check: ClaimCheck) -> ClaimRows:
 
 
 STANDARD = Strategy("standard", standard)
-"""Every claim once, in order. It records no steps, because its rows show them."""
+"""Searches, reads and votes once. It records no steps, because its rows show them."""
 
 
 async def check_claims(
@@ -184,13 +182,13 @@ async def check_claims(
 ) -> FlowResult:
     """Check all claims of a video at once and return the rows of the selected stages.
 
-    A check begins as soon as its claim is found. A claim that `claims` returns in the end decides
-    about its rows; the checks of others are cancelled, and only their model calls stay.
+    A check begins as soon as its claim is found. If `claims` does not return the claim in the end,
+    the check is cancelled, and only its model calls stay.
 
-    A selected stage takes the rows of the others from `known`, and makes a rating that is missing
-    there for its own use. `corrections`, by claim id, take effect in the selected stages.
+    A selected stage takes the rows of the other stages from `known`; it makes missing ratings for
+    its own use. `corrections`, by claim id, take effect in the selected stages.
 
-    An outage is a row. Any other exception is a defect: it cancels the check and leaves in an
+    An outage is a row. Any other exception is a defect: it cancels the check and is raised in an
     ExceptionGroup. Row order is deterministic. With `enough_origins`, response times decide which
     pages are skipped.
 
@@ -339,14 +337,14 @@ class _VideoCheck:
     # --- After the checks ---------------------------------------------------------------------
 
     def judged(self) -> list[Judged]:
-        """Return the final claims with a verdict, and the evidence that speaks."""
-        found: list[Judged] = []
+        """Return the final claims that have a verdict, with their evidence of status ok."""
+        judged: list[Judged] = []
         for claim_id, claim in self._final.items():
             case, verdict = self._begun[claim_id][1].result()
             if verdict is not None:
-                speaking = [row for row in case.evidence if row.status == "ok"]
-                found.append((claim, verdict, speaking))
-        return found
+                rows = [row for row in case.evidence if row.status == "ok"]
+                judged.append((claim, verdict, rows))
+        return judged
 
     def result(
         self, verdicts: Sequence[records.Verdict], wording: Sequence[records.LlmCall]
@@ -365,17 +363,17 @@ class _VideoCheck:
         addresses = [hit.url for hit in hits]
         addresses += [published_at(page.final_url or "") for page in pages]
         hashes = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
-        wanted = sorted(each for each in hashes if each is not None)
+        keys = sorted(filter(None, hashes))
         # Lazy: without the stage evidence, `texts` may lack a hash.
-        texts = (records.PageText(content_hash=each, text=self._texts[each]) for each in wanted)
-        looked_up = [check.fact_checks for check in checks if check.fact_checks is not None]
+        texts = (records.PageText(content_hash=key, text=self._texts[key]) for key in keys)
+        look_ups = [check.fact_checks for check in checks if check.fact_checks is not None]
 
         def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
             return tuple(rows) if stage in self.stages else ()
 
-        def place(call: records.LlmCall) -> tuple[int, str, str, str, int]:
-            asked = call.claim_id or "", call.query_id or "", call.canonical_url or ""
-            return get_args(records.CallStage).index(call.stage), *asked, call.attempt
+        def order(call: records.LlmCall) -> tuple[int, str, str, str, int]:
+            subject = call.claim_id or "", call.query_id or "", call.canonical_url or ""
+            return get_args(records.CallStage).index(call.stage), *subject, call.attempt
 
         return FlowResult(
             queries=if_selected("queries", (row for case in cases for row in case.queries)),
@@ -383,7 +381,7 @@ class _VideoCheck:
             hits=if_selected("search_hits", hits),
             prior_fact_checks=(
                 *(row for rows in reused for row in rows.prior_fact_checks),
-                *(row for task in looked_up for row in task.result()),
+                *(row for task in look_ups for row in task.result()),
             ),
             ratings=if_selected("reliability_ratings", self._ratings.ratings(addresses)),
             pages=pages,
@@ -391,7 +389,7 @@ class _VideoCheck:
             evidence=if_selected("evidence", evidence),
             verdicts=ranked(verdicts, tuple(self._final.values())),
             steps=tuple(step for check in checks for step in check.trace.steps),
-            llm_calls=tuple(sorted((*wording, *self._calls()), key=place)),
+            llm_calls=tuple(sorted((*wording, *self._calls()), key=order)),
             timings=self.watch.timings(),
         )
 
@@ -417,9 +415,9 @@ def _remark_unread(evidence: Iterable[records.Evidence], observer: Observer) -> 
 async def _worded(
     video: records.Video, judged: Sequence[Judged], services: Services
 ) -> tuple[list[records.Verdict], tuple[records.LlmCall, ...]]:
-    """Add a model's words to complete verdicts; if it fails, the verdicts keep their own."""
+    """Add a model's words to complete verdicts with evidence; if it fails, change nothing."""
     verdicts = [verdict for _, verdict, _ in judged]
-    complete = [each for each in judged if each[1].stance is not None and each[2]]
+    complete = [case for case in judged if case[1].stance is not None and case[2]]
     writer = services.reasoner.writer
     if not complete or writer is None:
         return verdicts, ()
@@ -428,17 +426,17 @@ async def _worded(
     except ReasonerError as failure:
         return verdicts, failure.calls
     words = answer.value
-    return [worded(each, words.get(each.claim_id, "")) for each in verdicts], answer.calls
+    return [worded(row, words.get(row.claim_id, "")) for row in verdicts], answer.calls
 
 
 def with_others(
-    result: FlowResult, held: VideoRows, claims: Sequence[records.Claim], others: frozenset[str]
+    result: FlowResult, stored: VideoRows, claims: Sequence[records.Claim], others: frozenset[str]
 ) -> FlowResult:
-    """Add the `held` rows of the `others` (claim ids) to the rows of the checked claims.
+    """Add the `stored` rows of the `others` (claim ids) to the rows of the checked claims.
 
     A run writes all rows of an asset and a video as one set, so a check of some claims writes the
-    rows of the others again. Only the rank of their verdicts may change. Model calls are left out,
-    because each was paid once.
+    rows of the others again. Only the rank of their verdicts may change. Their model calls are left
+    out, because they were paid before.
     """
     order = {claim.claim_id: place for place, claim in enumerate(claims)}
     owner = attrgetter("claim_id")
@@ -448,30 +446,30 @@ def with_others(
         # A stable sort keeps the order inside a claim.
         return tuple(sorted(rows, key=lambda row: order[owner(row)]))
 
-    places = ("queries", "searches", "hits", "prior_fact_checks", "evidence", "steps")
-    both: dict[str, Any] = {
-        each: joined(getattr(result, each), getattr(held, each)) for each in places
+    names = ("queries", "searches", "hits", "prior_fact_checks", "evidence", "steps")
+    rows: dict[str, Any] = {
+        name: joined(getattr(result, name), getattr(stored, name)) for name in names
     }
-    kept = replace(result, **both)
-    hits, evidence = kept.hits, kept.evidence
-    wanted = {row.page_id for row in evidence}
-    # Of an unchanged page the new row replaces the held one.
-    by_id = {page.page_id: page for page in held.pages if page.page_id in wanted}
+    hits, evidence = rows["hits"], rows["evidence"]
+    page_ids = {row.page_id for row in evidence}
+    # The new row of an unchanged page replaces the stored one.
+    by_id = {page.page_id: page for page in stored.pages if page.page_id in page_ids}
     by_id |= {page.page_id: page for page in result.pages}
     pages = tuple(sorted(by_id.values(), key=lambda page: (page.canonical_url, page.page_id)))
-    texts = {text.content_hash: text for text in (*held.page_texts, *result.page_texts)}
-    needed = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
-    # New ratings replace held ones; domains that no row names any more drop out.
-    found = {row.domain for row in evidence} | {hit.domain for hit in hits}
+    texts = {text.content_hash: text for text in (*stored.page_texts, *result.page_texts)}
+    hashes = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
+    # New ratings replace stored ones; domains that no row names any more drop out.
+    domains = {row.domain for row in evidence} | {hit.domain for hit in hits}
     for hit in hits:
         with suppress(UnusableUrlError):
-            found.update(host_and_parents(host_of(hit.url)))
-    ratings = {rating.domain: rating for rating in held.ratings if rating.domain in found}
+            domains.update(host_and_parents(host_of(hit.url)))
+    ratings = {rating.domain: rating for rating in stored.ratings if rating.domain in domains}
     ratings |= {rating.domain: rating for rating in result.ratings}
     return replace(
-        kept,
+        result,
+        **rows,
         ratings=tuple(ratings[domain] for domain in sorted(ratings)),
         pages=pages,
-        page_texts=tuple(texts[each] for each in sorted(texts) if each in needed),
-        verdicts=ranked(joined(result.verdicts, held.verdicts), claims),
+        page_texts=tuple(texts[key] for key in sorted(texts) if key in hashes),
+        verdicts=ranked(joined(result.verdicts, stored.verdicts), claims),
     )

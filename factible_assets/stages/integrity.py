@@ -53,7 +53,7 @@ _DERIVED: Mapping[str, Callable[[Any], dict[str, object]]] = {
 }
 """The columns that follow from the rest of a row, by table."""
 Breaches: TypeAlias = Iterator[tuple[Record | str, str]]
-"""Pairs of a row, or of a thing's name, and the way it breaks a rule."""
+"""Pairs of a row (or the name of what is wrong) and a sentence that says how it breaks a rule."""
 Find: TypeAlias = Callable[[VideoRows], Breaches]
 
 
@@ -82,23 +82,23 @@ class RuleResult:
 
 
 _SPECIFIC: list[Rule] = []
-"""The rules of single assets, which `rule` enters."""
+"""The rules of single assets; the decorator `rule` registers them."""
 
 
 def rule(asset: str, *, blocking: bool = True) -> Callable[[Find], Find]:
-    """Make a generator of breaches a rule of an asset; its docstring states the rule."""
+    """Register a generator of breaches as a rule of an asset; its docstring states the rule."""
 
-    def enter(find: Find) -> Find:
+    def register(find: Find) -> Find:
         _SPECIFIC.append(_rule_of(asset, find, find, blocking=blocking))
         return find
 
-    return enter
+    return register
 
 
 def _rule_of(
-    asset: str, stated: Callable[..., Breaches], find: Find, *, blocking: bool = True
+    asset: str, function: Callable[..., Breaches], find: Find, *, blocking: bool = True
 ) -> Rule:
-    return Rule(asset, stated.__name__, str(stated.__doc__).strip(), find, blocking)
+    return Rule(asset, function.__name__, str(function.__doc__).strip(), find, blocking)
 
 
 def rules_of(asset: str, limits: SearchConfig | None = None) -> tuple[Rule, ...]:
@@ -106,12 +106,12 @@ def rules_of(asset: str, limits: SearchConfig | None = None) -> tuple[Rule, ...]
     general = [rows_are_valid, ids_are_derived]
     if asset not in {"transcripts", "media"}:  # Their rows stand without claims and page texts.
         general.append(references_lead_to_rows)
-    found = [_rule_of(asset, each, partial(each, asset)) for each in general]
-    found += (each for each in _SPECIFIC if each.asset == asset)
+    rules = [_rule_of(asset, find, partial(find, asset)) for find in general]
+    rules += (specific for specific in _SPECIFIC if specific.asset == asset)
     if asset == "evidence":
         dated = partial(no_page_is_too_new, limits or SearchConfig())
-        found.append(_rule_of(asset, no_page_is_too_new, dated))
-    return tuple(found)
+        rules.append(_rule_of(asset, no_page_is_too_new, dated))
+    return tuple(rules)
 
 
 def judge(
@@ -125,12 +125,12 @@ def judge(
     def name(row: Record | str) -> str:
         if isinstance(row, str):
             return row
-        return " ".join([type(row).__name__, *(str(getattr(row, each)) for each in row.key)])
+        return " ".join([type(row).__name__, *(str(getattr(row, column)) for column in row.key)])
 
     return tuple(
-        RuleResult(each, tuple((name(row), problem) for row, problem in each.find(rows)))
+        RuleResult(rule, tuple((name(row), problem) for row, problem in rule.find(rows)))
         for asset in assets
-        for each in rules_of(asset, limits)
+        for rule in rules_of(asset, limits)
     )
 
 
@@ -156,9 +156,9 @@ def ids_are_derived(asset: str, rows: VideoRows) -> Breaches:
     for row in rows.of_asset(asset):
         derive = _DERIVED.get(row.table)
         for name, value in derive(row).items() if derive else ():
-            found = getattr(row, name)
-            if found != value:
-                yield row, f"{name} is {found!r}, and the row implies {value!r}"
+            stored = getattr(row, name)
+            if stored != value:
+                yield row, f"{name} is {stored!r}, and the row implies {value!r}"
 
 
 def references_lead_to_rows(asset: str, rows: VideoRows) -> Breaches:
@@ -173,20 +173,20 @@ def references_lead_to_rows(asset: str, rows: VideoRows) -> Breaches:
     )
     for row in rows.of_asset(asset):
         values = row.__dict__
-        for kind, column, there in known:
+        for kind, column, keys in known:
             key = values.get(column)
-            if key is not None and key not in there:
+            if key is not None and key not in keys:
                 yield row, f"it refers to the {kind} {key}, which does not exist"
         query, claim = values.get("query_id"), values.get("claim_id")
         if claim is not None and claim_of.get(query or "", claim) != claim:
             yield row, f"its query {query} is of another claim"
 
 
-def _ranks(rows: Iterable[Claim | Query | Verdict], what: str) -> Breaches:
-    """Yield a breach unless ranks count from 1 without a gap."""
+def _gaps_in_ranks(rows: Iterable[Claim | Query | Verdict], name: str) -> Breaches:
+    """Yield the first row whose rank leaves a gap; ranks count from 1."""
     for expected, row in enumerate(sorted(rows, key=lambda row: row.rank), start=1):
         if row.rank != expected:
-            yield row, f"its rank is {row.rank}; {what} count from 1 without a gap"
+            yield row, f"its rank is {row.rank}; {name} count from 1 without a gap"
             return
 
 
@@ -224,15 +224,15 @@ def captions_fit_the_video(rows: VideoRows) -> Breaches:
     """Captions begin before the video ends, with some slack for rounded lengths."""
     length = rows.video.duration_seconds
     latest = math.inf if length is None else length + max(_SLACK_SECONDS, length * _SLACK_SHARE)
-    for late in [each for each in rows.segments if each.begins > latest][:1]:
-        there = f"begins at {late.begins:.1f} s, and the video has {length:.1f} s"
-        yield late, f"it {there}: is this the transcript of another video?"
+    for late in [segment for segment in rows.segments if segment.begins > latest][:1]:
+        problem = f"it begins at {late.begins:.1f} s, and the video has {length:.1f} s"
+        yield late, f"{problem}: is this the transcript of another video?"
 
 
 @rule("claims")
 def claims_are_in_order(rows: VideoRows) -> Breaches:
     """Ranks count from 1, the most important claim first."""
-    yield from _ranks(rows.claims, "claims")
+    yield from _gaps_in_ranks(rows.claims, "claims")
     for before, after in pairwise(sorted(rows.claims, key=lambda claim: claim.rank)):
         if after.importance > before.importance:
             yield after, f"it is more important than claim {before.claim_id} before it"
@@ -249,13 +249,18 @@ def claims_stand_in_the_transcript(rows: VideoRows) -> Breaches:
         if claim.char_end > length:
             yield claim, f"it ends at {claim.char_end}, and the transcript at {length}"
             continue
-        for verb, said, there in (
+        for verb, stored, expected in (
             ("begin", claim.start_seconds, clock.start_at(claim.char_start)),
             ("end", claim.end_seconds, clock.second_at(claim.char_end)),
         ):
-            known = said is not None and there is not None
-            if abs((said or 0.0) - (there or 0.0)) > _ROUNDING if known else said is not there:
-                yield claim, f"it should {verb} at {there} s like its caption, and has {said} s"
+            is_same = stored is expected
+            if stored is not None and expected is not None:
+                is_same = abs(stored - expected) <= _ROUNDING
+            if not is_same:
+                yield (
+                    claim,
+                    f"it should {verb} at {expected} s like its caption, and has {stored} s",
+                )
 
 
 # --- Queries, search hits, reliability ratings --------------------------------------------------
@@ -268,10 +273,10 @@ def every_claim_has_queries(rows: VideoRows) -> Breaches:
         if not (query.text.strip() if query.status == "ok" else query.reason):
             yield query, f"its status is {query.status}, and its words are missing"
     for claim in rows.claims:
-        own = [query for query in rows.queries if query.claim_id == claim.claim_id]
-        if not own:
+        queries = [query for query in rows.queries if query.claim_id == claim.claim_id]
+        if not queries:
             yield claim, "it has neither a query nor a reason"
-        yield from _ranks(own, "a claim's queries")
+        yield from _gaps_in_ranks(queries, "a claim's queries")
 
 
 @rule("search_hits")
@@ -300,8 +305,8 @@ def every_domain_is_rated(rows: VideoRows) -> Breaches:
         if not any(reason.strip() for reason in rating.reasons):
             yield rating, "it gives no reason"
     claims = rows.claim_ids
-    found = {hit.domain for hit in rows.hits if hit.domain and hit.claim_id in claims}
-    for domain in sorted(found - {rating.domain for rating in rows.ratings}):
+    domains = {hit.domain for hit in rows.hits if hit.domain and hit.claim_id in claims}
+    for domain in sorted(domains - {rating.domain for rating in rows.ratings}):
         yield f"domain {domain}", "it is among the hits and has no rating"
 
 
@@ -315,10 +320,10 @@ def every_text_has_its_page(rows: VideoRows) -> Breaches:
     snippets = {hit.hit_id: ids.content_hash(hit.snippet) for hit in rows.hits}
     for row in rows.evidence:
         # A missing page or hit breaks the rule on references instead.
-        own = texts.get(row.page_id or "", row.content_hash)
+        expected = texts.get(row.page_id or "", row.content_hash)
         if row.via == "snippet":
-            own = snippets.get(row.hit_id, row.content_hash)
-        if row.content_hash not in {None, own}:
+            expected = snippets.get(row.hit_id, row.content_hash)
+        if row.content_hash not in {None, expected}:
             yield row, "its text is not the text of its own page"
 
 
@@ -329,8 +334,8 @@ def evidence_fits_its_hit(rows: VideoRows) -> Breaches:
     pages = {page.page_id: page for page in rows.pages}
     for row in rows.evidence:
         hit, page = hits.get(row.hit_id), pages.get(row.page_id or "")
-        own = (row.claim_id, row.query_id, row.canonical_url)
-        if hit is not None and (hit.claim_id, hit.query_id, hit.canonical_url) != own:
+        reference = (row.claim_id, row.query_id, row.canonical_url)
+        if hit is not None and (hit.claim_id, hit.query_id, hit.canonical_url) != reference:
             yield row, f"its claim, query or address differs from hit {row.hit_id}"
         domain = (page or hit or row).domain
         if row.domain != domain:
@@ -344,16 +349,16 @@ def every_hit_is_accounted_for(rows: VideoRows) -> Breaches:
     """Each address among a claim's hits has evidence, or a reason without it."""
     judged = {(row.claim_id, row.canonical_url) for row in rows.evidence}
     claims = rows.claim_ids
-    found = {(hit.claim_id, hit.canonical_url): hit for hit in rows.hits if hit.claim_id in claims}
-    for key in sorted(found.keys() - judged):
-        yield found[key], "it has neither evidence nor a reason for its omission"
+    hits = {(hit.claim_id, hit.canonical_url): hit for hit in rows.hits if hit.claim_id in claims}
+    for key in sorted(hits.keys() - judged):
+        yield hits[key], "it has neither evidence nor a reason for its omission"
 
 
 @rule("evidence")
 def quotes_stand_in_their_pages(rows: VideoRows) -> Breaches:
     """A quote equals, character by character, the stored text at its offsets."""
     texts = rows.texts
-    for row in (each for each in rows.evidence if each.quote is not None):
+    for row in (row for row in rows.evidence if row.quote is not None):
         text, start, end = texts.get(row.content_hash or ""), row.quote_start, row.quote_end
         if text is None:
             yield row, "the store lacks the text that it quotes"
@@ -366,7 +371,7 @@ def no_source_is_the_video(rows: VideoRows) -> Breaches:
     """No source is the video itself, or a copy of it under the same title."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
-    for row in (each for each in rows.evidence if each.status != "skipped"):
+    for row in (row for row in rows.evidence if row.status != "skipped"):
         page, hit = pages.get(row.page_id or ""), hits.get(row.hit_id)
         addresses = {row.canonical_url, (page and page.final_url) or row.canonical_url}
         if any(is_the_video(rows.video, address) for address in addresses):
@@ -378,17 +383,16 @@ def no_source_is_the_video(rows: VideoRows) -> Breaches:
 def no_page_is_too_new(limits: SearchConfig, rows: VideoRows) -> Breaches:
     """No source was published outside of the run's date limits."""
     dates = {page.page_id: page.published_on for page in rows.pages}
-    for row in (each for each in rows.evidence if each.status != "skipped"):
+    for row in (row for row in rows.evidence if row.status != "skipped"):
         days = {row.published_on, dates.get(row.page_id or "")}
-        for reason in (out_of_period(day, limits) for day in days if day is not None):
-            if reason is not None:
-                yield row, f"the run must not read its page: {reason}"
+        for reason in filter(None, (out_of_period(day, limits) for day in days if day)):
+            yield row, f"the run must not read its page: {reason}"
 
 
 @rule("verdicts")
 def every_claim_has_a_verdict(rows: VideoRows) -> Breaches:
     """Each claim has a verdict; their ranks count from 1."""
-    yield from _ranks(rows.verdicts, "verdicts")
+    yield from _gaps_in_ranks(rows.verdicts, "verdicts")
     judged = {verdict.claim_id for verdict in rows.verdicts}
     for claim in rows.claims:
         if claim.claim_id not in judged:
@@ -401,9 +405,7 @@ def verdicts_count_their_evidence(rows: VideoRows) -> Breaches:
     stances = Counter((row.claim_id, row.stance) for row in rows.evidence if row.status == "ok")
     for verdict in rows.verdicts:
         for stance, label in STANCES.items():
-            count, there = getattr(verdict, label.column), stances[verdict.claim_id, stance]
-            if count != there:
-                yield (
-                    verdict,
-                    f"it counts {count} sources as {stance}, and the evidence has {there}",
-                )
+            counted, found = getattr(verdict, label.column), stances[verdict.claim_id, stance]
+            if counted != found:
+                problem = f"it counts {counted} sources as {stance}, and the evidence has {found}"
+                yield verdict, problem

@@ -75,14 +75,14 @@ class Localiser:
         Verbatim words score 1. Any other place runs from the first to the last letter or digit of
         the window's words.
         """
-        wanted = claim.strip()
-        verbatim = self._text.find(wanted) if wanted else -1
+        claim = claim.strip()
+        verbatim = self._text.find(claim) if claim else -1
         if verbatim >= 0:
-            return TextMatch(verbatim, verbatim + len(wanted), 1.0)
-        folded = [word.folded for word in _words_of(wanted)]
+            return TextMatch(verbatim, verbatim + len(claim), 1.0)
+        folded = [word.folded for word in _words_of(claim)]
         if not folded or not self._words:
             return None
-        import numpy as np  # noqa: PLC0415 - few starts of a process place a claim
+        import numpy as np  # noqa: PLC0415 - slow to import, and few processes locate claims
 
         claim, length, count = " ".join(folded), len(folded), len(self._words)
         sizes = range(
@@ -131,9 +131,9 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower() if word.isalnum() else _NOT_SPOKEN.sub("", word).lower()
     form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
-    return "".join(each for each in form if each.isalnum() or unicodedata.category(each)[0] == "M")
+    return "".join(one for one in form if one.isalnum() or unicodedata.category(one)[0] == "M")
 
 
 def _without_punctuation(word: str) -> tuple[int, int]:
-    speaking = [index for index, character in enumerate(word) if fold(character)]
-    return speaking[0], speaking[-1] + 1
+    letters = [index for index, character in enumerate(word) if fold(character)]
+    return letters[0], letters[-1] + 1

@@ -1,4 +1,4 @@
-"""Hints about the pictures of a video, which no verdict reads (after AgentFact, section IV-B3).
+"""Examines the pictures of a video; no verdict uses the findings (AgentFact, section IV-B3).
 
 They come from a reverse search, error level analysis, common words and dates, and a deepfake
 detector.
@@ -39,7 +39,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class MediaServices:
-    """The services for pictures; None: not configured. `inspect` analyses the bytes locally."""
+    """The services for pictures; None: not configured. `inspect` analyses the bytes offline."""
 
     inspect: Callable[[bytes], images.ImageFacts]
     fetcher: Fetcher
@@ -48,17 +48,17 @@ class MediaServices:
 
 
 def frame_moments(duration_seconds: float) -> tuple[float, ...]:
-    """Return the moments, in seconds, amid MOST_FRAMES equal parts of the video."""
+    """Return the middles, in seconds, of MOST_FRAMES equal parts of the video."""
     part = duration_seconds / MOST_FRAMES
-    return tuple(round((place + 0.5) * part, 3) for place in range(MOST_FRAMES))
+    return tuple(round((number + 0.5) * part, 3) for number in range(MOST_FRAMES))
 
 
 async def examine(
     video: Video, pictures: Sequence[Picture], claims: Sequence[Claim], services: MediaServices
 ) -> tuple[MediaFinding, ...]:
     """Examine each picture; the failure of a service is a row, not an exception."""
-    examined = [_examine(_Rows(video, each.name), each, claims, services) for each in pictures]
-    return tuple(row for rows in await asyncio.gather(*examined) for row in rows)
+    tasks = [_examine(_Rows(video, one.name), one, claims, services) for one in pictures]
+    return tuple(row for rows in await asyncio.gather(*tasks) for row in rows)
 
 
 @dataclass(slots=True)
@@ -70,9 +70,9 @@ class _Rows:
     content_hash: str | None = None
     made: list[MediaFinding] = field(default_factory=list)
 
-    def add(self, kind: str, **found: object) -> None:
+    def add(self, kind: str, **columns: object) -> None:
         rank = 1 + sum(row.kind == kind for row in self.made)
-        given = {
+        defaults = {
             "finding_id": finding_id(self.video.video_id, self.picture, kind, rank),
             "video_id": self.video.video_id,
             "picture": self.picture,
@@ -82,7 +82,7 @@ class _Rows:
             "provider": "local",
             "status": "ok",
         }
-        self.made.append(MediaFinding.model_validate(given | found))
+        self.made.append(MediaFinding.model_validate(defaults | columns))
 
 
 async def _examine(
@@ -96,13 +96,13 @@ async def _examine(
         status = "infra_error" if error.is_outage else "skipped"
         rows.add("metadata", status=status, reason=str(error))
         return rows.made
-    said = (
+    phrases = (
         f"{facts.width} by {facts.height} pixels",
         facts.taken_at and f"taken on {facts.taken_at:%Y-%m-%d}",
         facts.camera and f"by {facts.camera}",
         facts.software and f"written by {facts.software}",
     )
-    rows.add("metadata", reason=storable(f"{', '.join(each for each in said if each)}."))
+    rows.add("metadata", reason=storable(f"{', '.join(phrase for phrase in phrases if phrase)}."))
     if facts.error_level is not None:
         words = "The picture is compressed evenly."
         if facts.error_level > _STRONG_ERROR_LEVEL:
@@ -141,36 +141,36 @@ async def _matches(
         reason = "No reverse search is set up (GOOGLE_VISION_API_KEY)."
         rows.add("match", status="skipped", reason=reason)
         return
-    told = {"provider": answer.provider, "latency_seconds": answer.latency_seconds}
+    service = {"provider": answer.provider, "latency_seconds": answer.latency_seconds}
     if answer.outcome == "outage":
-        rows.add("match", status="infra_error", reason=answer.reason, **told)
+        rows.add("match", status="infra_error", reason=answer.reason, **service)
         return
-    found = [each for each in answer.matches if not is_the_video(rows.video, each.page_url or "")]
-    if not found:
-        rows.add("match", status="no_evidence", reason="It was found nowhere else.", **told)
+    matches = [one for one in answer.matches if not is_the_video(rows.video, one.page_url or "")]
+    if not matches:
+        rows.add("match", status="no_evidence", reason="It was found nowhere else.", **service)
         return
-    shown = [each for each in found if each.page_url and each.kind != "similar"][:MOST_PAGES]
-    read = await asyncio.gather(*(fetcher.fetch(each.page_url or "") for each in shown))
-    pages = {page.url: page for page in read if page.outcome == "ok"}
+    urls = [match.page_url for match in matches if match.page_url and match.kind != "similar"]
+    fetched = await asyncio.gather(*map(fetcher.fetch, urls[:MOST_PAGES]))
+    pages = {page.url: page for page in fetched if page.outcome == "ok"}
 
-    def place(each: images.ImageMatch) -> tuple[int, date, str]:
-        day = _day(each, pages) or date.max
-        return get_args(MatchKind).index(each.kind), day, each.page_url or ""
+    def order(match: images.ImageMatch) -> tuple[int, date, str]:
+        day = _day(match, pages) or date.max
+        return get_args(MatchKind).index(match.kind), day, match.page_url or ""
 
-    found.sort(key=place)
-    unread = {page.url: page.reason for page in read if page.outcome != "ok"}
-    for each in found:
-        failure = unread.get(each.page_url or "")
+    matches.sort(key=order)
+    failures = {page.url: page.reason for page in fetched if page.outcome != "ok"}
+    for match in matches:
+        failure = failures.get(match.page_url or "")
         rows.add(
             "match",
-            match_class=each.kind,
+            match_class=match.kind,
             reason=failure and f"The page could not be read for its date: {failure}",
-            url=storable(each.page_url or each.image_url or ""),
-            title=storable(each.page_title) if each.page_title else None,
-            published_on=_day(each, pages),
-            **told,
+            url=storable(match.page_url or match.image_url or ""),
+            title=storable(match.page_title) if match.page_title else None,
+            published_on=_day(match, pages),
+            **service,
         )
-    _miscaption(rows, found, pages, claims)
+    _miscaption(rows, matches, pages, claims)
 
 
 def _day(match: images.ImageMatch, pages: dict[str, FetchedPage]) -> date | None:
@@ -180,7 +180,7 @@ def _day(match: images.ImageMatch, pages: dict[str, FetchedPage]) -> date | None
 
 def _miscaption(
     rows: _Rows,
-    found: Sequence[images.ImageMatch],
+    matches: Sequence[images.ImageMatch],
     pages: dict[str, FetchedPage],
     claims: Sequence[Claim],
 ) -> None:
@@ -188,8 +188,8 @@ def _miscaption(
 
     The score is the share of the claim's content words that this page lacks.
     """
-    said_on, close = rows.video.published_on, [each for each in found if each.kind != "similar"]
-    dated = [(day, each) for each in close if (day := _day(each, pages)) is not None]
+    said_on, same = rows.video.published_on, [one for one in matches if one.kind != "similar"]
+    dated = [(day, match) for match in same if (day := _day(match, pages)) is not None]
     day, earliest = min(dated, key=lambda pair: pair[0], default=(date.max, None))
     if said_on is None or earliest is None or day >= said_on:
         return
@@ -197,13 +197,13 @@ def _miscaption(
     context = content_words(f"{page.title or earliest.page_title or ''} {page.text}")
     for claim in claims:
         words = content_words(claim.text)
-        lacking = len(words - context) / len(words) if words else 0.0
+        missing = len(words - context) / len(words) if words else 0.0
         rows.add(
             "miscaption",
             claim_id=claim.claim_id,
             url=storable(page.url),
             title=storable(page.title) if page.title else None,
             published_on=day,
-            score=lacking,
+            score=missing,
             reason=f"The picture was on this page {(said_on - day).days} days before the video.",
         )

@@ -1,4 +1,4 @@
-"""Which sources are independent of each other, and how much several sources are worth together.
+"""Decides which sources are independent, and how much several sources weigh together.
 
 Two sources share an origin if they stand under one registrable domain, or if one text repeats half
 of the other: ten copies of one wire story are one origin. The vote counts the heaviest set of
@@ -38,7 +38,7 @@ class StoryIndex:
         self._shingles = cache(lambda content_hash: shingles(texts.get(content_hash, "")))
 
     def share_origin(self, one: Evidence, other: Evidence) -> bool:
-        """Tell whether two sources share a domain or a story."""
+        """Whether two sources share a domain or a story."""
         if one.domain == other.domain and not _is_file(one):
             return True
         if one.content_hash is None or other.content_hash is None:
@@ -73,7 +73,7 @@ def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Ev
     linked = _links(tuple(read.values()), stories)
     labels: dict[str, str] = {}
     for component in _components(frozenset(linked), linked):
-        first = next(row for each, row in read.items() if each in component)
+        first = next(read[evidence_id] for evidence_id in read if evidence_id in component)
         path = first.canonical_url.partition("://")[2]
         labels |= dict.fromkeys(component, path if _is_file(first) else first.domain)
     return tuple(row.model_copy(update={"origin": labels.get(row.evidence_id)}) for row in evidence)
@@ -131,15 +131,15 @@ def _components(
     nodes: frozenset[Node], linked: Mapping[Node, frozenset[Node]]
 ) -> list[frozenset[Node]]:
     """Return the connected components of the graph of these nodes."""
-    left, components = set(nodes), []
-    while left:
-        pending = {left.pop()}
+    unassigned, components = set(nodes), []
+    while unassigned:
+        pending = {unassigned.pop()}
         component = set(pending)
         while pending:
-            found = (linked[pending.pop()] & left) - component
-            component |= found
-            pending |= found
-        left -= component
+            neighbours = (linked[pending.pop()] & unassigned) - component
+            component |= neighbours
+            pending |= neighbours
+        unassigned -= component
         components.append(frozenset(component))
     return components
 

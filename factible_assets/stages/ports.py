@@ -96,7 +96,7 @@ def clamped(score: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDraft:
-    """A claim in the words of a reasoner or a corpus, with its `searches` if it has some.
+    """A claim in the words of a reasoner or a corpus, with its `searches`, if any.
 
     A reasoner that knows the claim's place gives raw offsets. `speaker` takes precedence over the
     speaker in the transcript.
@@ -117,8 +117,8 @@ class ClaimDraft:
 class ClaimDrafts:
     """The claims of one transcript, most important first.
 
-    `refused` counts claims that nobody said like that, `left_out` claims beyond the limit. `basis`
-    names the reasoner that found them, if it is not the configured one.
+    `refused` counts claims that the transcript does not contain, `left_out` claims beyond the
+    limit. `basis` names the reasoner that found them, if it is not the configured one.
     """
 
     thesis: str | None
@@ -142,7 +142,7 @@ class QueryDraft:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceDraft:
-    """A reasoner's reading of a page. Of its `quotes` only verbatim ones stay.
+    """A reasoner's reading of a page; only its verbatim `quotes` will stay.
 
     It is `contradicted` if its own best quote says the contrary of its stance.
     """
@@ -170,19 +170,19 @@ class Arrivals:
 
     def __init__(self, expected: int) -> None:
         self._missing = expected + 1
-        self._all_in = asyncio.Event()
-        self.one_in()
+        self._are_complete = asyncio.Event()
+        self.count_one()
 
-    def one_in(self) -> None:
+    def count_one(self) -> None:
         """Count a page that arrived or failed."""
         self._missing -= 1
         if self._missing <= 0:
-            self._all_in.set()
+            self._are_complete.set()
 
-    async def all_in(self, patience: float) -> None:
+    async def wait_for_all(self, patience: float) -> None:
         """Wait for all pages, at most `patience` seconds."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._all_in.wait(), patience)
+            await asyncio.wait_for(self._are_complete.wait(), patience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +219,13 @@ class ClaimFinder(Protocol):
     ) -> WithCalls[ClaimDrafts]:
         """Find the check-worthy claims of a transcript, most important first.
 
-        A reasoner that finds one after the other passes `found` those that it has.
+        A reasoner that finds them one by one calls `found` with the claims so far.
         """
         ...
 
 
 class QueryWriter(Protocol):
-    """Words searches. Raises ReasonerOutageError or ReasonerRefusalError if there is no answer."""
+    """Writes searches. Raises ReasonerOutageError or ReasonerRefusalError without an answer."""
 
     @property
     def basis(self) -> records.Maker: ...
@@ -233,7 +233,7 @@ class QueryWriter(Protocol):
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> WithCalls[tuple[QueryDraft, ...]]:
-        """Word searches for evidence for and against a claim."""
+        """Write searches for evidence for and against a claim."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""Published fact checks of a claim: the look-up, the rows, and the pages to read as evidence.
+"""Looks up published fact checks of a claim, and chooses those to read as evidence.
 
-A review is a pointer: its rating decides nothing, and its page is read like any other. A failed or
-late look-up makes no verdict incomplete.
+The rating of a fact check decides nothing; its page is read like any other. A failed or late
+look-up makes no verdict incomplete.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ async def look_up(
     Of several reviews on one page the most similar stays. An outage is a row, not an exception.
     """
     since, language = config.published_after, config.language
-    wanted = SearchRequest(question(claim), LIMIT, after=since, language=language)
-    answer = await service.prior_checks(wanted)
-    own = {
+    request = SearchRequest(question(claim), LIMIT, after=since, language=language)
+    answer = await service.prior_checks(request)
+    shared = {
         "claim_id": claim.claim_id,
         "video_id": claim.video_id,
         "provider": answer.provider,
@@ -49,18 +49,18 @@ async def look_up(
     }
 
     def row(rank: int, status: Status, reason: str | None, **review: Any) -> PriorFactCheck:
-        derived = prior_fact_check_id(claim.claim_id, review.get("canonical_url"))
-        place = {"prior_fact_check_id": derived, "rank": rank, "status": status, "reason": reason}
-        return PriorFactCheck.model_validate(own | place | review)
+        row_id = prior_fact_check_id(claim.claim_id, review.get("canonical_url"))
+        result = {"prior_fact_check_id": row_id, "rank": rank, "status": status, "reason": reason}
+        return PriorFactCheck.model_validate(shared | result | review)
 
     if answer.outcome == "outage":
         return (row(1, "infra_error", answer.reason or f"{answer.provider} did not say why"),)
-    found = [_review(claim, check) for check in answer.checks]
-    found.sort(key=lambda each: -each["similarity"])
+    reviews = [_review(claim, check) for check in answer.checks]
+    reviews.sort(key=lambda review: -review["similarity"])
     best: dict[str, dict[str, Any]] = {}
-    for each in found:
-        best.setdefault(each["canonical_url"], each)
-    judged = [(each, _exclusion(each, video, config)) for each in best.values()]
+    for review in reviews:
+        best.setdefault(review["canonical_url"], review)
+    judged = [(review, _exclusion(review, video, config)) for review in best.values()]
     judged.sort(key=lambda pair: pair[1] is not None)
     return tuple(
         row(rank, "skipped" if reason else "ok", reason, **review)
@@ -69,12 +69,12 @@ async def look_up(
 
 
 def pages_to_read(checks: Sequence[PriorFactCheck]) -> list[FoundHit]:
-    """Return the pages of reviews that share most words with the claim."""
-    alike = [each for each in checks if each.status == "ok" and each.url]
-    alike = [each for each in alike if (each.similarity or 0.0) >= SAME_STATEMENT]
+    """Return the pages of fact checks that share most words with the claim."""
+    alike = [check for check in checks if (check.similarity or 0.0) >= SAME_STATEMENT]
+    urls = [(check, check.url) for check in alike if check.status == "ok" and check.url]
     return [
-        FoundHit(rank, each.title or each.url or "", each.url or "", published_on=each.reviewed_on)
-        for rank, each in enumerate(alike, start=1)
+        FoundHit(rank, check.title or url, url, published_on=check.reviewed_on)
+        for rank, (check, url) in enumerate(urls, start=1)
     ]
 
 

@@ -52,14 +52,14 @@ class Stopwatch:
 
     def timings(self) -> dict[Stage, StageTiming]:
         """Return the times of the stages that had any work, in their order."""
-        found = {}
+        timings = {}
         for stage in ALL_STAGES:
             if spans := self._spans.get(stage):
                 starts, ends = zip(*spans, strict=True)
                 work = sum(ends) - sum(starts)
                 first = self._reached.get(stage, min(ends)) - self._started
-                found[stage] = StageTiming(work, max(ends) - min(starts), first)
-        return found
+                timings[stage] = StageTiming(work, max(ends) - min(starts), first)
+        return timings
 
 
 class LogObserver(ports.Observer):
@@ -206,19 +206,19 @@ class Trace:
         )
 
     def refuse_beyond_budget(self) -> None:
+        """Raise BudgetSpentError if a limit of the budget is reached."""
+        if self.budget is None:
+            return
         tokens = sum(call.input_tokens + call.output_tokens for call in self.calls)
+        cost = sum(call.cost_usd for call in self.calls)
         for used, limit, unit in (
-            (len(self.calls), "max_calls", "model calls (max_calls)"),
-            (tokens, "max_tokens", "tokens (5,000 for each of max_calls)"),
-            (
-                sum(call.cost_usd for call in self.calls),
-                "max_cost_usd",
-                "US dollars (max_cost_usd)",
-            ),
-            (perf_counter() - self.started, "max_seconds", "seconds (max_seconds)"),
+            (len(self.calls), self.budget.max_calls, "model calls (max_calls)"),
+            (tokens, self.budget.max_tokens, "tokens (5,000 for each of max_calls)"),
+            (cost, self.budget.max_cost_usd, "US dollars (max_cost_usd)"),
+            (perf_counter() - self.started, self.budget.max_seconds, "seconds (max_seconds)"),
         ):
-            if self.budget is not None and used >= (most := getattr(self.budget, limit)):
-                raise _spent(most, unit)
+            if used >= limit:
+                raise _spent(limit, unit)
 
 
 def _spent(limit: float, unit: str) -> ports.BudgetSpentError:

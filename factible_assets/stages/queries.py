@@ -1,4 +1,4 @@
-"""From a reasoner's drafts to the searches for a claim: their choice, order and repair."""
+"""Makes the queries of a claim from a reasoner's drafts: repairs, sorts and chooses them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TIME_WORDS = re.compile(
 _MAX_TIME_WORDS = 3
 
 MAX_PRIORITY = 3
-"""A query of a lower priority (a higher number) is asked only in a second round. As in Factible."""
+"""A query of a lower priority (a higher number) is asked only in a second round (Factible)."""
 
 LOWEST_PRIORITY = 5
 
@@ -83,9 +83,9 @@ def build_queries(
 def _repaired(draft: QueryDraft, claim: Claim) -> QueryDraft:
     """Return a draft with its priority in range and with the claim's time words if it has none."""
     text = " ".join(storable(draft.text).split())
-    said = time_words(claim.text)
-    if text and said and not any(word.casefold() in text.casefold() for word in said):
-        text = " ".join([text, *said[:_MAX_TIME_WORDS]])
+    times = time_words(claim.text)
+    if text and not any(word.casefold() in text.casefold() for word in times):
+        text = " ".join([text, *times[:_MAX_TIME_WORDS]])
     return replace(draft, text=text, priority=min(LOWEST_PRIORITY, max(1, draft.priority)))
 
 
@@ -94,7 +94,7 @@ def query_row(claim: Claim, text: str, *, basis: QueryBasis, **columns: Any) -> 
 
     A claim without queries has a row with an empty text, whose `status` and `reason` say why.
     """
-    usual = {
+    defaults = {
         "query_id": query_id(claim.claim_id, text),
         "claim_id": claim.claim_id,
         "video_id": claim.video_id,
@@ -104,7 +104,7 @@ def query_row(claim: Claim, text: str, *, basis: QueryBasis, **columns: Any) -> 
         "priority": 1,
         "basis": basis,
     }
-    return Query.model_validate(usual | columns)
+    return Query.model_validate(defaults | columns)
 
 
 def time_words(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Holds the quotes of a reading against the text of the page, and keeps those that stand there."""
+"""Checks that the quotes of a reading stand in the text of the page."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     """
     earliest = max(0, start - _REACH)
     ends = [match.end() for match in _SENTENCE_ENDS.finditer(text, earliest, start + 1)]
-    ends = [each for each in ends if each <= start]
+    ends = [at for at in ends if at <= start]
     start = ends[-1] if ends else text.find(" ", earliest, start) + 1 if earliest else 0
     while text[start].isspace():
         start += 1
@@ -131,30 +131,30 @@ class QuoteFinder:
         if sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
             return None
         if words < MIN_QUOTE_WORDS:
-            # "Bats are blind."
-            said = rf"(?:^|(?<=[.!?] )){re.escape(quote.strip())}(?<=[.!])(?=\s|$)"
-            place = re.search(said, self._text, re.MULTILINE)
-            return None if place is None else place.span()
+            # A whole sentence counts: "Bats are blind."
+            sentence = rf"(?:^|(?<=[.!?] )){re.escape(quote.strip())}(?<=[.!])(?=\s|$)"
+            found = re.search(sentence, self._text, re.MULTILINE)
+            return None if found is None else found.span()
         bare = (quote.strip(_WRAPPING), quote.strip(f".{_WRAPPING}"))
-        for wanted in (quote, *bare):
-            start = self._text.find(wanted)
+        for form in (quote, *bare):
+            start = self._text.find(form)
             if start >= 0:
-                return start, start + len(wanted)
+                return start, start + len(form)
         copy, origins = self._folded
-        for wanted in (_folded(form)[0].strip() for form in bare):
-            for first in (wanted[:1], wanted[:1].swapcase()):
-                start = copy.find(f"{first}{wanted[1:]}")
+        for form in (_folded(form)[0].strip() for form in bare):
+            for first in (form[:1], form[:1].swapcase()):
+                start = copy.find(f"{first}{form[1:]}")
                 if start >= 0:
-                    return origins[start], origins[start + len(wanted) - 1] + 1
+                    return origins[start], origins[start + len(form) - 1] + 1
         return None
 
     def misquotes(self, words: str) -> list[str]:
         """Return the quotations in `words` that the text lacks; short ones prove nothing."""
         return [
-            each
-            for each in QUOTED.findall(words)
-            if sum(map(str.isalnum, each)) >= MIN_QUOTE_CHARACTERS
-            and self.find(each.rstrip(".,;: ")) is None
+            quote
+            for quote in QUOTED.findall(words)
+            if sum(map(str.isalnum, quote)) >= MIN_QUOTE_CHARACTERS
+            and self.find(quote.rstrip(".,;: ")) is None
         ]
 
 

@@ -1,4 +1,4 @@
-"""How reliable a source's domain is, by a stated rule, and the ratings of one video's sources.
+"""Rates the reliability of sources by the rule below, and keeps the ratings of one video's sources.
 
 The rule (Factible, section 1.3.4, step 2; the first match decides):
 
@@ -134,8 +134,8 @@ def rate(
             rating=first.rating,
             score=LISTED_SCORES[first.rating] if first.score is None else first.score,
             source_class=first.source_class,
-            bias=next((each.bias for each in listed if each.bias is not None), None),
-            datasets=tuple(dict.fromkeys(each.dataset for each in listed)),
+            bias=next((entry.bias for entry in listed if entry.bias is not None), None),
+            datasets=tuple(dict.fromkeys(entry.dataset for entry in listed)),
             listed_as=listed_name if listed_name != name else None,
             reasons=_listing_reasons(listed_name, listed),
         )
@@ -175,17 +175,17 @@ def rate(
 def _listing_reasons(name: str, listed: Sequence[ListedRating]) -> tuple[str, ...]:
     """Return one sentence for each set, with its date, because ratings change."""
     first, reasons = listed[0], []
-    for each in listed:
-        told = f"{each.dataset} ({each.as_of or 'undated'})"
-        word = each.rating.replace("_", " ")
-        if each is first:
-            told += f" lists {name} as {word}: {each.reason}"
-        elif each.rating == first.rating:
-            told += f" agrees: {each.reason}"
+    for entry in listed:
+        sentence = f"{entry.dataset} ({entry.as_of or 'undated'})"
+        word = entry.rating.replace("_", " ")
+        if entry is first:
+            sentence += f" lists {name} as {word}: {entry.reason}"
+        elif entry.rating == first.rating:
+            sentence += f" agrees: {entry.reason}"
         else:
-            why = f"{each.reason.rstrip('.')}. {first.dataset} comes first and decides."
-            told += f" disagrees and says {word}: {why}"
-        reasons.append(told)
+            why = f"{entry.reason.rstrip('.')}. {first.dataset} comes first and decides."
+            sentence += f" disagrees and says {word}: {why}"
+        reasons.append(sentence)
     return tuple(reasons)
 
 
@@ -197,7 +197,7 @@ def _exceeds_unknown(rating: Rating) -> bool:
 
 
 def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
-    """Return a page's rating: its site's, but no more than unknown where anybody publishes."""
+    """Return the rating of a page: its site's, but at most unknown where anybody publishes."""
     if not _exceeds_unknown(rating.rating):
         return rating
     listed = rating.listed_as or (rating.domain if rating.datasets else "")
@@ -208,7 +208,7 @@ def as_published(rating: ReliabilityRating, url: str) -> ReliabilityRating:
 def as_paper(
     rating: ReliabilityRating, journal: ListedRating | None, citations: int | None
 ) -> ReliabilityRating:
-    """Return a paper's rating: its journal's if listed, else its site's, else by its citations.
+    """Return the rating of a paper: by its journal if listed, else by its site or its citations.
 
     One publisher's site has journals of different standing (Factible, section 3.4). The step to
     medium depends on citations alone, because a registry may not tell an age.
@@ -226,13 +226,13 @@ def as_paper(
 
 
 def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
-    """Return the rating of an answer engine's own words: low, whatever lists its domain."""
+    """Return the rating of an answer engine's own words: low, even if a set lists its domain."""
     reason = "A language model composed it from pages that it names; nobody answers for it."
     return _changed(rating, "low", "answer_engine", reason)
 
 
 def _changed(
-    held: ReliabilityRating,
+    before: ReliabilityRating,
     rating: Rating,
     source_class: SourceClass,
     reason: str,
@@ -243,9 +243,9 @@ def _changed(
         "rating": rating,
         "score": LISTED_SCORES[rating] if score is None else score,
         "source_class": source_class,
-        "reasons": (*held.reasons, reason),
+        "reasons": (*before.reasons, reason),
     }
-    return held.model_copy(update=changes)
+    return before.model_copy(update=changes)
 
 
 def is_page_reason(reason: str) -> bool:
@@ -279,12 +279,12 @@ class RatingBook:
             return
         with self.timed():
             for name in names:
-                made = self._ratings[name] = rate(self.video_id, name, self.directory)
-                if made.rating == "unknown" and not made.datasets:
+                rating = self._ratings[name] = rate(self.video_id, name, self.directory)
+                if rating.rating == "unknown" and not rating.datasets:
                     self._ageless.add(name)
 
     async def look_up_ages(self, addresses: Iterable[str]) -> None:
-        """Complete the ratings of some addresses by the ages of their domains, all at once."""
+        """Add the ages of their domains to the ratings of some addresses, all at once."""
         addresses = tuple(addresses)
         self.rate(addresses)
         names = self._names(addresses) & self._ageless
@@ -303,7 +303,7 @@ class RatingBook:
                     group.create_task(look_up(name))
 
     def of(self, url: str) -> ReliabilityRating:
-        """Return the rating of an address after `rate`: its nearest rated name's, as published."""
+        """Return the rating of a page, by its nearest rated host name; call `rate` before."""
         domain = urls.domain_of(url)
         if not domain:
             return rate(self.video_id, "", self.directory)

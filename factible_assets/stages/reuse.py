@@ -1,4 +1,4 @@
-"""Takes over the sources of a check that another video's claim had, for the same claim.
+"""Takes over the sources of a check of the same claim in another video.
 
 Queries, search results, pages and readings get the ids of the claim. Today's limits, ratings and
 vote then apply to them like to new ones.
@@ -21,10 +21,10 @@ def taken_over(claim: Claim, earlier: EarlierCheck) -> VideoRows:
 
     A row takes no time, so that no statistic counts the work of the earlier check again.
     """
-    rows, own = earlier.rows, claim.claim_id
-    queries = {row.query_id: ids.query_id(own, row.text) for row in rows.queries}
+    rows, claim_id = earlier.rows, claim.claim_id
+    queries = {row.query_id: ids.query_id(claim_id, row.text) for row in rows.queries}
     hits = {row.hit_id: ids.hit_id(queries[row.query_id], row.canonical_url) for row in rows.hits}
-    shared = {"claim_id": own, "video_id": claim.video_id, "latency_seconds": 0.0}
+    shared = {"claim_id": claim_id, "video_id": claim.video_id, "latency_seconds": 0.0}
 
     def moved(row: Row, **changes: object) -> Row:
         changes |= shared
@@ -38,7 +38,7 @@ def taken_over(claim: Claim, earlier: EarlierCheck) -> VideoRows:
         searches=tuple(map(moved, rows.searches)),
         hits=tuple(map(moved, rows.hits)),
         prior_fact_checks=tuple(
-            moved(row, prior_fact_check_id=ids.prior_fact_check_id(own, row.canonical_url))
+            moved(row, prior_fact_check_id=ids.prior_fact_check_id(claim_id, row.canonical_url))
             for row in rows.prior_fact_checks
         ),
         pages=tuple(map(moved, rows.pages)),
@@ -46,7 +46,7 @@ def taken_over(claim: Claim, earlier: EarlierCheck) -> VideoRows:
         evidence=tuple(
             moved(
                 row,
-                evidence_id=ids.evidence_id(own, row.canonical_url),
+                evidence_id=ids.evidence_id(claim_id, row.canonical_url),
                 reused_claim_id=row.claim_id,
                 reused_from=earlier.sentence,
                 # A reviewer's overruling counts as the reading; `reason` names the reviewer.

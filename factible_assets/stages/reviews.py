@@ -1,4 +1,4 @@
-"""Folds reviewers' actions into corrections in force, and applies them to queries and evidence.
+"""Derives the corrections in force from reviewers' actions, and applies them to a check.
 
 The latest action on a query or a source of a claim counts, as in the view standing_reviews
 (warehouse/views/60_reviews.sql). A page without an action of its own follows its domain. A reworded
@@ -9,7 +9,7 @@ the old words stay behind.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import get_args
 from urllib.parse import urlsplit
@@ -46,7 +46,7 @@ class Corrections:
     """The corrections of one claim that are in force."""
 
     queries: tuple[WordedQuery, ...] = ()  # In order of entry
-    unasked: frozenset[str] = frozenset()  # The ids of removed or replaced queries
+    removed: frozenset[str] = frozenset()  # The ids of removed or replaced queries
     sources: Mapping[str, records.ReviewAction] = field(default_factory=dict)
     """The latest action that added or blocked a source, by address or domain."""
     stances: Mapping[str, records.ReviewAction] = field(default_factory=dict)
@@ -56,38 +56,40 @@ class Corrections:
     @property
     def added(self) -> list[FoundHit]:
         """The pages to read whatever the searches find, in order of entry."""
-        acts = sorted(self.sources.items(), key=lambda pair: _moment_of(pair[1]))
-        addresses = [act.value or page for page, act in acts if self.adds(page)]
-        return [FoundHit(rank, each, each) for rank, each in enumerate(addresses, start=1)]
+        actions = sorted(self.sources.items(), key=lambda pair: _moment_of(pair[1]))
+        urls = [action.value or page for page, action in actions if self.adds(page)]
+        return [FoundHit(rank, url, url) for rank, url in enumerate(urls, start=1)]
 
     def adds(self, canonical: str) -> bool:
         """Whether a reviewer added a page."""
-        act = self.sources.get(canonical)
-        return act is not None and act.action == "add_source" and self.blocked(canonical) is None
+        action = self.sources.get(canonical)
+        is_addition = action is not None and action.action == "add_source"
+        return is_addition and self.blocked(canonical) is None
 
     def blocked(self, url: str) -> str | None:
-        """Return the reason if a page's address or domain is blocked, else None."""
+        """Return the reason if a page's address or domain is blocked, else None.
+
+        A page is not blocked if a reviewer added it after the block of its domain.
+        """
         try:
             canonical = canonical_url(url)
         except UnusableUrlError:
             return None
-        own = self.sources.get(canonical)
         labels = (urlsplit(canonical).hostname or "").split(".")
-        names = [".".join(labels[start:]) for start in range(len(labels))]
-        acts = [self.sources[name] for name in names if name in self.sources]
-        last = max(
-            (act for act in acts if act.action == "block_source"), key=_moment_of, default=None
-        )
-        if own is not None and (
-            own.action == "block_source" or (last and _moment_of(own) > _moment_of(last))
-        ):
-            last = own
-        if last is None or last.action != "block_source":
+        names = (".".join(labels[start:]) for start in range(len(labels)))
+        of_domain = [self.sources[name] for name in names if name in self.sources]
+        blocks = [action for action in of_domain if action.action == "block_source"]
+        block, of_page = max(blocks, key=_moment_of, default=None), self.sources.get(canonical)
+        if of_page is not None and of_page.action == "block_source":
+            block = of_page
+        elif of_page is not None and block and _moment_of(of_page) > _moment_of(block):
             return None
-        why = f" ({last.reason.rstrip('.')})" if last.reason else ""
+        if block is None:
+            return None
+        why = f" ({block.reason.rstrip('.')})" if block.reason else ""
         return (
-            f"Blocked by a reviewer: {last.reviewer} left out {last.target} on "
-            f"{last.acted_at:%Y-%m-%d}{why}."
+            f"Blocked by a reviewer: {block.reviewer} left out {block.target} on "
+            f"{block.acted_at:%Y-%m-%d}{why}."
         )
 
 
@@ -101,29 +103,30 @@ def in_order(actions: Iterable[records.ReviewAction]) -> list[records.ReviewActi
 
 
 def corrections_by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, Corrections]:
-    """Fold the actions on a video's claims, in any order, into the corrections of each claim."""
-    return {claim: _corrections_of(claim, done) for claim, done in by_claim(actions).items()}
+    """Return the corrections of each claim of a video; the actions may be in any order."""
+    grouped = by_claim(actions)
+    return {claim: _corrections_of(claim, of_claim) for claim, of_claim in grouped.items()}
 
 
 def by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, list[records.ReviewAction]]:
     """Group actions by the claim's current id, including those under its former words."""
     ordered = in_order(actions)
     names = claims_in_force(ordered).names
-    found: dict[str, list[records.ReviewAction]] = {}
+    grouped: dict[str, list[records.ReviewAction]] = {}
     for action in ordered:
-        found.setdefault(names.get(action.claim_id, action.claim_id), []).append(action)
-    return found
+        grouped.setdefault(names.get(action.claim_id, action.claim_id), []).append(action)
+    return grouped
 
 
 def latest(
     kind: records.ReviewKind, actions: Iterable[records.ReviewAction], claim: str | None = None
 ) -> records.ReviewAction | None:
-    """Return the latest action of a kind that nobody took back, else None.
+    """Return the latest action of a kind, None if it takes the action back or there is none.
 
-    `claim` restricts it to one claim id; None: any former words of the claim count.
+    `claim` restricts it to one claim id; None: actions under any former words of the claim count.
     """
-    done = (each for each in actions if each.action == kind and claim in {None, each.claim_id})
-    last = max(done, key=_moment_of, default=None)
+    of_kind = (one for one in actions if one.action == kind and claim in {None, one.claim_id})
+    last = max(of_kind, key=_moment_of, default=None)
     return last if last is not None and last.value is not None else None
 
 
@@ -134,21 +137,21 @@ def latest(
 class WordedClaim:
     """A claim in a reviewer's words.
 
-    `like` is the id of the claim that it replaces; None: it is an addition. `said` are the words of
-    the transcript that the reviewer selected, if any.
+    `replaces` is the id of the claim that it replaces; None: it is an addition. `selected` are the
+    words of the transcript that the reviewer selected, if any.
     """
 
     claim_id: str
     text: str
-    like: str | None = None
-    said: str | None = None
+    replaces: str | None = None
+    selected: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimsInForce:
     """The list of claims after the reviewers' actions, by claim id.
 
-    `names` maps every former id of a claim to its current id. `gone` has the action that dropped or
+    `names` maps each former id of a claim to its current id. `gone` has the action that dropped or
     split a claim.
     """
 
@@ -158,50 +161,50 @@ class ClaimsInForce:
 
 
 def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
-    """Fold the actions on the claims of a video, in any order, into its list of claims."""
+    """Return the list of claims after the actions on the claims of a video, in any order."""
     names: dict[str, str] = {}
     worded: dict[str, WordedClaim] = {}
     gone: dict[str, records.ReviewAction] = {}
     parts: dict[str, list[str]] = {}
     ordered = in_order(actions)
     words = {
-        claim_id(action.video_id, each): each
+        claim_id(action.video_id, text): text
         for action in ordered
         if action.action in CLAIM_KINDS
-        for each in (action.value or "").splitlines()
+        for text in (action.value or "").splitlines()
     }
     for action in ordered:
-        mine, value = names.get(action.claim_id, action.claim_id), action.value or ""
+        claim, value = names.get(action.claim_id, action.claim_id), action.value or ""
         if action.action == "add_claim":
-            mine = names[action.claim_id] = action.claim_id
-            gone.pop(mine, None)
-            worded[mine] = WordedClaim(mine, value, said=action.target)
+            claim = names[action.claim_id] = action.claim_id
+            gone.pop(claim, None)
+            worded[claim] = WordedClaim(claim, value, selected=action.target)
         elif action.action == "reword_claim":
-            made = claim_id(action.video_id, value)
-            before = worded.pop(mine, None)
-            names = {old: made if now == mine else now for old, now in names.items()}
-            names |= {mine: made, made: made}
-            if mine in gone:
-                gone[made] = gone.pop(mine)
-            like, said = (before.like, before.said) if before else (mine, None)
-            worded[made] = WordedClaim(made, value, like, said)
+            new = claim_id(action.video_id, value)
+            before = worded.pop(claim, None)
+            names = {old: new if now == claim else now for old, now in names.items()}
+            names |= {claim: new, new: new}
+            if claim in gone:
+                gone[new] = gone.pop(claim)
+            before = before or WordedClaim(claim, value, replaces=claim)
+            worded[new] = replace(before, claim_id=new, text=value)
         elif action.action == "split_claim":
-            wordings = {claim_id(action.video_id, each): each for each in value.splitlines()}
-            said = worded[mine].said if mine in worded else None
-            gone[mine] = action
-            parts[mine] = list(wordings)
-            for made, text in wordings.items():
-                names[made] = made
-                gone.pop(made, None)
-                worded[made] = WordedClaim(made, text, mine, said)
+            texts = {claim_id(action.video_id, text): text for text in value.splitlines()}
+            selected = worded[claim].selected if claim in worded else None
+            gone[claim] = action
+            parts[claim] = list(texts)
+            for new, text in texts.items():
+                names[new] = new
+                gone.pop(new, None)
+                worded[new] = WordedClaim(new, text, claim, selected)
         elif action.action == "drop_claim":
-            gone[mine] = action
+            gone[claim] = action
         elif action.action == "restore_claim":
-            gone.pop(mine, None)
-            for part in parts.pop(mine, ()):
+            gone.pop(claim, None)
+            for part in parts.pop(claim, ()):
                 worded.pop(names.get(part, part), None)
             # The restored claim may have got other words in the meantime.
-            worded.setdefault(mine, WordedClaim(mine, words.get(mine, value), like=mine))
+            worded.setdefault(claim, WordedClaim(claim, words.get(claim, value), replaces=claim))
     return ClaimsInForce(names, worded, gone)
 
 
@@ -210,7 +213,7 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
 
 def _corrections_of(claim: str, actions: Sequence[records.ReviewAction]) -> Corrections:
     worded: dict[str, WordedQuery] = {}
-    unasked: set[str] = set()
+    removed: set[str] = set()
     sources: dict[str, records.ReviewAction] = {}
     stances: dict[str, records.ReviewAction] = {}
     ratings: dict[str, records.ReviewAction] = {}
@@ -223,15 +226,15 @@ def _corrections_of(claim: str, actions: Sequence[records.ReviewAction]) -> Corr
             if action.target is not None:
                 target = moved.get(target, target)
                 before = worded.pop(target, None)
-                unasked.add(target)
+                removed.add(target)
                 replaced = (*(before.replaces if before else ()), target)
             if action.query_id is not None and action.value is not None:
-                own, made = action.claim_id == claim, query_id(claim, action.value)
-                made = moved[action.query_id] = action.query_id if own else made
-                unasked.discard(made)
-                opposite = action.seeks_opposite
-                worded[made] = WordedQuery(
-                    made, action.value, action.query_type, opposite, replaced
+                is_old = action.claim_id != claim
+                new = query_id(claim, action.value) if is_old else action.query_id
+                moved[action.query_id] = new
+                removed.discard(new)
+                worded[new] = WordedQuery(
+                    new, action.value, action.query_type, action.seeks_opposite, replaced
                 )
         elif action.action in {"block_source", "unblock_source", "add_source"}:
             sources.pop(target, None)
@@ -244,7 +247,7 @@ def _corrections_of(claim: str, actions: Sequence[records.ReviewAction]) -> Corr
             ratings[target] = action
         elif action.action == "overrule_source" and action.claim_id == claim:
             stances[target] = action
-    return Corrections(tuple(worded.values()), frozenset(unasked), sources, stances, ratings)
+    return Corrections(tuple(worded.values()), frozenset(removed), sources, stances, ratings)
 
 
 def _moment_of(action: records.ReviewAction) -> tuple[datetime, int, str]:
@@ -264,30 +267,28 @@ def corrected_queries(
     become one, because a claim without a query could never have a complete verdict.
     """
     worded = {query.query_id for query in corrections.queries}
-    instead = {each: query for query in corrections.queries for each in query.replaces}
+    replacements = {old: query for query in corrections.queries for old in query.replaces}
     kept: dict[str, records.Query] = {}
 
-    def enter(
-        mine: WordedQuery, query_type: records.QueryType = "direct", priority: int = 1
-    ) -> None:
+    def add(new: WordedQuery, query_type: records.QueryType = "direct", priority: int = 1) -> None:
         row = query_row(
             claim,
-            mine.text,
+            new.text,
             basis="reviewer",
-            query_id=mine.query_id,
-            query_type=mine.query_type or query_type,
+            query_id=new.query_id,
+            query_type=new.query_type or query_type,
             priority=priority,
-            seeks_opposite=mine.seeks_opposite,
+            seeks_opposite=new.seeks_opposite,
         )
-        kept.setdefault(mine.query_id, row)
+        kept.setdefault(new.query_id, row)
 
     for query in written:
-        if query.query_id in instead and query.query_id not in worded:
-            enter(instead[query.query_id], query.query_type, query.priority)
-        elif query.query_id in worded or query.query_id not in corrections.unasked:
+        if query.query_id in replacements and query.query_id not in worded:
+            add(replacements[query.query_id], query.query_type, query.priority)
+        elif query.query_id in worded or query.query_id not in corrections.removed:
             kept.setdefault(query.query_id, query)
-    for mine in corrections.queries:
-        enter(mine)
+    for query_of_reviewer in corrections.queries:
+        add(query_of_reviewer)
     if not kept and written:
         kept[claim.claim_id] = query_row(claim, claim.text, basis=written[0].basis)
     ranked = enumerate(kept.values(), start=1)
@@ -299,9 +300,9 @@ def with_overrulings(row: records.Evidence, corrections: Corrections) -> records
     if row.status != "ok":
         return row
     changes: dict[str, object] = {}
-    said = [row.reason] if row.reason else []
-    overruled = (corrections.stances, corrections.ratings)
-    for action in filter(None, (acts.get(row.canonical_url) for acts in overruled)):
+    reasons = [row.reason] if row.reason else []
+    url = row.canonical_url
+    for action in filter(None, (corrections.stances.get(url), corrections.ratings.get(url))):
         new = action.value
         if new in get_args(records.Rating):
             score = next(score for name, score in LISTED_SCORES.items() if name == new)
@@ -312,8 +313,8 @@ def with_overrulings(row: records.Evidence, corrections: Corrections) -> records
             what = f"{row.stance} to {new}" if new != row.stance else f"{new}"
         why = (action.reason or "").rstrip(".")
         did = "Confirmed" if new == row.stance else "Overruled"
-        said.append(f"{did} by {action.reviewer} on {action.acted_at:%Y-%m-%d}, {what}: {why}.")
-    return row.model_copy(update={**changes, "reason": " ".join(said)}) if changes else row
+        reasons.append(f"{did} by {action.reviewer} on {action.acted_at:%Y-%m-%d}, {what}: {why}.")
+    return row.model_copy(update={**changes, "reason": " ".join(reasons)}) if changes else row
 
 
 def applied_by(
@@ -330,13 +331,13 @@ def applied_by(
         "unblock_source": "evidence",
         "overrule_source": "evidence",
     }
-    kept = []
-    for claim, done in by_claim(actions).items():
-        for action in done:
+    applied = []
+    for claim, of_claim in by_claim(actions).items():
+        for action in of_claim:
             concerned = {claim}
             if action.action in CLAIM_KINDS:
-                words = (action.value or "").splitlines()
-                concerned = {claim_id(action.video_id, each) for each in words}
+                texts = (action.value or "").splitlines()
+                concerned = {claim_id(action.video_id, text) for text in texts}
             if needed.get(action.action) in stages and (not concerned or concerned & claim_ids):
-                kept.append(action)
-    return tuple(action.action_id for action in sorted(kept, key=_moment_of))
+                applied.append(action)
+    return tuple(action.action_id for action in sorted(applied, key=_moment_of))

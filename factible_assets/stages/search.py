@@ -1,4 +1,4 @@
-"""From queries to the pages worth reading: searches, merged hits, and the choice of pages."""
+"""Searches for the queries of a claim, merges the hits, and chooses the pages to read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from resources.search.base import ANSWERS, FoundHit, SearchProvider, SearchReque
 PRIMARY: frozenset[records.SourceClass] = frozenset({"academic", "government"})
 """Sources that measure, decide and publish first; the others mostly report it."""
 HEADROOM = 2
-"""How many times the limit the first request asks for (Factible, section 1.3.4)."""
+"""A request asks for so many times the limit of hits (Factible, section 1.3.4)."""
 PUBLISHED = "published_fact_check"
 """The provider of the pages of published fact checks."""
 REVIEWER = "reviewer"
@@ -57,13 +57,13 @@ async def gather_hits(
     Returns a row for each search, and the hits, merged by canonical URL. `book` rates the domain of
     every hit. An outage is a Search row, not an exception.
     """
-    searches, hits = await _ask(query, searcher, config, page=1, before_it={})
+    searches, hits = await _ask(query, searcher, config, page=1, earlier={})
     book.rate(hit.url for hit in hits)
     pages = [hit for hit in merge_hits(hits) if not is_answer(hit)]
     poor = sum(not _reaches(book.of(hit.url).rating, config.minimum_rating) for hit in pages)
     if 2 * poor > len(pages):
         counts = {search.provider: search.hit_count for search in searches}
-        second, more = await _ask(query, searcher, config, page=2, before_it=counts)
+        second, more = await _ask(query, searcher, config, page=2, earlier=counts)
         book.rate(hit.url for hit in more)
         searches, hits = [*searches, *second], [*hits, *more]
     return searches, merge_hits(hits)
@@ -75,9 +75,9 @@ async def _ask(
     config: SearchConfig,
     *,
     page: int,
-    before_it: Mapping[str, int],
+    earlier: Mapping[str, int],
 ) -> tuple[list[records.Search], list[records.SearchHit]]:
-    """Ask all providers for one page; `before_it` counts each provider's earlier hits."""
+    """Ask all providers for one page of results; `earlier` counts each provider's earlier hits."""
     request = SearchRequest(
         query.text,
         limit=HEADROOM * config.max_results,
@@ -90,17 +90,17 @@ async def _ask(
     )
     searches, hits = [], []
     for answer in await searcher.search(request):
-        found = [hit for hit in answer.hits if config.answers or not is_answer(hit)]
-        status: records.Status = "ok" if found else "no_evidence"
+        usable = [hit for hit in answer.hits if config.answers or not is_answer(hit)]
+        status: records.Status = "ok" if usable else "no_evidence"
         reason = answer.reason
         if answer.outcome == "outage":
-            found, status = [], "infra_error"
+            usable, status = [], "infra_error"
             reason = reason or f"{answer.provider} did not say why"
         seconds = answer.latency_seconds
         searches.append(
-            _search_row(query, answer.provider, page, len(found), seconds, status, reason)
+            _search_row(query, answer.provider, page, len(usable), seconds, status, reason)
         )
-        for rank, hit in enumerate(found, start=1 + before_it.get(answer.provider, 0)):
+        for rank, hit in enumerate(usable, start=1 + earlier.get(answer.provider, 0)):
             hits.append(_hit_row(query, hit, answer.provider, page, rank))
     return searches, hits
 
@@ -155,13 +155,13 @@ def merge_hits(hits: Iterable[records.SearchHit]) -> tuple[records.SearchHit, ..
     """Merge a query's hits by canonical URL, best rank first, with the names of all providers."""
     merged: dict[str, records.SearchHit] = {}
     for hit in sorted(hits, key=lambda hit: (hit.rank, hit.page)):
-        held = merged.setdefault(hit.canonical_url, hit)
-        if held is not hit:
-            providers = dict.fromkeys([*held.provider.split("+"), *hit.provider.split("+")])
-            facts = ("snippet", "published_on", "citation_count", "journal")
-            both = {each: getattr(held, each) or getattr(hit, each) for each in facts}
-            changes = {"provider": "+".join(providers), **both}
-            merged[hit.canonical_url] = held.model_copy(update=changes)
+        first = merged.setdefault(hit.canonical_url, hit)
+        if first is not hit:
+            providers = dict.fromkeys([*first.provider.split("+"), *hit.provider.split("+")])
+            columns = ("snippet", "published_on", "citation_count", "journal")
+            facts = {name: getattr(first, name) or getattr(hit, name) for name in columns}
+            changes = {"provider": "+".join(providers), **facts}
+            merged[hit.canonical_url] = first.model_copy(update=changes)
     return tuple(merged.values())
 
 
@@ -183,11 +183,11 @@ def with_pages(
     merged = {hit.hit_id: hit for hit in hits}
     for page in pages:
         hit = _hit_row(query, page, provider, 1, page.rank)
-        held = merged.setdefault(hit.hit_id, hit)
-        if held is not hit:
-            both = f"{held.provider}+{provider}"
-            dated = {"provider": both, "published_on": held.published_on or hit.published_on}
-            merged[hit.hit_id] = held.model_copy(update=dated)
+        first = merged.setdefault(hit.hit_id, hit)
+        if first is not hit:
+            day = first.published_on or hit.published_on
+            changes = {"provider": f"{first.provider}+{provider}", "published_on": day}
+            merged[hit.hit_id] = first.model_copy(update=changes)
     search = _search_row(query, provider, 1, len(pages), latency_seconds)
     return (*searches, search), tuple(merged.values())
 
@@ -244,7 +244,7 @@ def select_hits(
     """Choose the pages to read for one claim; return them, and the others with a reason each.
 
     Each query, in order of rank, takes at most `max_results` pages that no earlier query took. A
-    page from a reviewer, a published fact check and an answer engine's answer come on top of that,
+    page from a reviewer, a published fact check and the answer of an answer engine come on top,
     whatever their rating.
 
     The best rating comes first, then the provider's order. The score has no say: that of an
@@ -252,40 +252,40 @@ def select_hits(
     than max(1, max_results // 2) pages reach the minimum rating, the best of the rest fill up to
     that number (the minimum guarantee; Factible, section 1.3.4, phase 3).
     """
-    found, limit, minimum = list(hits), config.max_results, config.minimum_rating
+    hits, limit, minimum = tuple(hits), config.max_results, config.minimum_rating
     chosen: dict[str, FoundPage] = {}
     skipped: dict[str, tuple[FoundPage, str]] = {}
     for query in sorted(queries, key=lambda query: query.rank):
-        wanted, others = list[FoundPage](), list[FoundPage]()
-        own = [hit for hit in found if hit.query_id == query.query_id]
-        for hit in sorted(own, key=lambda hit: (hit.rank, hit.canonical_url)):
-            candidate = FoundPage(query, hit, rating_of(hit))
-            reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
+        extra, candidates = list[FoundPage](), list[FoundPage]()
+        of_query = [hit for hit in hits if hit.query_id == query.query_id]
+        for hit in sorted(of_query, key=lambda hit: (hit.rank, hit.canonical_url)):
+            page = FoundPage(query, hit, rating_of(hit))
+            reason = _exclusion(video, page, config) or corrections.blocked(hit.url)
             if reason is not None:
-                skipped.setdefault(hit.canonical_url, (candidate, reason))
+                skipped.setdefault(hit.canonical_url, (page, reason))
             elif hit.canonical_url not in chosen:
-                is_wanted = corrections.adds(hit.canonical_url) or is_answer(hit) or is_review(hit)
-                (wanted if is_wanted else others).append(candidate)
+                is_extra = corrections.adds(hit.canonical_url) or is_answer(hit) or is_review(hit)
+                (extra if is_extra else candidates).append(page)
         # A stable sort keeps the provider's order inside one rating.
-        others.sort(
-            key=lambda each: (
-                -RATING_ORDER[each.rating.rating],
-                config.prefer_primary and each.rating.source_class not in PRIMARY,
+        candidates.sort(
+            key=lambda page: (
+                -RATING_ORDER[page.rating.rating],
+                config.prefer_primary and page.rating.source_class not in PRIMARY,
             )
         )
-        good = sum(_reaches(each.rating.rating, minimum) for each in others)
+        good = sum(_reaches(page.rating.rating, minimum) for page in candidates)
         count = min(limit, max(good, 1, limit // 2))
-        chosen.update((each.hit.canonical_url, each) for each in (*wanted, *others[:count]))
-        for each in others[count:]:
-            word, least = each.rating.rating.replace("_", " "), minimum.replace("_", " ")
+        chosen.update((page.hit.canonical_url, page) for page in (*extra, *candidates[:count]))
+        for page in candidates[count:]:
+            word, least = page.rating.rating.replace("_", " "), minimum.replace("_", " ")
             reason = f"It is rated {word}; only sources rated {least} or better are read."
-            if _reaches(each.rating.rating, minimum):
+            if _reaches(page.rating.rating, minimum):
                 reason = (
                     f"Others, rated as well or better, filled the query's limit of {limit} sources."
                 )
-            skipped.setdefault(each.hit.canonical_url, (each, reason))
-    left = tuple(each for url, each in skipped.items() if url not in chosen)
-    return tuple(chosen.values()), left
+            skipped.setdefault(page.hit.canonical_url, (page, reason))
+    left_out = tuple(pair for url, pair in skipped.items() if url not in chosen)
+    return tuple(chosen.values()), left_out
 
 
 def _exclusion(video: records.Video, candidate: FoundPage, config: SearchConfig) -> str | None:
@@ -332,14 +332,13 @@ def late_exclusion(
 
 
 def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str | None:
-    """Return the run's own reason to leave out a page: domain, kind, file type or period.
+    """Return why the run's options leave out a page: domain, kind, file type or period; else None.
 
     Not every provider applies these limits. An undated page stays until it is read.
     """
     host, suffix = urlsplit(url).hostname or "", _file_type(url)
-    kinds = config.exclude_kinds
-    domains = (each for each in config.exclude_domains if f".{host}".endswith(f".{each}"))
-    left_out = next(domains, None)
+    kinds, excluded = config.exclude_kinds, config.exclude_domains
+    left_out = next((domain for domain in excluded if f".{host}".endswith(f".{domain}")), None)
     if left_out is None and "fact_checker" in kinds and _FACT_CHECK.search(url):
         left_out = "fact checks"
     if left_out is None and "video" in kinds and urls.is_video_platform(urls.domain_of(url)):
@@ -370,15 +369,15 @@ def is_the_video(video: records.Video, url: str) -> bool:
 
     It does if it is the video's own URL, or has its YouTube id anywhere.
     """
-    shown = urls.youtube_id_of(url)
-    if shown is not None and shown in {video.video_id, urls.youtube_id_of(video.url or "")}:
+    youtube_id = urls.youtube_id_of(url)
+    if youtube_id and youtube_id in {video.video_id, urls.youtube_id_of(video.url or "")}:
         return True
-    is_own = video.url is not None and identity_of(video.url) == identity_of(url)
-    return is_own or urls.mentions_video_id(url, video.video_id)
+    is_its_url = video.url is not None and identity_of(video.url) == identity_of(url)
+    return is_its_url or urls.mentions_video_id(url, video.video_id)
 
 
 def identity_of(url: str) -> str:
-    """Return the canonical form of a URL; a text that is no web address stays as it is."""
+    """Return the canonical form of a URL; leave a text that is no web address as it is."""
     try:
         return urls.canonical_url(url)
     except urls.UnusableUrlError:

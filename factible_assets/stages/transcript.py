@@ -1,4 +1,4 @@
-"""The stored text of a transcript, and the second and speaker of each of its characters."""
+"""Stores the text of a transcript, and finds the time and the speaker of each of its characters."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def stored_transcript(
 ) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
     """Return the rows of a transcript: a plain text as it is, or cues joined into one text.
 
-    One space joins two cues, or a blank line if the speaker changes.
-    `text[segment.char_start:segment.char_end]` is a cue's text.
+    A space separates two cues, or a blank line if the speaker changes.
+    `text[segment.char_start:segment.char_end]` is the text of a cue.
     """
     parts: list[str] = []
     segments, offset = [], 0
@@ -67,20 +67,21 @@ def readable(text: str) -> str:
     stays valid. Initials and words with a number behind them (B12) keep their capitals; names lose
     them, because nothing marks them.
     """
-    letters = [each for each in text[:_SAMPLE] if each.isupper() or each.islower()]
+    letters = [letter for letter in text[:_SAMPLE] if letter.isupper() or letter.islower()]
     capitals = sum(map(str.isupper, letters))
     if len(letters) < _FEW_LETTERS or capitals < _CAPITAL_SHARE * len(letters):
         return text
-    opens, last = True, 0
+    before = None
 
     def cased(word: re.Match[str]) -> str:
-        nonlocal opens, last
-        opens = opens or _STOP.search(text, last, word.start()) is not None
-        first, opens, last = opens, False, word.end()
+        nonlocal before
+        opens = before is None or _STOP.search(text, before, word.start()) is not None
+        before = word.end()
         if word["kept"]:
             return word[0]
-        small = "".join(each.lower() if len(each.lower()) == 1 else each for each in word[0])
-        return small[0].upper() + small[1:] if first and len(small[0].upper()) == 1 else small
+        # A letter whose other case has two letters stays: offsets must not move.
+        small = "".join(low if len(low := letter.lower()) == 1 else letter for letter in word[0])
+        return small[0].upper() + small[1:] if opens and len(small[0].upper()) == 1 else small
 
     return _WORD.sub(cased, text)
 

@@ -225,9 +225,9 @@ def _registrable(name: str, suffixes: TLDExtract) -> str:
     with contextlib.suppress(ValueError):
         ipaddress.ip_address(name.strip("[]"))
         return name
-    found = suffixes(name)
-    if found.suffix:
-        return found.top_domain_under_public_suffix or name
+    parts = suffixes(name)
+    if parts.suffix:
+        return parts.top_domain_under_public_suffix or name
     return ".".join(name.split(".")[-2:])
 
 

@@ -1,8 +1,8 @@
-"""From the evidence on one claim to its verdict: the bundle, the vote, completeness, the words.
+"""Turns the evidence on one claim into its verdict: the bundle, the vote, completeness, the words.
 
 The vote over the sources decides, because on the published runs of Factible it agreed with the
 annotation more often (.677) than a model's own verdict on the same claims (.582). A verdict is
-complete only if nothing that is missing could change its stance.
+complete only if no missing source could change its stance.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from factible_assets.records.stances import DEFINITE, SIDES, STANCES
 from factible_assets.stages import ports
 from factible_assets.stages.origins import StoryIndex, claim_probability, independent_weight
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
-from factible_assets.wording import counted as numbered
+from factible_assets.wording import counted
 
 DECLINED = "The reader declined to read it: "
 """Begins the reason of a source that the reader declined."""
@@ -27,10 +27,10 @@ UNIT = 1_000_000
 VOTE_WEIGHTS: Mapping[records.Rating, float] = {
     "high": 1.0, "medium": 0.7, "unknown": 0.35, "low": 0.1, "very_low": 0.0
 }  # fmt: skip
-"""The weight of a source by its rating; a score would move when a registry is down.
+"""The weight of a source by its rating, because the score changes when a registry is down.
 
-This project's choice: the order and rough distance of Factible's scores (section 1.3.4), with the
-lower half cut down, because a source known as unreliable is not half as good a witness."""
+This project's choice: the order and rough distance of Factible's scores (section 1.3.4), with lower
+weights for the lower half, because a source known as unreliable is not half as good a witness."""
 SATURATION = 3
 """Sources after which more of the same add nothing (Factible, table 5)."""
 _HIGH, _MEDIUM = 0.7, 0.4
@@ -56,15 +56,15 @@ def bundle(evidence: Iterable[records.Evidence]) -> tuple[records.Evidence, ...]
     """Return the evidence on a claim that its verdict rests on, in a fixed order.
 
     Factible, section 1.3.5, step 1: evidence of status ok, by stance, rating, score and title; a
-    claim has one row per URL. Section 1.3.4: unclear rows go if more than half of all rows are
-    definite.
+    claim has one row per URL. Section 1.3.4: unclear rows are left out if more than half of all
+    rows are definite.
     """
 
-    def place(row: records.Evidence) -> tuple[int, int, float, str, str]:
+    def order(row: records.Evidence) -> tuple[int, int, float, str, str]:
         stance = list(STANCES).index(row.stance or "unclear")
         return stance, -RATING_ORDER[row.rating], -row.rating_score, row.title, row.canonical_url
 
-    rows = tuple(sorted((row for row in evidence if row.status == "ok"), key=place))
+    rows = tuple(sorted((row for row in evidence if row.status == "ok"), key=order))
     definite = tuple(row for row in rows if row.stance in DEFINITE)
     return definite if 2 * len(definite) > len(rows) else rows
 
@@ -73,8 +73,8 @@ def by_stance(
     rows: Iterable[records.Evidence],
 ) -> dict[records.Stance, tuple[records.Evidence, ...]]:
     """Group a bundle by stance; every stance has an entry."""
-    held = tuple(rows)
-    return {stance: tuple(row for row in held if row.stance == stance) for stance in STANCES}
+    rows = tuple(rows)
+    return {stance: tuple(row for row in rows if row.stance == stance) for stance in STANCES}
 
 
 def quality(rows: Sequence[records.Evidence]) -> float:
@@ -107,7 +107,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The weight of each side's independent origins, in millionths; `reliable_*` is part of it."""
+    """The weight of each side's independent origins, in millionths, and of the reliable ones."""
 
     supports: int = 0
     refutes: int = 0
@@ -120,21 +120,21 @@ class Tally:
 
 
 def weight(row: records.Evidence) -> int:
-    """Return the weight of one source, in millionths: its rating's, times its confidence."""
+    """Return the weight of one source, in millionths: by its rating, times its confidence."""
     return round(UNIT * VOTE_WEIGHTS[row.rating] * (row.stance_confidence or 0.0))
 
 
 def tally(evidence: Iterable[records.Evidence], stories: StoryIndex) -> Tally:
-    """Add up each side's independent origins, each by its strongest source.
+    """Add up the weights of each side's independent origins, each by its strongest source.
 
-    An origin whose copies take both sides counts on each. Unclear sources weigh nothing.
+    An origin whose copies take both sides counts on both. Unclear sources weigh nothing.
     """
-    read = [row for row in evidence if row.status == "ok"]
+    rows = [row for row in evidence if row.status == "ok"]
 
     def weigh(side: int, *, reliable: bool = False) -> int:
-        rows = [row for row in read if STANCES[row.stance or "unclear"].weight == side]
-        rows = [row for row in rows if not reliable or row.rating in RELIABLE]
-        return independent_weight(rows, weight, stories)
+        of_side = [row for row in rows if STANCES[row.stance or "unclear"].weight == side]
+        of_side = [row for row in of_side if not reliable or row.rating in RELIABLE]
+        return independent_weight(of_side, weight, stories)
 
     return Tally(
         supports=weigh(1),
@@ -147,12 +147,12 @@ def tally(evidence: Iterable[records.Evidence], stories: StoryIndex) -> Tally:
 
 def agreeing_origins(evidence: Iterable[records.Evidence], stories: StoryIndex) -> int:
     """Return the largest number of independent, reliable sources that share a definite stance."""
-    read = (row for row in evidence if row.status == "ok" and not row.page_due)
-    sides = by_stance(row for row in read if row.rating in RELIABLE)
+    whole = (row for row in evidence if row.status == "ok" and not row.page_due)
+    sides = by_stance(row for row in whole if row.rating in RELIABLE)
     return max(independent_weight(sides[stance], lambda _: 1, stories) for stance in DEFINITE)
 
 
-def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> Vote:
+def decide(weights: Tally, config: VerdictsConfig, basis: records.Basis) -> Vote:
     """Return the vote over a tally.
 
     S, R and M are the weights for, against and mixed, T is their sum, the margin is (S - R)/T:
@@ -173,15 +173,15 @@ def decide(counted: Tally, config: VerdictsConfig, basis: records.Basis) -> Vote
 
     Each condition changes at most once as one weight grows; `settled_vote` relies on that.
     """
-    total = counted.supports + counted.refutes + counted.mixed
-    margin = (counted.supports - counted.refutes) / total if total else 0.0
+    total = weights.supports + weights.refutes + weights.mixed
+    margin = (weights.supports - weights.refutes) / total if total else 0.0
     stance: records.Stance
-    if _wins(counted.supports, counted.mixed, margin, config):
-        stance, score = "supports", margin * _sureness(counted.supports, basis)
-    elif _wins(counted.refutes, counted.mixed, -margin, config):
-        stance, score = "refutes", -margin * _sureness(counted.refutes, basis)
-    elif _in_conflict(counted, config) or _mostly_mixed(counted, config):
-        both = _volume(min(counted.supports, counted.refutes) + counted.mixed)
+    if _wins(weights.supports, weights.mixed, margin, config):
+        stance, score = "supports", margin * _sureness(weights.supports, basis)
+    elif _wins(weights.refutes, weights.mixed, -margin, config):
+        stance, score = "refutes", -margin * _sureness(weights.refutes, basis)
+    elif _in_conflict(weights, config) or _mostly_mixed(weights, config):
+        both = _volume(min(weights.supports, weights.refutes) + weights.mixed)
         stance, score = "mixed", both if basis == "llm" else _SIDE_MIXED
     else:
         stance, score = "unclear", 0.0
@@ -207,16 +207,16 @@ def _wins(side: int, mixed: int, margin: float, config: VerdictsConfig) -> bool:
     )
 
 
-def _in_conflict(counted: Tally, config: VerdictsConfig) -> bool:
-    return min(counted.reliable_supports, counted.reliable_refutes) >= _deciding_weight(config)
+def _in_conflict(weights: Tally, config: VerdictsConfig) -> bool:
+    return min(weights.reliable_supports, weights.reliable_refutes) >= _deciding_weight(config)
 
 
-def _mostly_mixed(counted: Tally, config: VerdictsConfig) -> bool:
-    return counted.mixed >= max(_deciding_weight(config), counted.supports, counted.refutes)
+def _mostly_mixed(weights: Tally, config: VerdictsConfig) -> bool:
+    return weights.mixed >= max(_deciding_weight(config), weights.supports, weights.refutes)
 
 
 def _deciding_weight(config: VerdictsConfig) -> int:
-    """Return the weight that decides: the run's, and more than one source rated low has."""
+    """Return the weight that decides: `min_weight`, but more than that of a source rated low."""
     return max(1 + round(UNIT * VOTE_WEIGHTS["low"]), round(UNIT * config.min_weight))
 
 
@@ -235,36 +235,34 @@ def _volume(side: int) -> float:
 
 
 def settled_vote(
-    counted: Tally, missing: Iterable[records.Rating], config: VerdictsConfig, basis: records.Basis
+    weights: Tally, missing: Iterable[records.Rating], config: VerdictsConfig, basis: records.Basis
 ) -> tuple[Vote, Vote] | None:
-    """Return the vote that stands whatever the missing sources say; None if they could change it.
+    """Return the vote if no missing source can change its stance, else None.
 
-    The result is that vote with its lowest and with its highest possible confidence.
+    The result is the vote with its lowest and with its highest possible confidence.
 
-    A missing source adds at most its rating's full weight to one side and takes nothing from any
-    other (origins.py). Four extremes are enough: all missing sources say nothing, or all support,
-    refute or are mixed. Every possible addition is a weighted mean of these four. The conditions of
-    `decide` are monotone, and linear or linear-fractional in the addition, so a side that wins at
-    all four wins throughout. The lowest and highest scores lie there too, because an addition
-    against a side lowers its margin and adds no volume. Two cases need a test of their own: a
-    conflict needs weight on both sides, and "mixed" must hold for one and the same reason
-    throughout.
+    A missing source adds at most the full weight of its rating to one side and takes nothing from
+    any other (origins.py). Four extremes are enough: all missing sources say nothing, or all
+    support, refute or are mixed. Every possible addition is a weighted mean of these four. The
+    conditions of `decide` are monotone, and linear or linear-fractional in the addition, so a side
+    that wins at all four wins throughout. The lowest and highest scores lie there too, because an
+    addition against a side lowers its margin and adds no volume. Two cases need a test of their
+    own: a conflict needs weight on both sides, and "mixed" must hold for one reason throughout.
     """
-    weights = [(rating in RELIABLE, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
-    everything = sum(weight for _, weight in weights)
-    reliable = sum(weight for is_reliable, weight in weights if is_reliable)
-    supporting = Tally(supports=everything, reliable_supports=reliable)
-    refuting = Tally(refutes=everything, reliable_refutes=reliable)
-    additions = (Tally(), supporting, refuting, Tally(mixed=everything))
-    extremes = [counted + addition for addition in additions]
-    votes = sorted((decide(each, config, basis) for each in extremes), key=lambda vote: vote.score)
+    maxima = [(rating, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
+    most = sum(maximum for _, maximum in maxima)
+    reliable = sum(maximum for rating, maximum in maxima if rating in RELIABLE)
+    supporting = Tally(supports=most, reliable_supports=reliable)
+    refuting = Tally(refutes=most, reliable_refutes=reliable)
+    extremes = [weights + add for add in (Tally(), supporting, refuting, Tally(mixed=most))]
+    votes = sorted((decide(one, config, basis) for one in extremes), key=lambda vote: vote.score)
     stance = votes[0].stance
     if any(vote.stance != stance for vote in votes):
         return None
-    if stance == "unclear" and _in_conflict(counted + supporting + refuting, config):
+    if stance == "unclear" and _in_conflict(weights + supporting + refuting, config):
         return None
-    always_mixed = _in_conflict(counted, config) or all(
-        _mostly_mixed(each, config) for each in extremes
+    always_mixed = _in_conflict(weights, config) or all(
+        _mostly_mixed(extreme, config) for extreme in extremes
     )
     return None if stance == "mixed" and not always_mixed else (votes[0], votes[-1])
 
@@ -277,16 +275,15 @@ def is_settled(
     *,
     basis: records.Basis,
 ) -> bool:
-    """Tell whether the stance stands, whatever pages of the `missing` ratings say."""
+    """Whether no unread page, of these rows or of the `missing` ratings, can change the stance."""
     rows = tuple(rows)
     ratings = [*missing, *(row.rating for row in rows if _is_unread(row))]
-    counted = tally((row for row in bundle(rows) if not row.page_due), stories)
-    least = [_at_least_unknown(each) for each in ratings]
-    return settled_vote(counted, least, config, basis) is not None
+    weights = tally((row for row in bundle(rows) if not row.page_due), stories)
+    return settled_vote(weights, map(_highest_rating, ratings), config, basis) is not None
 
 
-def _at_least_unknown(rating: records.Rating) -> records.Rating:
-    """Return the rating that a missing source may turn out to have: it may redirect elsewhere."""
+def _highest_rating(rating: records.Rating) -> records.Rating:
+    """Return the rating that a missing page may turn out to have, because it may redirect."""
     return "unknown" if rating in {"low", "very_low"} else rating
 
 
@@ -316,13 +313,13 @@ class Opinion:
     vote: Vote
     """The vote over the bundle, with the lowest confidence that the missing sources leave."""
     origins: int
-    """Independent sources of the bundle."""
+    """The number of independent sources in the bundle."""
     doubt: str | None
     """Why the verdict is incomplete; None if it is complete."""
     is_due: bool = False
     """Whether failed services made it incomplete, so that a later check may complete it."""
-    reserve: str | None = None
-    """The failed sources for which a complete verdict is due for a re-check; None if it is not."""
+    recheck_reason: str | None = None
+    """Why a complete verdict is due for a re-check (sources that failed); None if it is not."""
     declined: str | None = None
     """How many sources the reader declined. They make no re-check due."""
 
@@ -330,8 +327,8 @@ class Opinion:
 class _MissingSources:
     """The sources that a case lacks, and the sentences about them.
 
-    The lost part of a search result could have filled the query's free places (of `places`), and no
-    more.
+    A search that was answered in part counts as lacking sources up to the limit of a query
+    (`places`).
     """
 
     def __init__(self, case: CaseFile, places: int) -> None:
@@ -340,39 +337,39 @@ class _MissingSources:
         taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
         queries = {row.query_id for row in self.partial}
         self.unfound = sum(max(0, places - taken[query]) for query in queries)
-        self.declined = [each for each in case.evidence if _is_declined(each)]
+        self.declined = [row for row in case.evidence if _is_declined(row)]
         self._read = sum(row.status in {"ok", "no_evidence"} for row in case.evidence)
         self.is_mostly_declined = len(self.declined) > self._read
 
     @property
     def ratings(self) -> list[records.Rating]:
         """The highest ratings that the missing sources may have."""
-        withheld = [*self.unread, *(self.declined if self.is_mostly_declined else ())]
-        found: list[records.Rating] = ["high"] * self.unfound
-        return found + [_at_least_unknown(row.rating) for row in withheld]
+        rows = [*self.unread, *(self.declined if self.is_mostly_declined else ())]
+        unfound: list[records.Rating] = ["high"] * self.unfound
+        return unfound + [_highest_rating(row.rating) for row in rows]
 
     @property
     def failures(self) -> str:
-        """The sources that failed services kept back; empty if there are none."""
-        told = []
+        """The failures of pages and searches in words; empty if there are none."""
+        failures = []
         if self.unread:
-            sources = numbered(len(self.unread), "source")
-            told.append(f"{sources} could not be read ({_reasons(self.unread)})")
+            sources = counted(len(self.unread), "source")
+            failures.append(f"{sources} could not be read ({_reasons(self.unread)})")
         if self.unfound:
-            asked = numbered(len(self.partial), "search", "searches")
-            told.append(f"{asked} were answered in part ({_reasons(self.partial)})")
-        return "; ".join(told)
+            searches = counted(len(self.partial), "search", "searches")
+            failures.append(f"{searches} were answered in part ({_reasons(self.partial)})")
+        return "; ".join(failures)
 
     @property
     def refused(self) -> str:
-        """The number of sources that the reader declined."""
-        return f"The reader declined to read {numbered(len(self.declined), 'source')}"
+        """The number of sources that the reader declined, in words."""
+        return f"The reader declined to read {counted(len(self.declined), 'source')}"
 
     @property
     def refusal(self) -> str:
         """The same, with the reasons; a model's own words stay in the row."""
         reasons = {str(row.reason) for row in self.declined if row.basis != "llm"}
-        why = "".join(f" ({each.removeprefix(DECLINED).rstrip('.')})" for each in sorted(reasons))
+        why = "".join(f" ({text.removeprefix(DECLINED).rstrip('.')})" for text in sorted(reasons))
         total = len(self.declined) + self._read
         return f"{self.refused} of {total}{why}; another model may read them"
 
@@ -391,25 +388,25 @@ def form_opinion(
     """
     rows, missing = bundle(case.evidence), _MissingSources(case, places)
     vote = decide(tally(rows, stories), config, basis)
-    counted = tally((row for row in rows if not row.page_due), stories)
-    settled = settled_vote(counted, missing.ratings, config, basis)
+    weights = tally((row for row in rows if not row.page_due), stories)
+    settled = settled_vote(weights, missing.ratings, config, basis)
     lowest, highest = settled or (vote, vote)
     # If no source could be read, the verdict is incomplete, however low the missing ones are rated.
-    is_blind = not any(row.status == "ok" or _is_silent(row) for row in case.evidence)
-    may_change = settled is None or is_blind
+    has_read = any(row.status == "ok" or _is_silent(row) for row in case.evidence)
+    may_change = settled is None or not has_read
     doubts = _failed_steps(case)
     if missing.failures and may_change:
         doubts.append(missing.failures)
     is_due = bool(doubts)
     if missing.is_mostly_declined and may_change:
         doubts.append(missing.refusal)
-    effect, reserve, declined = "", None, None
+    effect, recheck_reason, declined = "", None, None
     if lowest.confidence != highest.confidence:
         effect = ", which could change the confidence, not the stance"
     if missing.failures and (effect or not rows or any(row.page_due for row in rows)):
-        reserve = f"{missing.failures}{effect}"
+        recheck_reason = f"{missing.failures}{effect}"
     if missing.declined:
-        declined = missing.refused if reserve else f"{missing.refused}{effect}"
+        declined = missing.refused if recheck_reason else f"{missing.refused}{effect}"
     again = " Check the claim again." if is_due else ""
     return Opinion(
         case=case,
@@ -419,39 +416,39 @@ def form_opinion(
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubts)}.{again}" if doubts else None,
         is_due=is_due,
-        reserve=reserve,
+        recheck_reason=recheck_reason,
         declined=declined,
     )
 
 
 def _failed_steps(case: CaseFile) -> list[str]:
     """Return the failures after which nobody knows which sources are missing."""
-    told = []
+    failures = []
     if unwritten := [query for query in case.queries if query.status == "infra_error"]:
-        told.append(f"The queries could not be written ({_reasons(unwritten)})")
+        failures.append(f"The queries could not be written ({_reasons(unwritten)})")
     if all(query.status == "skipped" for query in case.queries):
-        told.append("No query has been written for the claim")
+        failures.append("No query has been written for the claim")
     if failed := [search for search in case.searches if search.status == "infra_error"]:
         names = ", ".join(sorted({search.provider for search in failed}))
-        asked = numbered(len(failed), "search", "searches")
-        told.append(f"{asked} of {names} failed ({_reasons(failed)})")
-    ready = {query.query_id for query in case.queries if query.status == "ok"}
-    if unasked := len(ready - {search.query_id for search in case.searches}):
-        told.append(f"No search provider was asked for {unasked} of the claim's queries")
+        searches = counted(len(failed), "search", "searches")
+        failures.append(f"{searches} of {names} failed ({_reasons(failed)})")
+    written = {query.query_id for query in case.queries if query.status == "ok"}
+    if unasked := len(written - {search.query_id for search in case.searches}):
+        failures.append(f"No search provider was asked for {unasked} of the claim's queries")
     judged = {row.canonical_url for row in case.evidence}
-    if unopened := len({hit.canonical_url for hit in case.hits} - judged):
-        sources = numbered(unopened, "source")
-        told.append(f"No one looked at {sources} among the search results")
-    return told
+    if unjudged := len({hit.canonical_url for hit in case.hits} - judged):
+        sources = counted(unjudged, "source")
+        failures.append(f"No one looked at {sources} among the search results")
+    return failures
 
 
 def _scored(
     vote: Vote, rows: Sequence[records.Evidence], basis: records.Basis, *, score_is_open: bool
 ) -> Vote:
-    """Score the vote over label probabilities as a probability from correlated readings.
+    """Replace the score of a vote over label probabilities: the readings are correlated.
 
     Copies of one story count once, by the surest reading. If missing sources leave the score open,
-    it stays at most the vote's own.
+    it does not exceed that of the vote.
     """
     if basis != "labels" or vote.stance not in SIDES:
         return vote
@@ -462,13 +459,13 @@ def _scored(
     holds = claim_probability(
         (side * (row.stance_confidence or 0.0), VOTE_WEIGHTS[row.rating]) for side, row in sides
     )
-    own = min(_SIDE_MOST, holds if vote.stance == "supports" else 1.0 - holds)
-    score = round(min(own, vote.score) if score_is_open else own, 6)
+    probability = min(_SIDE_MOST, holds if vote.stance == "supports" else 1.0 - holds)
+    score = round(min(probability, vote.score) if score_is_open else probability, 6)
     return replace(vote, score=score, confidence="medium" if score >= _SIDE_MEDIUM else "low")
 
 
 def _is_silent(row: records.Evidence) -> bool:
-    """Whether a source was read and does not speak of the claim."""
+    """Whether a source was read and says nothing on the claim."""
     return row.status == "no_evidence" and row.content_hash is not None
 
 
@@ -478,7 +475,7 @@ def _is_unread(row: records.Evidence) -> bool:
 
 
 def _is_declined(row: records.Evidence) -> bool:
-    """Whether a reader declined to read a source, which it may do in the next check, too."""
+    """Whether a reader declined to read a source; it would do so again."""
     return row.status == "skipped" and row.basis is not None
 
 
@@ -502,10 +499,10 @@ def conclude(
 ) -> records.Verdict:
     """Return the verdict on a case; its rank is the claim's until `ranked` sorts the video's.
 
-    `words` are the sentences of its argument. `draft` is a model's own verdict; None: nobody asked,
-    or the model failed (`failure`). After an outage a re-check is due. Without evidence and
-    failures the verdict is complete, unclear and of low confidence. `ended` says why the check
-    ended early; if that left sources unread and no other source speaks, the verdict is incomplete.
+    `words` are the sentences of its argument. `draft` is a model's own verdict, if any; `failure`
+    is the error of the model that should have given it. After an outage a re-check is due. Without
+    evidence and failures the verdict is complete, unclear and of low confidence. `ended` says why
+    the check ended early; if no source was read because of that, the verdict is incomplete.
     """
     why = failure.reason.rstrip(".") if failure else ""
     outage = refusal = None
@@ -520,10 +517,10 @@ def conclude(
         doubt = "No source that was found had been read in time."
         opinion = replace(opinion, doubt=doubt, is_due=True)
     case, vote, is_complete = opinion.case, opinion.vote, opinion.doubt is None
-    is_due = opinion.is_due or bool(opinion.reserve or outage)
+    is_due = opinion.is_due or bool(opinion.recheck_reason or outage)
     again = "Check the claim again" if is_due else None
-    remarks = (opinion.reserve, outage, opinion.declined, refusal, again)
-    reasons = [opinion.doubt] if opinion.doubt else [f"{each}." for each in remarks if each]
+    remarks = filter(None, (opinion.recheck_reason, outage, opinion.declined, refusal, again))
+    reasons = [opinion.doubt] if opinion.doubt else [f"{remark}." for remark in remarks]
     reasons += dict.fromkeys(row.reused_from for row in case.evidence if row.reused_from)
     sides = by_stance(row for row in case.evidence if row.status == "ok")
     statuses = [row.status for row in case.queries] + [row.status for row in case.searches]
@@ -547,7 +544,7 @@ def conclude(
         reasoner_stance=draft.stance if draft else None,
         disagreement=draft is not None and draft.stance != vote.stance,
         evidence_quality=quality(opinion.rows),
-        **{each.column: len(sides[each.name]) for each in STANCES.values()},
+        **{label.column: len(sides[stance]) for stance, label in STANCES.items()},
         independent_origins=opinion.origins,
         missing=statuses.count("infra_error") + sum(map(_is_unread, case.evidence)),
         basis=opinion.basis,
@@ -568,19 +565,19 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, words: str) -> 
         return words
     sides = by_stance(rows)
     counts = ", ".join(
-        f"{len(sides[each.name])} {each.read}" for each in STANCES.values() if sides[each.name]
+        f"{len(sides[stance])} {label.read}" for stance, label in STANCES.items() if sides[stance]
     )
     origins = "one origin" if opinion.origins == 1 else f"{opinion.origins} independent origins"
     were = "was" if len(rows) == 1 else "were"
-    voted = (
+    sentence = (
         f"The sources, weighed by their reliability, {STANCES[vote.stance].sources}: "
-        f"{numbered(len(rows), 'source')} of {origins} {were} read, {counts}."
+        f"{counted(len(rows), 'source')} of {origins} {were} read, {counts}."
     )
-    return _with_words(f"{voted} {words}".strip(), draft, vote.stance)
+    return _with_words(f"{sentence} {words}".strip(), draft, vote.stance)
 
 
 def _with_words(sentence: str, draft: ports.VerdictDraft | None, stance: records.Stance) -> str:
-    """Add a draft's words to a label's sentence, if the draft has the same label."""
+    """Add a draft's words to the sentence of a stance, if the draft has the same stance."""
     words = draft.summary if draft is not None and draft.stance == stance else ""
     return f"{sentence} {words}".strip()
 
@@ -596,10 +593,10 @@ def decided_by(
         return verdict
     summary = verdict.summary
     if draft.stance != verdict.vote_stance:
-        read = sum(getattr(verdict, each.column) for each in STANCES.values())
+        read = sum(getattr(verdict, label.column) for label in STANCES.values())
         sentence = (
             f"The sources, as the model weighed them, {STANCES[draft.stance].sources}: "
-            f"{numbered(read, 'was', 'were')} read."
+            f"{counted(read, 'was', 'were')} read."
         )
         summary = _with_words(sentence, draft, draft.stance)
     return verdict.model_copy(
@@ -624,8 +621,11 @@ def ranked(
     verdicts: Iterable[records.Verdict], claims: Sequence[records.Claim]
 ) -> tuple[records.Verdict, ...]:
     """Rank a video's verdicts by the quality of their evidence, then by claim (section 1.3.5)."""
-    places = {claim.claim_id: claim.rank for claim in claims}
-    ordered = sorted(
-        verdicts, key=lambda each: (-each.evidence_quality, places[each.claim_id], each.claim_id)
+    ranks = {claim.claim_id: claim.rank for claim in claims}
+    ordered = enumerate(
+        sorted(
+            verdicts, key=lambda row: (-row.evidence_quality, ranks[row.claim_id], row.claim_id)
+        ),
+        start=1,
     )
-    return tuple(each.model_copy(update={"rank": at}) for at, each in enumerate(ordered, start=1))
+    return tuple(verdict.model_copy(update={"rank": rank}) for rank, verdict in ordered)

@@ -262,18 +262,15 @@ class _AgenticCheck:
             return "its confidence is 1 of 5, so no evidence bears it."
         if not stances:
             return "it cites findings on pictures alone."
-        bearing = CARRIERS[stance_of(reasoning.label, UNPROVEN)]
-        is_denied = stances & DEFINITE and not stances & bearing
+        stance = stance_of(reasoning.label, UNPROVEN)
+        is_denied = stances & DEFINITE and not stances & CARRIERS[stance]
         return "the sources that it cites say the contrary." if is_denied else None
 
     def _has_spent_steps(self) -> bool:
         return self.steps >= MOST_STEPS
 
     def _settle(self, reasoning: investigation.Reasoning) -> None:
-        """Settle a certain label with evidence.
-
-        With the option `escalate`, the first one that the vote denies causes another plan instead.
-        """
+        """Settle a certain label; with `escalate`, the first that the vote denies stays open."""
         is_certain = reasoning.label != "unproven" and reasoning.confidence >= ENOUGH
         if not is_certain or not reasoning.evidence:
             return

@@ -11,12 +11,10 @@ from factible_assets.stages.claim_check import ClaimCheck
 async def english_search(check: ClaimCheck) -> Query | None:
     """Return an English search for a claim in another language, None for an English claim.
 
-    The model's usual searches contain one (`search_rules.md`). If the model failed, the row says
-    so.
+    The model's usual searches contain one (`search_rules.md`). A failure of the model is a row.
     """
     if is_english(check.claim.text, check.video.language or "") is not False:
         return None
-    queries = [
-        query for query in await check.write_queries(QueriesConfig()) if query.basis == "llm"
-    ]
-    return next((one for one in queries if one.query_type == "source" or not one.text), None)
+    queries = await check.write_queries(QueriesConfig())
+    by_model = [query for query in queries if query.basis == "llm"]
+    return next((one for one in by_model if one.query_type == "source" or not one.text), None)

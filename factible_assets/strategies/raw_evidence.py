@@ -153,7 +153,7 @@ class _Passages:
         """Wait for all pages of the claim, then read the selected parts of one."""
         self._texts[page.canonical_url] = page.text
         if page.arrivals is not None:
-            await page.arrivals.all_in(_PATIENCE)
+            await page.arrivals.wait_for_all(_PATIENCE)
         async with self._selecting:
             if self._selected is None:
                 wanted: tuple[str, ...] = (self._check.claim.text,)

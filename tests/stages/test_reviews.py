@@ -125,7 +125,7 @@ def test_the_latest_action_on_a_query_or_source_counts(actions: list[ReviewActio
             said[str(action.target)] = action.action
     found = of(*actions)
     assert {query.query_id for query in found.queries} == {key for key, on in asked.items() if on}
-    assert found.unasked == {key for key, on in asked.items() if not on}
+    assert found.removed == {key for key, on in asked.items() if not on}
     expected = {key: kind for key, kind in said.items() if kind != "unblock_source"}
     assert {key: act.action for key, act in found.sources.items()} == expected
 

@@ -50,7 +50,7 @@ def test_the_view_agrees_with_the_domain_code(in_memory: Warehouse, count: int) 
     expected: set[tuple[str, str, str]] = set()
     if found is not None:
         expected |= {("query", query.query_id, "asked") for query in found.queries}
-        expected |= {("query", each, "not asked") for each in found.unasked}
+        expected |= {("query", each, "not asked") for each in found.removed}
         effects = {"block_source": "blocked", "add_source": "added"}
         expected |= {("source", key, effects[act.action]) for key, act in found.sources.items()}
         expected |= {

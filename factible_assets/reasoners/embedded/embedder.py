@@ -34,9 +34,7 @@ class Embedder(Protocol):
     """Turns texts into vectors whose dot product is their similarity."""
 
     @property
-    def name(self) -> str:
-        """The name of the model, for metadata."""
-        ...
+    def name(self) -> str: ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape [len(texts), dimensions].
@@ -206,7 +204,6 @@ def minilm() -> OnnxEmbedder:
 
 
 def _hash_of_files() -> str:
-    """Return the SHA-256 of the model's files."""
     digest = hashlib.sha256()
     for path in minilm_files():
         digest.update(path.read_bytes())

@@ -13,7 +13,7 @@ from factible_assets.stages import ports
 
 
 class EmbeddedReasoner:
-    """Finds claims and words queries by rules and sentence vectors.
+    """Finds claims and writes queries by rules and sentence vectors.
 
     The results are deterministic. Nothing is called outside the process, so there are no model
     calls and no outages.
@@ -34,7 +34,7 @@ class EmbeddedReasoner:
         max_claims: int,
         found: Callable[[ports.ClaimDrafts], None] | None = None,
     ) -> ports.WithCalls[ports.ClaimDrafts]:
-        """Find the check-worthy claims of a transcript, most important first, all at once."""
+        """Find the claims; `found` is never called, because they come all at once."""
         drafts = await self._workers.run(
             lambda: extract_claims(
                 transcript, segments, max_claims=max_claims, embedder=self._embedder
@@ -45,10 +45,9 @@ class EmbeddedReasoner:
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
-        """Word searches for evidence for and against a claim."""
-        written = await self._workers.run(
+        drafts = await self._workers.run(
             lambda: write_queries(
                 claim, embedder=self._embedder, video=video, max_queries=max_queries
             )
         )
-        return ports.WithCalls(written)
+        return ports.WithCalls(drafts)

@@ -126,7 +126,7 @@ class SourceReader:
         if reading is None:
             reading = await conversation.ask("User", Reading, material)
             if source.page.together:
-                # After a kill, other pages may be in the call.
+                # If the run is killed and repeated, other pages may share the call.
                 await _remember(conversation, shown, reading)
         quotes, problem = await asyncio.to_thread(self._check, source, shown, reading)
         if problem is not None:
@@ -182,15 +182,17 @@ class SourceReader:
         try:
             arrivals = group.waiting[0].page.arrivals
             if arrivals is not None:
-                await arrivals.all_in(self.patience)
+                await arrivals.wait_for_all(self.patience)
         finally:
             if self._open.get(claim_id) is group:
                 del self._open[claim_id]  # later pages form another group
         present = sorted(group.waiting, key=lambda source: source.page.canonical_url)
         count = math.ceil(len(present) / self.size)
-        return await asyncio.gather(*(self._call(present[at::count]) for at in range(count)))
+        return await asyncio.gather(
+            *(self._read_jointly(present[at::count]) for at in range(count))
+        )
 
-    async def _call(self, sources: Sequence[ReadingTask]) -> _JointCall:
+    async def _read_jointly(self, sources: Sequence[ReadingTask]) -> _JointCall:
         """Ask about some pages in one call, except those whose readings are stored."""
         conversation = self.converse(sources)
         asked, readings = list[tuple[ReadingTask, ShownPage]](), dict[ReadingTask, Reading]()
@@ -227,7 +229,7 @@ async def _ask_together(
 
     Returns nothing for fewer than two pages, or if the model mixed pages up.
     """
-    if len(asked) < 2:  # noqa: PLR2004
+    if len(asked) <= 1:
         return {}
     # The sentences of all pages are numbered in one sequence; a page's numbers follow its offset.
     offsets, pieces, last = list[int](), list[Piece](), 0

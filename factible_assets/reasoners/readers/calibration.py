@@ -33,6 +33,7 @@ _SHRINKAGE = 0.001
 """Penalty on squared weights; keeps them finite if a line separates all pairs."""
 _MOST = 0.97
 """Highest probability: a few hundred pairs cannot show more."""
+_FOLDS = 5
 
 Floats = npt.NDArray[np.float64]
 Weights = tuple[float, float, float, float]
@@ -176,17 +177,15 @@ def _graded(judged: SideChances, label: Label) -> tuple[float, bool]:
     return chance, label == ("true" if side == "supports" else "false")
 
 
-def cross_validate(
-    answered: Sequence[AnsweredPair], *, least_precision: float = LEAST_PRECISION, folds: int = 5
-) -> Figures:
-    """Return the figures on pairs outside the fit; whole groups are left out."""
+def cross_validate(answered: Sequence[AnsweredPair]) -> Figures:
+    """Return the figures on pairs outside the fit, in five folds of whole groups."""
     groups = sorted({pair.group for pair in answered})
-    fold_of = {group: place % folds for place, group in enumerate(groups)}
+    fold_of = {group: place % _FOLDS for place, group in enumerate(groups)}
     judged: list[tuple[AnsweredPair, SideChances, float]] = []
-    for fold in range(folds):
+    for fold in range(_FOLDS):
         training = [pair for pair in answered if fold_of[pair.group] != fold]
         held_out = [pair for pair in answered if fold_of[pair.group] == fold]
-        curves = fit(training, least_precision=least_precision)
+        curves = fit(training)
         judged += [(pair, curves.judge(pair.chances), curves.threshold) for pair in held_out]
     return figures(judged)
 

@@ -44,9 +44,7 @@ class AsksForLabels(Protocol):
     """A model that returns label probabilities (resources.llm.labels.LabelModel)."""
 
     @property
-    def name(self) -> str:
-        """The name of the model, for metadata."""
-        ...
+    def name(self) -> str: ...
 
     async def ask(
         self,
@@ -69,10 +67,8 @@ def labels_prompt() -> Prompt:
 
 def examples_of(prompt: Prompt) -> tuple[tuple[str, str], ...]:
     """Return the examples of the prompt: questions in the form of its User section, and labels."""
-    examples = prompt.sections["Examples"].split("\n\n")
-    return tuple(
-        (question, label) for question, _, label in (text.rpartition(" ") for text in examples)
-    )
+    examples = (text.rpartition(" ") for text in prompt.sections["Examples"].split("\n\n"))
+    return tuple((question, label) for question, _, label in examples)
 
 
 @dataclass(frozen=True, slots=True)

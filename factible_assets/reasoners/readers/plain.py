@@ -94,11 +94,8 @@ _LONGEST_LABEL = 120
 """Characters in which a rating or an answer must begin."""
 _MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
 _LABEL = re.compile(r"^[\w'/ -]{2,60}[:/]\s*(?=\S)")
-_FEWEST_TERMS = 2
-"""Content words of a claim that a sentence must have."""
-_FEWEST_STATED = 3
-"""Content words and figures that it must have if its context supplies the others."""
-_FEWEST_PARTS = 2
+_FEWEST_TERMS, _FEWEST_STATED = 2, 3
+"""Words of a claim that a sentence must have; words and figures if its context has the rest."""
 _SHORTEST = 3
 """Words up to which a sentence has no content of its own."""
 _LONE_SENTENCES = 2
@@ -660,7 +657,7 @@ def _read(claim: str, sentences: Sequence[PageSentence], title: str) -> PageRead
     whole = _read_part(terms_of(claim), sentences, title)
     parts = [terms_of(part) for part in _JOINT.split(claim)[::2]]
     parts = [part for part in parts if len(part.words) >= _FEWEST_TERMS]
-    if whole.stance != "unclear" or len(parts) < _FEWEST_PARTS:
+    if whole.stance != "unclear" or len(parts) <= 1:
         return whole
     readings = [_read_part(part, sentences, title) for part in parts]
     refuted = next((reading for reading in readings if reading.stance == "refutes"), None)

@@ -193,23 +193,23 @@ def _is_bare(first: Quantity, second: Quantity) -> bool:
     return first.dimension == second.dimension == "count" and not (first.counts and second.counts)
 
 
-def _close(wanted: Quantity, found: Quantity) -> bool:
-    if {wanted.bound, found.bound} == {"at_least", "at_most"}:
+def _close(wanted: Quantity, stated: Quantity) -> bool:
+    if {wanted.bound, stated.bound} == {"at_least", "at_most"}:
         return False  # "less than 60" does not follow from "more than 60" or "more than 50"
-    difference = abs(wanted.value - found.value)
+    difference = abs(wanted.value - stated.value)
     if wanted.dimension == "year":
         # "After 1956" and "before 2017" allow all later and all earlier years.
         possible = any(
             (one.bound == "at_least" and other.value > one.value)
             or (one.bound == "at_most" and other.value < one.value)
-            for one, other in ((wanted, found), (found, wanted))
+            for one, other in ((wanted, stated), (stated, wanted))
         )
-        return possible or difference <= max(wanted.half_decade, found.half_decade)
-    if wanted.bound == "at_least" and found.bound != "at_most":
-        return found.value >= wanted.value * (1 - _CLOSE * (found.bound != "exact"))
-    if wanted.bound == "at_most" and found.bound != "at_least":
-        return found.value <= wanted.value * (1 + _CLOSE * (found.bound != "exact"))
-    return difference <= _CLOSE * max(abs(wanted.value), abs(found.value))
+        return possible or difference <= max(wanted.half_decade, stated.half_decade)
+    if wanted.bound == "at_least" and stated.bound != "at_most":
+        return stated.value >= wanted.value * (1 - _CLOSE * (stated.bound != "exact"))
+    if wanted.bound == "at_most" and stated.bound != "at_least":
+        return stated.value <= wanted.value * (1 + _CLOSE * (stated.bound != "exact"))
+    return difference <= _CLOSE * max(abs(wanted.value), abs(stated.value))
 
 
 def _is_counted(quantity: Quantity) -> bool:
@@ -218,18 +218,17 @@ def _is_counted(quantity: Quantity) -> bool:
     return quantity.dimension == "count" and is_whole and quantity.bound == "exact"
 
 
-def _far(wanted: Quantity, found: Quantity) -> bool:
+def _far(wanted: Quantity, stated: Quantity) -> bool:
     """Whether two quantities that are not close cannot both be true."""
     if wanted.dimension == "year":
-        return abs(wanted.value - found.value) > max(wanted.half_decade, found.half_decade)
-    bare = _is_bare(wanted, found)
-    if not bare and _is_counted(wanted) and _is_counted(found):
-        return True
+        return abs(wanted.value - stated.value) > max(wanted.half_decade, stated.half_decade)
+    are_counted = _is_counted(wanted) and _is_counted(stated)
     # 13,180 contradicts "more than 13,650".
-    if not bare and wanted.bound in {"at_least", "at_most"} and found.bound == "exact":
+    is_out_of_bound = wanted.bound in {"at_least", "at_most"} and stated.bound == "exact"
+    if not _is_bare(wanted, stated) and (are_counted or is_out_of_bound):
         return True
-    if (
-        wanted.bound != "at_least" and found.bound == "at_least" and found.value < wanted.value
-    ) or (wanted.bound != "at_most" and found.bound == "at_most" and found.value > wanted.value):
+    if (  # "More than 50" leaves 60 possible.
+        wanted.bound != "at_least" and stated.bound == "at_least" and stated.value < wanted.value
+    ) or (wanted.bound != "at_most" and stated.bound == "at_most" and stated.value > wanted.value):
         return False
-    return abs(wanted.value - found.value) > _FAR * max(abs(wanted.value), abs(found.value))
+    return abs(wanted.value - stated.value) > _FAR * max(abs(wanted.value), abs(stated.value))

@@ -192,7 +192,7 @@ async def test_pages_wait_for_others_up_to_their_patience(patience: float) -> No
     llm, model = reasoner(read_by_its_words, limits=ReadingLimits(patience=patience))
 
     async def arrive(page: PageExcerpt) -> Any:
-        arrivals.one_in()
+        arrivals.count_one()
         return await llm.read_evidence(VIDEO, CLAIM, QUERY, page)
 
     async with asyncio.timeout(60):
@@ -214,7 +214,7 @@ async def test_the_call_ends_only_with_its_last_page() -> None:
     await asyncio.sleep(0)
     one.cancel()
     for _ in range(3):
-        arrivals.one_in()
+        arrivals.count_one()
     read_second = (await two).value
     assert read_second is not None
     assert read_second.stance == "refutes"
