@@ -74,12 +74,13 @@ dev: $(RUNTIME_STAMP)
 	@$(BIN)/factible dev
 
 # Two more workers than cores, because the walks from end to end wait half of their time. A worker
-# takes ten seconds of a core to load what the tests need. Bytecode is kept, because each worker
-# and each process that a test starts would compile all modules anew.
+# takes ten seconds of a core to load what the tests need. The modules are compiled first and their
+# bytecode is kept, because each worker and each process that a test starts would compile them anew.
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
+	@$(BIN)/python -m compileall -q -j 0 factible_assets resources warehouse
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
 
 test-long:
