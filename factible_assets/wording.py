@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from factible_assets.records.stances import DEFINITE, STANCES
+from factible_assets.records.stances import DEFINITE, LEANINGS, STANCES
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of, watch_url
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def _in_time(
 def outcome_words(outcome: str, basis: records.Basis | None) -> str:
     """Return an outcome; a side of the embedded engine or the labels is a leaning."""
     shown = OUTCOMES[outcome]
-    return shown.leaning if basis in {"embedded", "labels"} else shown.words
+    return shown.leaning if basis in LEANINGS else shown.words
 
 
 def sureness(verdict: records.Verdict) -> records.Confidence | None:

@@ -85,6 +85,8 @@ DEFINITE: Final[frozenset[Stance]] = frozenset(
     name for name, each in STANCES.items() if each.weight is not None
 )
 """The stances that say something ("actionable" in Factible, table 5)."""
+LEANINGS: Final[frozenset[str | None]] = frozenset({"embedded", "labels"})
+"""The bases (records/tables.py) whose verdicts are automatic leanings."""
 _FIELD: Final = re.compile("{(" + "|".join(each.name for each in fields(StanceLabel)) + ")}")
 _LINE: Final = re.compile(rf"^.*{_FIELD.pattern}.*\n", re.MULTILINE)
 _LISTS: Final[Mapping[str, str]] = {

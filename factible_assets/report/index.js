@@ -111,7 +111,7 @@
           anchor: of("claim_id") || `n${place + 1}`,
           supporting: of("supporting"),
           refuting: of("refuting"),
-          words: of("basis") === "embedded" ? outcome.leaning : outcome.words,
+          words: ["embedded", "labels"].includes(of("basis")) ? outcome.leaning : outcome.words,
           rank: confidences.indexOf(confidence),
           lower: text.toLowerCase(),
         };

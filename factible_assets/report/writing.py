@@ -16,6 +16,7 @@ from itertools import accumulate, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from factible_assets.records.stances import LEANINGS
 from factible_assets.report.data import SQL, ReportData, read_report_data
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.report.view import ID, count_outcomes
@@ -146,7 +147,7 @@ def render_index(index: Index, hrefs: Mapping[str, str]) -> str:
         "rows": rows,
         "counts": count_outcomes(outcomes),
         "claim_count": len(outcomes),
-        "is_leaning": not {"embedded", "labels"}.isdisjoint(claims["basis"]),
+        "is_leaning": not LEANINGS.isdisjoint(claims["basis"]),
         "cost_usd": sum(video["cost_usd"] for video in videos),
         "checked_at": max(filter(None, (each["checked_at"] for each in videos)), default=None),
         "choices": filter_choices(index),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from factible_assets.records.stances import DEFINITE, SIDES, STANCES
+from factible_assets.records.stances import DEFINITE, LEANINGS, SIDES, STANCES
 from factible_assets.records.tables import Evidence, Stance
 from factible_assets.stages.verdict import by_stance, weight
 from factible_assets.wording import counted, publisher, source_words
@@ -128,7 +128,7 @@ def in_sentences(outcome: str, evidence: Iterable[Evidence]) -> str:
 
 
 def _only_seems(row: Evidence) -> bool:
-    return row.basis in {"embedded", "labels"} and row.machine_stance is None
+    return row.basis in LEANINGS and row.machine_stance is None
 
 
 def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str | None:

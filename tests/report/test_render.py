@@ -84,6 +84,12 @@ def test_verdicts_are_words_and_leanings_are_called_so(page: Page) -> None:
     assert "leaning supported" in page.text("//ul[@class='counts']")
 
 
+def test_a_verdict_of_a_small_model_is_called_a_leaning() -> None:
+    page = Page(samples.report_data(verdicts=(samples.verdict(0, "refutes", basis="labels"),)))
+    assert "leaning: refuted" in page.text("//article[1]//p[@class='verdict']")
+    assert "automatic leanings" in page.text("//section[@id='watch']")
+
+
 def test_a_verdict_of_a_language_model_is_not_called_a_leaning() -> None:
     page = Page(
         samples.report_data(
