@@ -1,4 +1,4 @@
-"""Dates in the words of people and search engines, in any language."""
+"""Reads days as people and search engines write them, in any language."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CLOCK_SKEW = timedelta(days=1)
 def read_day(words: str, now: datetime) -> date | None:
     """Return the day that a text such as `3 days ago` or `5. März 2021` names, else None.
 
-    Relative texts count from `now`. An open or ambiguous date gets its last possible day, so that a
-    limit such as `published_before` never admits a younger page: `March 2021` is 31 March, and
-    `05/03/2021` is 3 May. Numbers with points are day, month and year in every country. Days after
-    tomorrow do not count. Every text is first read as English, because loading all languages takes
+    Relative texts count from `now`. An incomplete or ambiguous date is read as its last possible
+    day, so that a limit such as `published_before` never admits a younger page: `March 2021` is 31
+    March, and `05/03/2021` is 3 May. Numbers with points are day, month and year in every country.
+    Days after tomorrow do not count. English is tried first, because loading all languages takes
     two seconds.
     """
     words = words.strip()
@@ -52,16 +52,16 @@ def _parsed(
 ) -> date | None:
     from dateparser.date import DateDataParser  # noqa: PLC0415 - few runs meet a date in words
 
-    open_day = "current" if parser == "relative-time" else "last"
+    missing_part = "current" if parser == "relative-time" else "last"
     settings = {
         "PARSERS": [parser],
         "RELATIVE_BASE": now.replace(tzinfo=None),
         "TIMEZONE": "UTC",
         "RETURN_AS_TIMEZONE_AWARE": False,
         "PREFER_DATES_FROM": "past",
-        "PREFER_DAY_OF_MONTH": open_day,
-        "PREFER_MONTH_OF_YEAR": open_day,
+        "PREFER_DAY_OF_MONTH": missing_part,
+        "PREFER_MONTH_OF_YEAR": missing_part,
         **order,
     }
-    found = DateDataParser(languages, settings=settings).get_date_data(words).date_obj
-    return found.date() if found else None
+    moment = DateDataParser(languages, settings=settings).get_date_data(words).date_obj
+    return moment.date() if moment else None

@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and makes file names from ids."""
+"""Replaces files atomically, and derives file names from ids."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def digest(data: bytes) -> str:
 
 
 def digest_of(file: Path) -> str:
-    """Return the same hash of a file of any size."""
+    """Return the short hash of a file of any size."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()[:_HASH_DIGITS]
 

@@ -1,4 +1,4 @@
-"""One pooled HTTP client for every resource: limits, retries, redirects and typed failures.
+"""The HTTP client of every resource: limits, retries, redirects and typed failures.
 
 A request ends in a `Response`, whatever its status, or in one of two errors: `OutageError` (it may
 succeed later) or `UnavailableError` (a repetition will not help). Their reasons are sentences for
@@ -103,7 +103,7 @@ _FAILURES = (
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """Limits of one client. Times in seconds, sizes in bytes."""
+    """Limits of one client."""
 
     connect_seconds: float = 10.0
     read_seconds: float = 15.0
@@ -132,7 +132,7 @@ class RetryPolicy:
     """A server that asks for a longer wait gets no repetition."""
 
     def delay(self, attempt: int) -> float:
-        """Return the pause after an attempt: it doubles, with jitter above one half."""
+        """Return a random pause after an attempt, at least half of a ceiling that doubles."""
         ceiling = min(self.max_delay_seconds, self.first_delay_seconds * 2.0 ** (attempt - 1))
         return _RANDOM.uniform(ceiling / 2, ceiling)
 
@@ -164,11 +164,11 @@ class Response:
         if self.is_success:
             return
         kind = OutageError if is_passing(self.status) else UnavailableError
-        phrase = next((known.phrase for known in HTTPStatus if known.value == self.status), "")
+        phrase = next((status.phrase for status in HTTPStatus if status == self.status), "")
         reason = f"{host_of(httpx.URL(self.url))} answered {self.status} {phrase}".rstrip()
-        asked = retry_after_seconds(self.headers)
-        if kind is OutageError and asked is not None:
-            reason += f" and asks to wait {asked:.0f} seconds"
+        wait = retry_after_seconds(self.headers)
+        if kind is OutageError and wait is not None:
+            reason += f" and asks to wait {wait:.0f} seconds"
         if self.attempts > 1:
             reason += f" ({self.attempts} attempts)"
         raise kind(reason, http_status=self.status, final_url=self.url)
@@ -193,7 +193,7 @@ Sink = Callable[[Response, bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The wishes of a caller; see `HttpClient.get`."""
+    """The arguments of `HttpClient.get` and `HttpClient.post`."""
 
     method: str
     url: httpx.URL
@@ -296,12 +296,12 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                         failure.args = (failure.reason,)
                     raise
             else:
-                asked = retry_after_seconds(response.headers)
-                if asked and response.status in _SLOWING_STATUSES:
-                    answering = host_of(httpx.URL(response.url))
-                    self._closed_until[answering] = time.monotonic() + asked
-                pause = pause if asked is None else asked
-                too_long = asked is not None and asked > self._retry.max_retry_after_seconds
+                wait = retry_after_seconds(response.headers)
+                if wait and response.status in _SLOWING_STATUSES:
+                    final_host = host_of(httpx.URL(response.url))
+                    self._closed_until[final_host] = time.monotonic() + wait
+                pause = pause if wait is None else wait
+                too_long = wait is not None and wait > self._retry.max_retry_after_seconds
                 if is_last or too_long or response.status not in _RETRIED_STATUSES:
                     return replace(response, attempts=attempt)
             await asyncio.sleep(pause)
@@ -317,7 +317,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
     async def _attempt(self, request: _Request) -> Response:
         """Send a request once, and follow its redirects."""
         url, headers = request.url, request.headers
-        cookies, left = httpx.Cookies(), self._limits.attempt_seconds
+        cookies, seconds_left = httpx.Cookies(), self._limits.attempt_seconds
         async with self._slots:
             for _ in range(_MAX_REDIRECTS + 1):
                 host = host_of(url)
@@ -326,15 +326,14 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 try:
                     async with slot:  # waiting for it does not count as the attempt's time
                         started = time.perf_counter()
-                        async with asyncio.timeout(left):
+                        async with asyncio.timeout(seconds_left):
                             hop = replace(request, url=url, headers=headers)
                             answer = await self._exchange(hop, cookies)
-                        left -= elapsed_since(started)
+                        seconds_left -= elapsed_since(started)
                 except _FAILURES as error:
                     failure = self._failure(url, error)
-                    failure.final_url = failure.final_url or (
-                        None if url == request.url else str(url)
-                    )
+                    if url != request.url and failure.final_url is None:
+                        failure.final_url = str(url)
                     raise failure from (None if failure is error else error)
                 if isinstance(answer, Response):
                     return answer
@@ -355,7 +354,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 return OutageError(f"{host} was not done after {limits.attempt_seconds:g} seconds")
             case _ if (handshake := failed_handshake(error)) is not None:
                 return OutageError(f"the secure connection to {host} failed: {handshake}")
-            case _ if any(isinstance(cause, socket.gaierror) for cause in _chain(error)):
+            case _ if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
                 return OutageError(f"the name {host} could not be resolved", retry=True)
             case httpcore.ConnectTimeout():
                 reason = f"{host} could not be reached within {limits.connect_seconds:g} seconds"
@@ -380,7 +379,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
             content=request.content,
         )
         cookies.set_cookie_header(sent)
-        place = httpcore.URL(
+        target = httpcore.URL(
             scheme=sent.url.raw_scheme,
             host=sent.url.raw_host,
             port=sent.url.port,
@@ -388,7 +387,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         )
         async with self._pool.stream(
             request.method,
-            place,
+            target,
             headers=sent.headers.raw,
             content=request.content,
             extensions={"timeout": self._timeout},
@@ -404,9 +403,9 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 or raw.extensions.get("http_version") == b"HTTP/2"
             )
             head = Response(str(request.url), raw.status, answer.headers, b"", framed=framed)
-            target = head.redirect() if request.method == "GET" else None
+            redirect = head.redirect() if request.method == "GET" else None
             with attributed_to(head):
-                return target or await _read(raw, head, request, self._limits.max_bytes)
+                return redirect or await _read(raw, head, request, self._limits.max_bytes)
 
     @cached_property
     def _pool(self) -> httpcore.AsyncConnectionPool:
@@ -442,7 +441,7 @@ def read_object(response: Response) -> dict[str, Any]:
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return the wait that a server asks for, in seconds; None if it asks for none.
+    """Return the seconds that a server asks to wait; None if it asks for no wait.
 
     `retry-after-ms` (OpenAI, Azure) precedes `retry-after` (RFC 9110, section 10.2.3), which has
     seconds, with fractions, or a date. Names of `headers` are in lower case.
@@ -483,6 +482,7 @@ def parse_url(url: str) -> httpx.URL:
 
 
 async def _read(raw: httpcore.Response, head: Response, request: _Request, most: int) -> Response:
+    """Read the body of an answer, at most `most` bytes after decompression."""
     host = host_of(httpx.URL(head.url))
     if head.is_success and not request.accepts(head.media_type):
         raise UnavailableError(f"unsupported content type: {head.media_type or 'none declared'}")
@@ -520,15 +520,16 @@ async def _read(raw: httpcore.Response, head: Response, request: _Request, most:
 
 def failed_handshake(error: BaseException) -> str | None:
     """Return the reason of a failed TLS handshake among an error's causes, else None."""
-    tls = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
+    tls = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
     if tls is None or isinstance(tls, ssl.SSLWantReadError):  # it only waited for bytes
         return None
     return getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
 
 
-def _chain(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
+def _causes(error: BaseException | None) -> list[BaseException]:
+    """Return an error and its causes, the direct one first."""
+    causes: list[BaseException] = []
+    while error is not None and error not in causes:
+        causes.append(error)
         error = error.__cause__ or error.__context__
-    return found
+    return causes

@@ -1,8 +1,8 @@
-"""Tells whether a fetched page is the one that the search found.
+"""Tells whether a fetched page is the one that the search promised.
 
 It compares the words of the page with those of the search hit, because an error page, a consent
-form or a front page has other words in every language. A word weighs its letters beyond three. Text
-without spaces is compared by pairs of characters.
+form or a front page has other words in every language. The weight of a word is its number of
+letters minus three. Text without spaces is compared by pairs of characters.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _KEPT_SHARE = 0.5
 _LONG_PAGE, _LEAST_DENSITY = 100, 0.08
 """Words of a long page, and the share of its words that the hit must have. A long page needs only
 one of the two shares, because a snippet may come from a menu or a comment outside the text."""
-_OWN_SHARE, _TELLING_WEIGHT = 0.25, 15
-"""Share of the words that only the snippet has, for shorter pages, if these words have this weight.
-A notice often repeats the title, but never the rest of the snippet."""
+_SNIPPET_SHARE, _TELLING_WEIGHT = 0.25, 15
+"""Least share of the words that only the snippet has, if they have this weight, in shorter pages. A
+notice often repeats the title, but never the rest of the snippet."""
 _LEAST_LENGTH = 1.5
 """A page is longer than its snippet by this factor; a shorter one was cut off."""
-_OWN_WAYS = frozenset({"archive", "snippet"})
-"""Origins of pages that may be as short as their snippet: an archive's snippet is the text."""
+_SNIPPET_IS_TEXT = frozenset({"archive", "snippet"})
+"""Origins of pages that may be as short as their snippet, because it is the text."""
 _MOST_TITLE = 500
 _WORD = re.compile(
     # Letters, digits, and combining marks, which \w does not include.
     "[\\w\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u064b-\u065f\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd"
     "\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]+"
 )
-_BESIDE_SITE = re.compile(r"\s[|–—·•»:-]\s|:\s")
+_SITE_SEPARATOR = re.compile(r"\s[|–—·•»:-]\s|:\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Promise:
 
 
 def held_to(promise: Promise | None, page: FetchedPage) -> FetchedPage:
-    """Return the page if it keeps its promise or has none; else an outage."""
+    """Return the page, or an outage if it breaks its promise."""
     problem = broken(promise, page) if promise is not None and page.outcome == "ok" else None
     return page if problem is None else replace(page, outcome="outage", reason=problem, text="")
 
@@ -58,8 +58,8 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
     """Return why a page is not the promised one; None if it is, or if that is uncertain."""
     titles = [title[:_MOST_TITLE] for title in (promise.title, page.title or "")]
     snippet, titled = _words(promise.snippet), set(_words(titles[0]))
-    is_own_way = page.via in _OWN_WAYS
-    if not snippet and (not titled or is_own_way):
+    may_be_short = page.via in _SNIPPET_IS_TEXT
+    if not snippet and (not titled or may_be_short):
         return None
     promised = {*snippet, *titled, *_words(unquote(urlsplit(page.url).path))}
     weight = _weight(promised)
@@ -76,12 +76,15 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
         density = sum(word in promised for word in telling) / max(1, len(telling))
         is_other = share < _LEAST_SHARE and density < _LEAST_DENSITY
     else:
-        own = {*snippet} - {*_words(" ".join(titles))}
-        lacks_own = _weight(own) >= _TELLING_WEIGHT and _share(own, set(words)) < _OWN_SHARE
-        is_other = share < _LEAST_SHARE or lacks_own
+        beyond_title = {*snippet} - {*_words(" ".join(titles))}
+        is_notice = (
+            _weight(beyond_title) >= _TELLING_WEIGHT
+            and _share(beyond_title, set(words)) < _SNIPPET_SHARE
+        )
+        is_other = share < _LEAST_SHARE or is_notice
     if is_other:
         return "another page came: it has next to none of the words that the search showed"
-    if is_full and not is_own_way and len(words) < _LEAST_LENGTH * len(snippet):
+    if is_full and not may_be_short and len(words) < _LEAST_LENGTH * len(snippet):
         return "a part of the page came: it is hardly longer than its search snippet"
     return None
 
@@ -92,11 +95,11 @@ def is_repeated(promise: Promise, page: FetchedPage, other: Promise) -> bool:
     `other` is the promise of the other page. A notice or a front page has less than half of the
     words of each promise. Two addresses of one article have one title.
     """
-    title, others = (set(_words(each.title[:_MOST_TITLE])) for each in (promise, other))
-    if 2 * len(title & others) > min(len(title), len(others)):
+    title, other_title = (set(_words(hit.title[:_MOST_TITLE])) for hit in (promise, other))
+    if 2 * len(title & other_title) > min(len(title), len(other_title)):
         return False
-    there = set(_without([promise.title, page.title or ""], page.text))
-    return _share({*title, *_words(promise.snippet)}, there) < _KEPT_SHARE
+    found = set(_without([promise.title, page.title or ""], page.text))
+    return _share({*title, *_words(promise.snippet)}, found) < _KEPT_SHARE
 
 
 def _words(text: str) -> list[str]:
@@ -118,17 +121,17 @@ def _weigh(word: str) -> int:
     return 2 if SYLLABIC.match(word) or word.isdigit() else max(0, len(word) - 3)
 
 
-def _share(words: set[str], there: set[str]) -> float:
-    """Return the share of the weight of some words that is there."""
-    return _weight(words & there) / max(1, _weight(words))
+def _share(words: set[str], found: set[str]) -> float:
+    """Return the weight of those words that were found, as a share of the weight of all words."""
+    return _weight(words & found) / max(1, _weight(words))
 
 
 def _without(titles: Iterable[str], text: str) -> list[str]:
     """Return the words of a text without repetitions of a title or of its part without the site."""
-    said = f" {' '.join(_words(text))} "
+    rest = f" {' '.join(_words(text))} "
     for title in titles:
-        for part in (title, *_BESIDE_SITE.split(title)):
+        for part in (title, *_SITE_SEPARATOR.split(title)):
             words = _words(part.strip(" .…"))
             if len(words) > 1:
-                said = said.replace(f" {' '.join(words)} ", " ")
-    return said.split()
+                rest = rest.replace(f" {' '.join(words)} ", " ")
+    return rest.split()

@@ -1,4 +1,4 @@
-"""The client of a service that speaks HTTP and JSON, and the reading of damaged answers.
+"""The base of clients of JSON services over HTTP: keys, refusals, and answers of a wrong shape.
 
 Every failure becomes an outage.
 """
@@ -18,7 +18,7 @@ from resources import http
 from resources.errors import SetupError
 from resources.http import HttpClient
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Json = Mapping[str, Any]
 Refusal: TypeAlias = tuple[int, str, str]
 """A status, a pattern in the beginning of the answer (in lower case), and its meaning: a sentence
@@ -48,11 +48,11 @@ _STATES = ("status", "code", "statusCode")
 
 
 class Service:
-    """A client of a service that speaks HTTP, mostly with JSON. It never shows its key.
+    """A client of a service over HTTP. Its messages never show the key.
 
-    `base_url` replaces the usual `address`; the client's guard must allow it. `language` is that of
-    the results, for services that need one. `identity` names everything that changes the answers.
-    Raises SetupError for an empty key, or one that an HTTP header cannot carry.
+    `base_url` replaces the usual `address`; the client's guard must allow it. Some services need
+    the `language` of the results. `identity` names everything that changes the answers. Raises
+    SetupError for an empty key, or one that an HTTP header cannot carry.
     """
 
     provider: str
@@ -85,17 +85,17 @@ class Service:
                 f"key has; check {self.setting}."
             )
         self.identity = f"{self.provider} {self._base} {language}"
-        name, before = self.key_header
-        self._keys = {name: f"{before}{self._key}"} if name and self._key else {}
+        header, prefix = self.key_header
+        self._key_headers = {header: f"{prefix}{self._key}"} if header and self._key else {}
 
-    async def _answer(self, work: Awaitable[Found]) -> tuple[Found | None, dict[str, Any]]:
+    async def _answer(self, work: Awaitable[Result]) -> tuple[Result | None, dict[str, Any]]:
         """Return the result (None for an outage), and the fields that every answer has."""
-        started, found, reason = time.perf_counter(), None, None
+        started, result, reason = time.perf_counter(), None, None
         try:
-            found = await work
+            result = await work
         except http.HttpFailureError as failure:
             reason = f"{self.provider}: {failure.reason}"
-        return found, {
+        return result, {
             "provider": self.provider,
             "outcome": "ok" if reason is None else "outage",
             "reason": reason,
@@ -106,9 +106,11 @@ class Service:
         self, path: str, *, base: str | None = None, **parameters: str | int | None
     ) -> Json:
         """Get the JSON of a path below an address; parameters without a value are left out."""
-        given = {name: value for name, value in parameters.items() if value not in {None, ""}}
-        url = f"{base or self._base}{path}?{urlencode(given)}"
-        return self._read(await self._http.get(url, headers=self._keys, max_bytes=_MAX_BYTES))
+        stated = {name: value for name, value in parameters.items() if value not in {None, ""}}
+        url = f"{base or self._base}{path}?{urlencode(stated)}"
+        return self._read(
+            await self._http.get(url, headers=self._key_headers, max_bytes=_MAX_BYTES)
+        )
 
     async def _post(
         self,
@@ -119,12 +121,13 @@ class Service:
         headers: Mapping[str, str] | None = None,
     ) -> Json:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {**self._keys, "Content-Type": media, **(headers or {})}
-        return self._read(
-            await self._http.post(
-                f"{self._base}{path}", content=content, headers=sent, max_bytes=_MAX_BYTES
-            )
+        response = await self._http.post(
+            f"{self._base}{path}",
+            content=content,
+            headers={**self._key_headers, "Content-Type": media, **(headers or {})},
+            max_bytes=_MAX_BYTES,
         )
+        return self._read(response)
 
     def _read(self, response: http.Response) -> Json:
         """Return the JSON object of a success; raise HttpFailureError for any other answer."""
@@ -166,9 +169,9 @@ def objects(value: object, kind: str) -> list[Json]:
     objects.
     """
     if isinstance(value, list):
-        found: list[Json] = [entry for entry in value if isinstance(entry, dict)]
-        if found or not value:
-            return found
+        entries: list[Json] = [entry for entry in value if isinstance(entry, dict)]
+        if entries or not value:
+            return entries
     raise wrong_shape(f"has no list of {kind}")
 
 

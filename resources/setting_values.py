@@ -1,4 +1,4 @@
-"""Parsers of the values of settings, as the environment and `.env` files write them.
+"""Parses the values of settings, as the environment and `.env` files write them.
 
 A parser raises ValueError with a sentence that does not repeat the value, which may be a key.
 """
@@ -19,10 +19,10 @@ def paired(value: object) -> object:
     """Parse `name=value name=value`."""
     if not isinstance(value, str):
         return value
-    pairs = [each.partition("=") for each in value.replace(",", " ").split()]
-    if not all(name and sign and given for name, sign, given in pairs):
+    pairs = [pair.partition("=") for pair in value.replace(",", " ").split()]
+    if not all(name and sign and text for name, sign, text in pairs):
         raise ValueError("write it as name=value, several with spaces between")
-    return {name: given for name, _, given in pairs}
+    return {name: text for name, _, text in pairs}
 
 
 def host_and_port(value: object) -> object:

@@ -1,4 +1,4 @@
-"""Work that several callers share: one task per key in one event loop."""
+"""Shares work between concurrent callers: one task per key in one event loop."""
 
 from __future__ import annotations
 

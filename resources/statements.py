@@ -1,4 +1,4 @@
-"""SQL in `.sql` files next to their module."""
+"""Reads SQL from the `.sql` files next to a module."""
 
 from __future__ import annotations
 

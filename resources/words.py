@@ -1,4 +1,4 @@
-"""Facts about words that several rooms need: English stop words, and scripts without spaces."""
+"""English stop words, and the scripts that write no spaces between words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reads caption files: SRT, SBV and WebVTT, and SubStation, MicroDVD, MPL2 and SAMI by pysubs2.
+"""Reads caption files: SRT, SBV and WebVTT itself; SubStation, MicroDVD, MPL2 and SAMI by pysubs2.
 
-Unlike pysubs2, this names the line of an error, and loses no words of a damaged SRT or WebVTT file.
+For SRT and WebVTT, pysubs2 names no line of an error, and loses words of a damaged file.
 Sources: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1 for blocks), HLS
 as in RFC 8216 (section 3.5 for the map of times).
 """
@@ -39,7 +39,7 @@ _LONGEST_TIMING, _NUMBERED_SHARE = 400, 0.8
 
 def read_cues(text: str) -> CaptionFile | None:
     """Read SRT, SBV and the like, even joined ones; None without a line of two times."""
-    captions = [each for _, part in _parts(text, _FIRST) for each in part]
+    captions = [caption for _, part in _parts(text, _FIRST) for caption in part]
     return CaptionFile(captions, lines=text.split("\n")) if captions else None
 
 
@@ -76,8 +76,8 @@ def _parts(
 ) -> Iterator[tuple[str, list[Caption]]]:
     """Yield the head and the captions of each of the files that a text joins, in running time.
 
-    If the times begin anew, they count from the end of the part before, or from the time zero of
-    an HLS segment if its head tells that.
+    If the times of a part begin anew, they count from the end of the part before, or from the time
+    zero in the head of an HLS segment.
     """
     before, zero, ends, number = list[Caption](), None, 0.0, 1
     pieces = ["", *border.split(text)]
@@ -86,34 +86,34 @@ def _parts(
         part = _cues(body, number, is_webvtt=is_webvtt)
         number += body.count("\n")
         mapped = _TIME_MAP.search(head)
-        time = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
-        zero = time if zero is None else zero
-        shift = 0.0 if time is None or zero is None else (time - zero) % _CYCLE
+        origin = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
+        zero = origin if zero is None else zero
+        shift = 0.0 if origin is None or zero is None else (origin - zero) % _CYCLE
         shift = shift if shift < _CYCLE / 2 else 0.0  # a clock that runs back by a few ticks
         if not shift and part and before and part[0] not in before:
             shift = ends if part[0].begins < before[-1].begins else 0.0
         before = part or before
         moved = [
-            replace(each, start=round(each.begins + shift, 3), end=round(each.end + shift, 3))
-            for each in part
+            replace(cue, start=round(cue.begins + shift, 3), end=round(cue.end + shift, 3))
+            for cue in part
         ]
-        ends = max(ends, *(each.end for each in moved)) if moved else ends
+        ends = max(ends, *(cue.end for cue in moved)) if moved else ends
         yield head, moved
 
 
 def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
     """Return the captions of a text that begins at line `first`; PlacedError for unreadable times.
 
-    The number before a cue, or in WebVTT its identifier after a blank line, is not said.
+    The words leave out the number before a cue, and in WebVTT its identifier after a blank line.
     """
-    cues = list[tuple[Caption, list[str]]]()
+    cues = list[tuple[Caption, list[str]]]()  # with the lines below the times, the next number too
     problem: PlacedError | None = None
     for number, line in enumerate(map(str.strip, text.split("\n")), first):
         head = unicodedata.normalize("NFKC", line[:_LONGEST_TIMING])
         if _SPACED.fullmatch(head):  # as translators of whole files write times
             head = re.sub(r"\s*([:.,])\s*", r"\1", head)
         timing = _TIMING.match(head)
-        times = [seconds_of(each) for each in timing.group("at", "end")] if timing else []
+        times = [seconds_of(time) for time in timing.group("at", "end")] if timing else []
         if timing and times[0] is not None and times[1] is not None:
             caption = Caption("", times[0], max(times[0], times[1]))
             rest = line[timing.end() :].strip() if line.startswith(timing[0]) else ""
@@ -137,7 +137,7 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
         is_number = (is_apart and (is_webvtt or tail.isdecimal())) or (are_numbered and number)
         while is_number and lines and lines[-1] == tail:
             lines.pop()  # some tools write it twice
-    return [replace(each, text="\n".join(lines)) for each, lines in cues]
+    return [replace(cue, text="\n".join(lines)) for cue, lines in cues]
 
 
 # --- Formats that pysubs2 reads -----------------------------------------------------------------
@@ -171,9 +171,9 @@ def read_by_library(text: str) -> CaptionFile | None:
             None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error
     captions = [
-        Caption(each.plaintext, max(0, each.start) / 1000, max(0, each.end) / 1000, name)
-        for each in subtitles.get_text_events()
-        for name in [each.name.replace("NTP", "")]  # SubStation's word for no name
+        Caption(event.plaintext, max(0, event.start) / 1000, max(0, event.end) / 1000, name)
+        for event in subtitles.get_text_events()
+        for name in [event.name.replace("NTP", "")]  # SubStation's word for no name
     ]
     return CaptionFile(captions, title=subtitles.info.get("Title", "").strip() or None)
 

@@ -44,25 +44,26 @@ def is_credit(text: str) -> bool:
 
 
 def without_credits(captions: Sequence[Caption]) -> list[Caption]:
-    """Remove credits at either end, and both between or over silences."""
-    kept = list(itertools.dropwhile(lambda each: is_credit(each.text), captions))
+    """Remove credits at either end, and credits and farewells between silences or during one."""
+    kept = list(itertools.dropwhile(lambda caption: is_credit(caption.text), captions))
     gaps = [math.inf, *(b.begins - a.end for a, b in itertools.pairwise(kept)), 0.0]
     kept = [
-        each
-        for each, *around in zip(kept, gaps, gaps[1:], strict=False)
-        if min(around) < _SILENCE_SECONDS or not (is_credit(each.text) or _is_farewell(each.text))
+        one
+        for one, before, after in zip(kept, gaps, gaps[1:], strict=False)
+        if min(before, after) < _SILENCE_SECONDS
+        or not (is_credit(one.text) or _is_farewell(one.text))
     ]
     while kept:
         *before, last = SENTENCE_END.split(" ".join(kept[-1].text.split()))
         if not is_credit(last):
             break
         kept[-1:] = [replace(kept[-1], text=" ".join(before))] if before else []
-    at = len(kept)
-    while at > 1 and _is_farewell(kept[at - 1].text):
-        at -= 1
-    silences = [after.begins - before.end for before, after in itertools.pairwise(kept[at - 1 :])]
-    lengths = [each.end - each.begins for each in kept[at:]]
-    return kept[:at] if max([*silences, *lengths], default=0) > _SILENCE_SECONDS else kept
+    said = len(kept)  # without farewells at the end
+    while said > 1 and _is_farewell(kept[said - 1].text):
+        said -= 1
+    silences = [after.begins - before.end for before, after in itertools.pairwise(kept[said - 1 :])]
+    lengths = [farewell.end - farewell.begins for farewell in kept[said:]]
+    return kept[:said] if max([*silences, *lengths], default=0) > _SILENCE_SECONDS else kept
 
 
 def _is_farewell(text: str) -> bool:

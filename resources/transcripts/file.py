@@ -1,4 +1,4 @@
-"""Reads a transcript file of any known format, which it recognises by the content."""
+"""Reads a transcript file of any known format, and recognises the format by the content."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
     if not text.strip():
         raise PlacedError(None, "The file is empty. Give a file with words in it.")
     readings = (reader(text, extension.lower()) for reader in _READERS)
-    reading = next((each for each in readings if each is not None), None)
+    reading = next(filter(None, readings), None)
     if reading is None:
         return _prose(text, extension.lower())
-    if all(each.start is None and each.speaker is None for each in reading.captions):
-        text = "\n".join(each.text for each in reading.captions)
+    if all(caption.start is None and caption.speaker is None for caption in reading.captions):
+        text = "\n".join(caption.text for caption in reading.captions)
         read = _prose(text, "") if text else transcript_of(())
     else:
         read = transcript_of(reading.captions)
@@ -150,23 +150,22 @@ def _prose(text: str, extension: str) -> base.TimedText:
         headless = _ALONE.sub(r"\1\n", headless)
     paragraphs = re.split(r"\n\s*\n|\n(?=[\[<]|.{0,60}[:\uff1a])", headless)
     parts = with_labels([Caption(part.strip(), None) for part in paragraphs if part.strip()])
-    lines = [" ".join(each.text.split()) for each in parts]
-    labelled = [each for each in lines if label_of(each)]
+    lines = [" ".join(part.text.split()) for part in parts]
+    labelled = [line for line in lines if label_of(line)]
     if sum(map(bool, map(ENDED.search, labelled))) > _NEARLY * len(labelled):
         # Paragraphs without a label and an end are headings, and heads of pages.
-        lines = [each for each in lines if label_of(each) or ENDED.search(each)]
+        lines = [line for line in lines if label_of(line) or ENDED.search(line)]
     # Before the first sentence stand titles and lists of persons.
-    first = next((at for at, each in enumerate(lines) if ENDED.search(each)), 0)
-    spoken = [Caption(each, None) for each in lines[first:]]
-    if any(each.speaker for each in with_speakers(spoken)):
+    first = next((at for at, line in enumerate(lines) if ENDED.search(line)), 0)
+    spoken = [Caption(line, None) for line in lines[first:]]
+    if any(caption.speaker for caption in with_speakers(spoken)):
         read = transcript_of(spoken)
         check_lost(lines, read)
         return read
     check_prose(plain.split("\n"))
     rows = words.split("\n")
-    said = max(
-        (at for at, row in enumerate(rows) if row.strip() and not is_credit(row)), default=-1
-    )
-    if said < 0:
-        raise NothingSaidError("The file names only who made it. Give one with words.")
-    return base.TimedText(plain_text="\n".join(rows[: said + 1]))
+    while rows and (not rows[-1].strip() or is_credit(rows[-1])):
+        rows.pop()
+    if not rows:
+        raise NothingSaidError("The file names only its makers. Give one with words.")
+    return base.TimedText(plain_text="\n".join(rows))

@@ -1,4 +1,4 @@
-"""Reads transcripts in XML whose elements have times, and the lines of HTML pages.
+"""Reads transcripts in XML whose elements have times, and in HTML pages whose lines have times.
 
 Sources: TTML 2 of the W3C (section 12 for times), YouTube's formats srv1 to srv3.
 """
@@ -67,21 +67,26 @@ def _name(element: Any) -> str:
 
 
 def _captions(root: Any) -> Iterator[Caption]:
-    """Yield the innermost elements with times; a block without others in it includes its spans.
+    """Yield the innermost blocks with times, each with the words of its spans.
 
-    Times in an element count from its start. If none is earlier than that start, they are absolute:
-    some tools write such times.
+    Times in an element count from its start. But if none is earlier than that start, they are
+    absolute, as some tools write them.
     """
     of_root = _attributes(root)
     agents = {
-        _attributes(each).get("id"): "".join(each.itertext()) for each in root.iter("{*}agent")
+        _attributes(agent).get("id"): "".join(agent.itertext()) for agent in root.iter("{*}agent")
     }
-    times = {each: found for each in root.iter("*") if (found := _times(each, of_root)) is not None}
+    times = {
+        element: span
+        for element in root.iter("*")
+        if (span := _times(element, of_root)) is not None
+    }
     first_inside = _first_block_inside(times)
     for element, (start, end) in times.items():
-        around = [each for each in element.iterancestors() if each in times]
-        if element not in first_inside and all(each in first_inside for each in around):
-            shift = sum(times[each][0] for each in around if first_inside[each] < times[each][0])
+        outer = [ancestor for ancestor in element.iterancestors() if ancestor in times]
+        if element not in first_inside and all(ancestor in first_inside for ancestor in outer):
+            relative = [each for each in outer if first_inside[each] < times[each][0]]
+            shift = sum(times[each][0] for each in relative)
             label = next(filter(None, map(_attributes(element).get, _SPEAKERS)), None)
             begins, ends = max(0.0, start + shift), max(0.0, end + shift)
             yield Caption(_words(element), begins, ends, agents.get(label) or label)
@@ -92,10 +97,10 @@ def _first_block_inside(times: Mapping[Any, tuple[float, float]]) -> dict[Any, f
     earliest = dict[Any, float]()
     for element, (start, _) in times.items():
         if _name(element) not in _INLINE:
-            for around in element.iterancestors():
-                if earliest.get(around, math.inf) <= start:
+            for ancestor in element.iterancestors():
+                if earliest.get(ancestor, math.inf) <= start:
                     break
-                earliest[around] = start
+                earliest[ancestor] = start
     return earliest
 
 
@@ -109,11 +114,11 @@ def _words(element: Any) -> str:
 
 def _times(element: Any, of_root: Mapping[str, str]) -> tuple[float, float] | None:
     """Return start and end in seconds; `of_root` are the root's attributes, with its rates."""
-    given = _attributes(element)
+    values = _attributes(element)
     for *names, unit in _TIMES:
-        start, end, lasts = (_seconds(given.get(str(name)), unit, of_root) for name in names)
+        start, end, length = (_seconds(values.get(str(name)), unit, of_root) for name in names)
         if start is not None:
-            return start, start + (lasts or 0.0) if end is None else end
+            return start, start + (length or 0.0) if end is None else end
     return None
 
 

@@ -89,60 +89,59 @@ def parse_feed(data: bytes, url: str = "") -> Feed:
             None, "This is XML, but no RSS feed: it has no channel in an rss element."
         )
     items = channel.findall("item")
-    found = [_episode(item, url) for item in items[:MAX_EPISODES]]
-    distinct = {episode.identity: episode for episode in found if episode is not None}
+    episodes = [_episode(item, url) for item in items[:MAX_EPISODES]]
+    distinct = {episode.identity: episode for episode in episodes if episode is not None}
     if not distinct:
         raise PlacedError(
             None, "No episode of this feed links to a transcript or a recording. Give another feed."
         )
-    language = _text(channel, "language")
+    language = re.fullmatch(r"[A-Za-z]{2,3}(-\w{2,8})*", _text(channel, "language") or "")
     return Feed(
         title=_text(channel, "title") or urlsplit(url).hostname or "podcast",
-        language=language
-        if language and re.fullmatch(r"[A-Za-z]{2,3}(-\w{2,8})*", language)
-        else None,
+        language=language[0] if language else None,
         episodes=tuple(distinct.values()),
-        without_words=found.count(None),
+        without_words=episodes.count(None),
         beyond_limit=max(0, len(items) - MAX_EPISODES),
     )
 
 
 def _episode(item: Any, url: str) -> Episode | None:
     transcripts = [
-        (str(each.get("type", "")), link)
-        for each in item.iterfind("{*}transcript")
-        if (link := _link(each.get("url"), url))
+        (_rank(str(tag.get("type", ""))), at, link)
+        for at, tag in enumerate(item.iterfind("{*}transcript"))
+        if (link := _link(tag.get("url"), url))
     ]
-    recordings = [
+    recordings = (
         link
-        for each in item.findall("enclosure")
-        if (link := _link(each.get("url"), url))
-        if str(each.get("type", "")).startswith(("audio/", "video/"))
+        for tag in item.findall("enclosure")
+        if (link := _link(tag.get("url"), url))
+        if str(tag.get("type", "")).startswith(("audio/", "video/"))
         or is_recording(Path(urlsplit(link).path))
-    ]
-    if not (transcripts or recordings):
+    )
+    transcript = min(transcripts)[2] if transcripts else None
+    recording = next(recordings, None)
+    if not (transcript or recording):
         return None
-    chosen = min(transcripts, key=lambda each: _rank(each[0]), default=("", None))[1]
-    recording = recordings[0] if recordings else None
-    identity = _text(item, "guid") or recording or chosen or ""
+    identity = _text(item, "guid") or recording or transcript or ""
     day = None
     with suppress(ValueError, TypeError):
         day = parsedate_to_datetime(_text(item, "pubDate") or "").date()
-    lasts = _DURATION.fullmatch(_text(item, "{*}duration") or "")
-    hours, minutes, seconds = (float(each or 0) for each in lasts.groups()) if lasts else (0, 0, 0)
+    length = _DURATION.fullmatch(_text(item, "{*}duration") or "")
+    hours, minutes, seconds = (float(part or 0) for part in length.groups()) if length else (0,) * 3
     return Episode(
         identity=identity,
         title=_text(item, "title") or identity,
         page_url=_link(_text(item, "link"), url),
         published_on=day,
         duration_seconds=hours * 3600 + minutes * 60 + seconds or None,
-        transcript_url=chosen,
+        transcript_url=transcript,
         recording_url=recording,
     )
 
 
-def _rank(kind: str) -> int:
-    return next((at for at, word in enumerate(_TIMED_FIRST) if word in kind), len(_TIMED_FIRST))
+def _rank(media_type: str) -> int:
+    ranks = (at for at, word in enumerate(_TIMED_FIRST) if word in media_type)
+    return next(ranks, len(_TIMED_FIRST))
 
 
 def _text(element: Any, name: str) -> str | None:
@@ -175,13 +174,13 @@ class LinkedTranscript:
                 response = await http.get(self.url, max_bytes=MAX_BYTES)
             response.raise_for_status()
             suffix = PurePosixPath(urlsplit(self.url).path).suffix
-            read = parse_transcript(response.body, suffix)
+            words = parse_transcript(response.body, suffix)
         except HttpFailureError as failure:
             return _unfetched("transcript", failure)
         except PlacedError as error:
             return base.Missing(f"The transcript of the episode cannot be read. {error.sentence}")
         return base.Found(
-            base.TimedText(read.cues, read.plain_text, self.language or read.language), "podcast"
+            base.TimedText(words.cues, words.plain_text, self.language or words.language), "podcast"
         )
 
 
@@ -222,6 +221,6 @@ def _fetched(file: Path) -> tuple[str, float]:
     return f"fetching the recording: {file.stat().st_size / 1e6:,.1f} MB", 0.0
 
 
-def _unfetched(what: str, failure: HttpFailureError) -> base.Missing:
+def _unfetched(kind: str, failure: HttpFailureError) -> base.Missing:
     outcome = base.Outage if isinstance(failure, OutageError) else base.Missing
-    return outcome(f"The {what} of the episode could not be fetched: {failure.reason}.")
+    return outcome(f"The {kind} of the episode could not be fetched: {failure.reason}.")

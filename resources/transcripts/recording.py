@@ -74,7 +74,7 @@ class _Progress:
     def report(self) -> tuple[str, float]:
         if not self.total:
             return "recognising speech: reading the sound", 0.0
-        done, total = (f"{int(each) // 60}:{int(each) % 60:02}" for each in (self.done, self.total))
+        done, total = (f"{int(now) // 60}:{int(now) % 60:02}" for now in (self.done, self.total))
         return f"recognising speech: {done} of {total}", min(1.0, self.done / self.total)
 
 
@@ -133,7 +133,7 @@ class RecordingTranscript:
             )
         captions: list[Caption] = []
         for begins, chunk in chunks_of(sound):
-            segments, found = model.transcribe(
+            segments, detected = model.transcribe(
                 chunk.astype("float32") / 32_768,
                 language=language,
                 word_timestamps=True,
@@ -150,7 +150,7 @@ class RecordingTranscript:
                     for word in segment.words or ()
                 )
             # Without speech the detected language is meaningless.
-            language = found.language if captions else language
+            language = detected.language if captions else language
         transcript = transcript_of(captions)
         return base.TimedText(cues=transcript.cues, language=language, kind="generated")
 
@@ -182,8 +182,7 @@ def captions_of_words(words: Iterable[tuple[str, float, float]]) -> Iterator[Cap
         if text and (is_whole or begins > end + _PAUSE or ends > start + _LONGEST_CAPTION):
             yield Caption(text.strip(), round(start, 3), round(end, 3))
             text = ""
-        if not text:
-            start = begins
+        start = start if text else begins
         text, end = text + word, max(ends, begins)
     if text.strip():
         yield Caption(text.strip(), round(start, 3), round(end, 3))

@@ -1,8 +1,8 @@
-"""Reads documents, in JSON or as a table: lists of entries with words and times.
+"""Reads transcripts in JSON and in tables, whose objects or rows have words and times.
 
-A document becomes groups of entries, one for each path of keys. Usual names tell the keys; a name
-or the pace of speech tells the unit of times. Sentences, utterances and words of one document are
-alternatives. One reader therefore serves json3, the podcast namespace and all recognisers.
+One reader serves json3, the podcast namespace and all speech recognisers. It groups the objects of
+a document by the path of their keys, and recognises fields by their usual names. A name or the pace
+of speech gives the unit of times. Sentences, utterances and words are alternatives: one group wins.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from resources.text_files import PlacedError, quoted, read_json
 from resources.transcripts import base
@@ -30,9 +30,12 @@ from resources.transcripts.speech import STOPS
 from resources.transcripts.times import seconds_of
 
 _MAX_DEPTH, _MAX_TIME, _SAMPLE, _PAIR = 40, 1e19, 500, 2
-_MIN_SHARE, _MOST_UNREAD, _COVERS, _MOST_HIDDEN = (0.2, 0.02), 0.05, 0.6, 0.3
+_MIN_WORD_SHARE = (0.2, 0.02)  # Of all values: with up to two entries, and with more.
+_MOST_UNREAD = 0.05  # Share of misshapen rows, or of entries without a time.
+_WHOLE_SHARE = 0.6  # Letters, of those of the longest group, that make a group a whole transcript.
+_READABLE_SHARE = 0.3  # Letters, of those of untimed entries, below which unreadable times count.
 
-# The usual names of keys, reduced to small letters and digits.
+# The usual names of keys, as `_normal` returns them.
 _UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|us|ns|s|secs?|seconds)?"
 _WHEN = rf"(?:time(?:stamp)?|offset|ts|at)?{_UNIT}"
 _TIMES: Final = (
@@ -64,31 +67,34 @@ _FEW_WORDS, _MANY, _FEW, _LONG_SECONDS = 2.2, 20, 5, 20.0
 _WORDS_IN_CUE, _PAUSE_SECONDS = 12, 2.0
 
 
+_Path: TypeAlias = tuple[str, ...]
+_Record: TypeAlias = tuple[dict[str, Any], str | None]
+"""One object of a document, and its speaker: its own, or that of the object around it."""
+
+
 @dataclass(slots=True)
 class _Document:
-    """All objects of a document with their speakers, by the path of their keys."""
+    """All objects of a document, by the path of their keys."""
 
-    groups: dict[tuple[str, ...], list[tuple[dict[str, Any], str | None]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    groups: dict[_Path, list[_Record]] = field(default_factory=lambda: defaultdict(list))
     letters: int = 0
     """The length of all values."""
     language: str | None = None
     recognised: bool = False
 
-    def add(self, node: Any, path: tuple[str, ...] = (), speaker: str | None = None) -> None:
-        if isinstance(node, list) and _is_word(node):
+    def add(self, node: Any, path: _Path = (), speaker: str | None = None) -> None:
+        if isinstance(node, list) and node and _is_word(node):
             node, path = dict(zip(("word", "start", "end"), node, strict=False)), (*path, "word")
         if isinstance(node, str):
             self.letters += len(node)
         elif isinstance(node, list):
-            for each in node:
-                self.add(each, path, speaker)
+            for item in node:
+                self.add(item, path, speaker)
         elif isinstance(node, dict) and len(path) <= _MAX_DEPTH:
             speaker = _speaker(node) or speaker
             self.groups[path].append((node, speaker))
             for key, value in node.items():
-                name = _short(key)
+                name = _normal(key)
                 self.recognised = self.recognised or bool(_RECOGNISED.fullmatch(name))
                 is_tag = _LANGUAGE.fullmatch(name) and isinstance(value, str)
                 if is_tag and self.language is None and _LANGUAGE_TAG.fullmatch(value):
@@ -100,12 +106,12 @@ class _Document:
 
 def _is_word(node: Sequence[Any]) -> bool:
     """Tell whether a list is a word, its start and its end, as IBM's recogniser writes them."""
-    kinds = [type(each) for each in node[: _PAIR + 1]]
-    return kinds[:1] == [str] and len(kinds) > _PAIR and {*kinds[1:]} <= {int, float}
+    times = node[1 : _PAIR + 1]
+    return isinstance(node[0], str) and len(times) == _PAIR and {*map(type, times)} <= {int, float}
 
 
 def load_json(text: str, extension: str) -> Any:
-    """Load JSON, or several values of it; None if nothing suggests that the text should be JSON."""
+    """Load JSON or JSON Lines; None if nothing suggests that the text should be JSON."""
     try:
         return read_json(text)
     except PlacedError:
@@ -120,50 +126,52 @@ def load_json(text: str, extension: str) -> Any:
 def read_table(text: str) -> CaptionFile | None:
     """Read a table with a column of times and one of words; None for other text.
 
-    Usual names in the head tell the columns. Otherwise rising clocks are starts and ends, the
-    longest texts are the words, and a column whose values recur holds the speakers.
+    Usual names in the header identify the columns. Without them, columns of rising clocks are the
+    starts and the ends, the column with the most letters has the words, and a column whose values
+    recur has the speakers.
     """
-    mark = max("\t;,|", key=text.split("\n", 1)[0].count)
+    delimiter = max("\t;,|", key=text.split("\n", 1)[0].count)
     rows = list[list[str]]()
     with suppress(csv.Error):
-        lines = csv.reader(io.StringIO(text), delimiter=mark)
+        lines = csv.reader(io.StringIO(text), delimiter=delimiter)
         rows = [list(itertools.chain(*map(_SPAN.split, line))) for line in lines if any(line)]
     body = [row for row in rows[1:] if len(row) == len(rows[-1]) > 1]
     if not body or len(body) < (1 - _MOST_UNREAD) * (len(rows) - 1):
         return None
-    names = dict(enumerate(map(_short, rows[0])))
-    if not all(any(map(each.fullmatch, names.values())) for each in (_TIMES[0], _WORDS)):
-        columns = list(zip(*body, strict=True))
-        clocks = {at: each for at, column in enumerate(columns) if (each := _clocks(column))}
+    names = dict(enumerate(map(_normal, rows[0])))
+    if not all(any(map(usual.fullmatch, names.values())) for usual in (_TIMES[0], _WORDS)):
+        columns = dict(enumerate(zip(*body, strict=True)))
+        clocks = {at: times for at, column in columns.items() if (times := _clocks(column))}
         texts = sorted(
-            (at for at, column in enumerate(columns) if at not in clocks),
-            key=lambda at: -sum(map(str.isalpha, "".join(columns[at]))),
+            columns.keys() - clocks.keys(),
+            key=lambda at: (-sum(map(str.isalpha, "".join(columns[at]))), at),
         )
         if not clocks or not texts:
             return None
-        (start, times), *others = clocks.items()
-        body = rows[:1] * (_clocks(rows[0][start : start + 1]) is not None) + body
-        names = {at: "end" for at, each in reversed(others) if each != times}
+        (start, starts), *others = clocks.items()
+        if _clocks(rows[0][start : start + 1]) is not None:
+            body.insert(0, rows[0])  # the table has no header
+        names = {at: "end" for at, times in reversed(others) if times != starts}
         recurring = [at for at in texts[1:] if len({*columns[at]}) <= len(body) / 2]
         names |= dict.fromkeys(recurring[:1], "speaker")
         names |= {start: "start", texts[0]: "text"}
-    return read_records([{names.get(at, ""): each for at, each in enumerate(row)} for row in body])
+    return read_records([{names.get(at, ""): cell for at, cell in enumerate(row)} for row in body])
 
 
 def _clocks(values: Sequence[str]) -> list[float] | None:
-    """Return the seconds of values that are clocks and rise; None for others."""
-    found = [each for each in map(seconds_of, values) if each is not None]
-    return found if len(found) == len(values) and found == sorted(found) else None
+    """Return the seconds of values that are all clocks and do not decrease; None for others."""
+    times = [time for time in map(seconds_of, values) if time is not None]
+    return times if len(times) == len(values) and times == sorted(times) else None
 
 
 def read_records(document: Any) -> CaptionFile:
     """Read a parsed document. PlacedError if it has no transcript or an invalid time."""
-    found = _Document()
-    found.add(document)
-    timed = dict[tuple[str, ...], list[Caption]]()
+    objects = _Document()
+    objects.add(document)
+    timed = dict[_Path, list[Caption]]()
     untimed, turns = list[Caption](), list[Caption]()
     problem: PlacedError | None = None
-    for path, records in found.groups.items():
+    for path, records in objects.groups.items():
         try:
             entries = _entries(records)
         except PlacedError as error:
@@ -175,20 +183,20 @@ def read_records(document: Any) -> CaptionFile:
             turns += entries
         elif _letters(entries) > _letters(untimed) and not _are_dated(records):
             untimed = entries
-    chosen = _best({path: _named(each, turns) for path, each in timed.items()})
-    if problem and (not chosen or _letters(chosen) < _MOST_HIDDEN * _letters(untimed)):
+    chosen = _best({path: _with_turns(entries, turns) for path, entries in timed.items()})
+    if problem and (not chosen or _letters(chosen) < _READABLE_SHARE * _letters(untimed)):
         raise problem
     chosen = chosen or untimed
     if not chosen:
         raise base.unknown_format("The file holds no transcript: no segment in it has words")
-    if _letters(chosen) < found.letters * _MIN_SHARE[len(chosen) > _PAIR]:
+    if _letters(chosen) < objects.letters * _MIN_WORD_SHARE[len(chosen) > _PAIR]:
         raise base.unknown_format("The file holds data: next to nothing of it is words")
-    return CaptionFile(chosen, found.language, "generated" if found.recognised else "unknown")
+    return CaptionFile(chosen, objects.language, "generated" if objects.recognised else "unknown")
 
 
-def _are_dated(records: Sequence[tuple[dict[str, Any], str | None]]) -> bool:
+def _are_dated(records: Sequence[_Record]) -> bool:
     """Tell whether several objects each have a day and a time, as messages have, and not speech."""
-    dated = (any(_DATE.match(str(each)) for each in node.values()) for node, _ in records)
+    dated = (any(_DATE.match(str(value)) for value in node.values()) for node, _ in records)
     return len(records) > 1 and all(dated)
 
 
@@ -196,18 +204,18 @@ def _are_dated(records: Sequence[tuple[dict[str, Any], str | None]]) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _short(key: str) -> str:
+def _normal(key: str) -> str:
     return "".join(filter(str.isalnum, str(key).casefold()))
 
 
 def _speaker(node: Mapping[str, Any]) -> str | None:
-    """Return the speaker of an object, rather a name than a number."""
-    named = [value for key, value in node.items() if _SPEAKER.fullmatch(_short(key))]
-    inner = [each for value in named if isinstance(value, dict) for each in value.values()]
-    known = [str(each).strip(": ") for each in (*named, *inner) if isinstance(each, (str, int))]
-    known = [each for each in known if each and each not in {"None", "True", "False"}]
-    label = min(known, key=str.isdigit, default=None)
-    return f"Speaker {label}" if label and label.isdigit() else label
+    """Return the speaker of an object, by preference a name and not a number."""
+    labels = [value for key, value in node.items() if _SPEAKER.fullmatch(_normal(key))]
+    labels += [part for label in labels if isinstance(label, dict) for part in label.values()]
+    texts = [str(label).strip(": ") for label in labels if isinstance(label, (str, int))]
+    names = [text for text in texts if text and text not in {"None", "True", "False"}]
+    name = min(names, key=str.isdigit, default=None)
+    return f"Speaker {name}" if name and name.isdigit() else name
 
 
 def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -215,57 +223,59 @@ def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]
     for key, value in node.items():
         inner = value[0] if isinstance(value, list) and len(value) == 1 else value
         if isinstance(inner, dict) and inner.keys() <= {"seconds", "nanos"}:  # as Google writes it
-            yield _short(key), f"{inner.get('seconds', 0)}.{str(inner.get('nanos', 0)).zfill(9)}"
+            yield _normal(key), f"{inner.get('seconds', 0)}.{str(inner.get('nanos', 0)).zfill(9)}"
         elif isinstance(inner, dict) and depth < _PAIR:
             yield from _values(inner, depth + 1)
         elif isinstance(value, list) and len(value) == _PAIR and isinstance(value[0], (int, float)):
             yield from (("start", value[0]), ("end", value[1]))
         elif not isinstance(value, (list, dict)):
-            yield _short(key), value
+            yield _normal(key), value
 
 
-def _said(node: Mapping[str, Any], depth: int = 0) -> str:
+def _words(node: Mapping[str, Any], depth: int = 0) -> str:
     """Return the words of an object: its own, or those of the list in it that has the most."""
-    own = [
+    texts = [
         value
         for key, value in node.items()
-        if isinstance(value, str) and value and _WORDS.fullmatch(_short(key))
+        if isinstance(value, str) and value and _WORDS.fullmatch(_normal(key))
     ]
-    if own or depth > _PAIR:
-        return max(own, key=_written, default="")
-    texts = [""]
+    if texts or depth > _PAIR:
+        return max(texts, key=_writing, default="")
+    joined = [""]
     for key, value in node.items():
-        several = value if isinstance(value, list) else [value]
-        inner = several[:1] if _CHOICES.fullmatch(_short(key)) else several
-        pieces = [_said(each, depth + 1) for each in inner if isinstance(each, dict)]
+        items = value if isinstance(value, list) else [value]
+        if _CHOICES.fullmatch(_normal(key)):
+            items = items[:1]
+        pieces = [_words(item, depth + 1) for item in items if isinstance(item, dict)]
         is_spaced = _are_spaced(pieces)
-        texts.append("".join(_glued(each, is_spaced=is_spaced) for each in pieces))
-    return max(texts, key=len).strip() if depth else max(texts, key=len)
+        joined.append("".join(_glued(piece, is_spaced=is_spaced) for piece in pieces))
+    longest = max(joined, key=len)
+    return longest.strip() if depth else longest
 
 
-def _written(text: str) -> tuple[int, int]:
-    """Rank ways to write the same words: the written form has capitals and punctuation."""
-    return sum(not (each.islower() or each.isspace()) for each in text), len(text)
+def _writing(text: str) -> tuple[int, int]:
+    """Rank forms of the same words: capitals and punctuation first, then length."""
+    return sum(not (letter.islower() or letter.isspace()) for letter in text), len(text)
 
 
 def _are_spaced(texts: Sequence[str]) -> bool:
-    """Tell whether the texts have the spaces between them."""
+    """Tell whether the texts include the spaces between them."""
     return sum(text != text.strip() for text in texts) > len(texts) / 5
 
 
 def _glued(text: str, *, is_spaced: bool) -> str:
-    """Return a text to append: with a space, unless the texts have their own or it is a sign."""
+    """Return a text to append: with a space, unless the texts include theirs or it is a sign."""
     return text if is_spaced or not any(map(str.isalnum, text)) else f" {text}"
 
 
 # --- The entries of one group -------------------------------------------------------------------
 
 
-def _entries(records: Sequence[tuple[dict[str, Any], str | None]]) -> list[Caption]:
-    """Return the entries of a group with their times in seconds; PlacedError if they are unread."""
-    rows = [dict(reversed(list(_values(node)))) for node, _ in records]
+def _entries(records: Sequence[_Record]) -> list[Caption]:
+    """Return the entries of a group, with times in seconds. PlacedError for unreadable times."""
+    rows = [dict(reversed(list(_values(node)))) for node, _ in records]  # the first value counts
     columns = [_column(rows, names) for names in _TIMES]
-    texts = [_said(node) for node, _ in records]
+    texts = [_words(node) for node, _ in records]
     is_spaced = _are_spaced(texts)
     entries, untimed = list[Caption](), 0
     for number, (row, (_, speaker), text) in enumerate(zip(rows, records, texts, strict=True), 1):
@@ -277,27 +287,27 @@ def _entries(records: Sequence[tuple[dict[str, Any], str | None]]) -> list[Capti
         elif text or (start is not None and speaker):
             end = start + length if end is None and start is not None and length else end
             entries.append(Caption(text, start, end or 0.0, speaker or _speaker(row)))
-    timed = [each for each in entries if each.start is not None]
+    timed = [entry for entry in entries if entry.start is not None]
     if timed and untimed + len(entries) - len(timed) > _MOST_UNREAD * len(records):
         raise base.unknown_format("Some entries of its list have no time")
     if not timed or columns[0] is None:
         return entries
     # The last result of a recogniser may repeat all words, with their speakers.
-    single = dict[tuple[object, ...], Caption]()
-    for each in timed:
-        key = (each.text, each.start, each.end)
-        single[key] = each if each.speaker else single.get(key, each)
-    timed = list(single.values())
+    distinct = dict[tuple[object, ...], Caption]()
+    for entry in timed:
+        key = (entry.text, entry.start, entry.end)
+        distinct[key] = entry if entry.speaker else distinct.get(key, entry)
+    timed = list(distinct.values())
     unit = _unit_of(columns[0], rows) or _unit_by_pace(timed)
 
     def scaled(time: float) -> float:
         return max(0.0, round(time * unit, 3))
 
-    return [replace(each, start=scaled(each.begins), end=scaled(each.end)) for each in timed]
+    return [replace(entry, start=scaled(entry.begins), end=scaled(entry.end)) for entry in timed]
 
 
 def _column(rows: Sequence[Mapping[str, Any]], names: re.Pattern[str]) -> str | None:
-    """Return the key of a time; one that tells its unit comes first, then a start or begin."""
+    """Return the key of a time, by preference one with a unit, then one with start or begin."""
     keys = dict.fromkeys(key for row in rows[:_SAMPLE] for key in row)
     return min(
         filter(names.fullmatch, keys),
@@ -307,12 +317,12 @@ def _column(rows: Sequence[Mapping[str, Any]], names: re.Pattern[str]) -> str | 
 
 
 def _unit_of(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the unit that a key or a clock tells, in seconds."""
+    """Return the unit of a key's times in seconds, if its name states one or they are clocks."""
     matches = filter(None, (names.fullmatch(key) for names in _TIMES))
     unit = next((match["unit"] for match in matches if match["unit"]), None)
     values = [row.get(key) for row in rows[:_SAMPLE]]
-    texts = [each for each in values if isinstance(each, str) and not _is_number(each)]
-    is_clock = any(seconds_of(each) is not None for each in texts)
+    texts = [value for value in values if isinstance(value, str) and not _is_number(value)]
+    is_clock = any(seconds_of(text) is not None for text in texts)
     return 1.0 if is_clock else _UNITS[unit[0]] if unit else None
 
 
@@ -321,7 +331,7 @@ def _is_number(value: str) -> bool:
 
 
 def _number(value: object, name: str | None, number: int) -> float | None:
-    """Return a time in seconds, or in the unit of its column if that is unknown."""
+    """Return the seconds of a clock, or a number in its column's unit; PlacedError if neither."""
     if value is None or value == "":
         return None
     is_clock = isinstance(value, str) and not _is_number(value)
@@ -335,15 +345,15 @@ def _number(value: object, name: str | None, number: int) -> float | None:
 
 
 def _unit_by_pace(entries: Sequence[Caption]) -> float:
-    """Return the unit in which people would speak the entries; PlacedError if there is none."""
-    starts = [each.begins for each in entries]
-    later = [*starts[1:], starts[-1]]
-    lasts = [
-        (each.end if each.end > start else after) - start
-        for each, start, after in zip(entries, starts, later, strict=True)
+    """Return the unit that gives the entries the pace of speech; PlacedError if none does."""
+    starts = [entry.begins for entry in entries]
+    next_starts = [*starts[1:], starts[-1]]
+    spans = [
+        (entry.end if entry.end > start else following) - start
+        for entry, start, following in zip(entries, starts, next_starts, strict=True)
     ]
-    both = zip(entries, lasts, strict=True)
-    paces = [len(each.text) / last for each, last in both if last > 0 and each.text]
+    timed = zip(entries, spans, strict=True)
+    paces = [len(entry.text) / span for entry, span in timed if span > 0 and entry.text]
     pace = median(paces) if paces else math.nan
     least, most = _POSSIBLE_PACE if len(paces) >= _FEW else (_SLOWEST, math.inf)
     if not paces or least <= pace <= most:
@@ -358,47 +368,48 @@ def _unit_by_pace(entries: Sequence[Caption]) -> float:
 # --- Choosing entries ---------------------------------------------------------------------------
 
 
-def _named(entries: Sequence[Caption], turns: list[Caption]) -> list[Caption]:
-    """Give words without a speaker the one whose turn began last."""
+def _with_turns(entries: Sequence[Caption], turns: list[Caption]) -> list[Caption]:
+    """Give words without a speaker the speaker whose turn began last (a diarisation)."""
     turns.sort(key=lambda turn: turn.begins)
-    are_of_it = turns and turns[-1].begins <= 2 * entries[-1].begins  # in the same unit
-    if not are_of_it or any(each.speaker for each in entries):
+    is_same_unit = turns and turns[-1].begins <= 2 * entries[-1].begins
+    if not is_same_unit or any(entry.speaker for entry in entries):
         return list(entries)
     starts = [turn.begins for turn in turns]
-    names = [None, *(turn.speaker for turn in turns)]
-    return [replace(each, speaker=names[bisect_right(starts, each.begins)]) for each in entries]
+    speakers = [None, *(turn.speaker for turn in turns)]
+    return [
+        replace(entry, speaker=speakers[bisect_right(starts, entry.begins)]) for entry in entries
+    ]
 
 
 def _letters(entries: Iterable[Caption]) -> int:
-    return sum(len(each.text) for each in entries)
+    return sum(len(entry.text) for entry in entries)
 
 
-def _best(groups: Mapping[tuple[str, ...], list[Caption]]) -> list[Caption]:
+def _best(groups: Mapping[_Path, list[Caption]]) -> list[Caption]:
     """Choose among the sentences, utterances, paragraphs and words of one document.
 
-    The original wins over its translation. Then those with speakers win, then those of a few
-    seconds, then sentences as they are, then the shortest. Single words are joined to cues.
+    In this order win: the original of a translation, a group with speakers, entries of a few
+    seconds, sentences as they are, and the group of the most entries. Single words become cues.
     """
     most = max(map(_letters, groups.values()), default=0)
     choices = list[tuple[tuple[int, ...], list[Caption]]]()
     for path, group in groups.items():
-        if _letters(group) < _COVERS * most:
+        if _letters(group) < _WHOLE_SHARE * most:
             continue
-        is_short = sum(len(each.text.split()) for each in group) < _FEW_WORDS * len(group)
-        is_single = is_short and (len(group) > _MANY or bool(_OF_WORDS.match("".join(path[-1:]))))
-        cues = _joined(group) if is_single else group
-        named = sum(each.speaker is not None for each in cues) > len(cues) / 2
-        lasts = sum(max(0.0, each.end - each.begins) for each in cues)
+        are_short = sum(len(entry.text.split()) for entry in group) < _FEW_WORDS * len(group)
+        are_words = are_short and (len(group) > _MANY or bool(_OF_WORDS.match("".join(path[-1:]))))
+        cues = _joined(group) if are_words else group
         is_original = not any(map(_TRANSLATED.search, path))
-        are_short = lasts <= _LONG_SECONDS * len(cues)
-        rank = (is_original, named, are_short, not is_single, len(cues), len(path))
+        has_speakers = sum(cue.speaker is not None for cue in cues) > len(cues) / 2
+        is_brief = sum(max(0.0, cue.end - cue.begins) for cue in cues) <= _LONG_SECONDS * len(cues)
+        rank = (is_original, has_speakers, is_brief, not are_words, len(cues), len(path))
         choices.append((rank, cues))
     return max(choices, key=lambda choice: choice[0], default=((), []))[1]
 
 
 def _joined(words: Sequence[Caption]) -> list[Caption]:
     """Join single words to cues. A sentence, a speaker, a pause or twelve words end a cue."""
-    is_spaced = _are_spaced([each.text for each in words])
+    is_spaced = _are_spaced([word.text for word in words])
     cues: list[Caption] = []
     for word in words:
         last, end = cues[-1] if cues else word, max(word.end, word.begins)

@@ -1,7 +1,7 @@
-"""Makes one transcript of the captions of a file: each word once, in order, with its speaker.
+"""Turns the captions of a file into a transcript: each word once, in order, with its speaker.
 
-Every reader returns a `CaptionFile`: captions as the file has them, with markup and labels. This
-module cleans their text and removes repeated words, sounds and credits.
+Every reader of a format returns a `CaptionFile`: captions as the file has them, with markup and labels.
+This module cleans their text and removes repeated words, sounds and credits.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class NothingSaidError(PlacedError):
 
 @dataclass(frozen=True, slots=True)
 class CaptionFile:
-    """The captions that a reader found in a file, and what the file says about itself."""
+    """The captions in a file, and the file's own metadata."""
 
     captions: Sequence[Caption]
     language: str | None = None
     kind: base.TranscriptKind = "unknown"
     title: str | None = None
     lines: Sequence[str] = ()
-    """Lines of which the prose must be among the words."""
+    """The file's lines, for the check that no prose of them was lost."""
 
 
 def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
@@ -50,24 +50,24 @@ def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
     PlacedError if there are more than MAX_CUES, nobody speaks, or the words are not speech.
     """
     raw = list(captions)
-    by_word = any(WORD_TIME.search(each.text) for each in raw)
-    clean = [part for each in raw for part in _cleaned(each)]
+    by_word = any(WORD_TIME.search(caption.text) for caption in raw)
+    clean = [voice for caption in raw for voice in _voices(caption)]
     if len(clean) > MAX_CUES:
-        much = f"{len(clean):,} captions, and a transcript at most {MAX_CUES:,}"
-        raise PlacedError(None, f"The file has {much}. Divide it.")
+        numbers = f"{len(clean):,} captions, and a transcript at most {MAX_CUES:,}"
+        raise PlacedError(None, f"The file has {numbers}. Divide it.")
     # Layers of SubStation and the borders of HLS segments repeat captions.
-    timed = any(each.start is not None for each in clean)
-    ordered = sorted(dict.fromkeys(clean), key=lambda each: each.begins) if timed else clean
-    spoken = with_speakers([each for each in undo_rolling(ordered, by_word=by_word) if each.text])
-    spoken = without_sounds([each for each in map(_without_repetition, spoken) if each.text])
-    spoken = without_repetitions(spoken, lambda each: f"{each.text} {each.speaker or ''}")
-    cues, last = list[base.Cue](), spoken[0].speaker if spoken else None
-    for each in without_credits(spoken):
+    timed = any(caption.start is not None for caption in clean)
+    ordered = sorted(dict.fromkeys(clean), key=lambda caption: caption.begins) if timed else clean
+    distinct = undo_rolling(ordered, by_word=by_word)
+    spoken = with_speakers([caption for caption in distinct if caption.text])
+    spoken = without_sounds([said for said in map(_without_repetition, spoken) if said.text])
+    spoken = without_repetitions(spoken, lambda said: f"{said.text} {said.speaker or ''}")
+    cues, speaker = list[base.Cue](), spoken[0].speaker if spoken else None
+    for said in without_credits(spoken):
         # Whole milliseconds, against rounding errors of the difference.
-        lasts = 0.0 if each.start is None else max(0.0, round(each.end - each.start, 3))
-        is_turn, last = each.new_turn or each.speaker != last, each.speaker
-        cue = base.Cue(one_line(each.text), each.start, lasts, each.speaker, new_turn=is_turn)
-        cues.append(cue)
+        seconds = 0.0 if said.start is None else max(0.0, round(said.end - said.start, 3))
+        is_turn, speaker = said.new_turn or said.speaker != speaker, said.speaker
+        cues.append(base.Cue(one_line(said.text), said.start, seconds, speaker, new_turn=is_turn))
     if not cues:
         raise NothingSaidError("No caption of the file has words. Give one with speech.")
     check_speech(
@@ -104,7 +104,7 @@ def one_line(text: str) -> str:
     return " ".join(INVISIBLE.sub("", text).split())
 
 
-def _cleaned(caption: Caption) -> Iterator[Caption]:
+def _voices(caption: Caption) -> Iterator[Caption]:
     """Yield one caption for each voice in a marked-up caption, with clean lines."""
     voices = _VOICE.split(caption.text)
     for name, text in zip([caption.speaker, *voices[1::2]], voices[::2], strict=True):
@@ -129,8 +129,9 @@ def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]
     becomes one caption. Captions roll if every word has a time, or if many begin with the last
     words shown and go on. In other files a repetition is really spoken, and stays.
     """
-    repeats, grows, shown, rolled = [], list[bool](), list[str](), 0
-    before, whole = None, list[str]()
+    repeats, grows = [], list[bool]()  # for each caption: how many words repeat, and a growing line
+    shown, rolled = list[str](), 0
+    before, whole = None, list[str]()  # the last caption with words, and its words
     for caption in captions:
         words = [folded(word) for word in caption.text.split()]
         longest = min(len(words), len(shown), _LONGEST_REPEAT)
@@ -147,9 +148,9 @@ def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]
     if rolled < max(1 if by_word else _MIN_ROLLED, _MIN_ROLLED_SHARE * len(captions)):
         return list(captions)
     kept = list[Caption]()
-    for caption, count, is_longer in zip(captions, repeats, grows, strict=True):
+    for caption, count, is_grown in zip(captions, repeats, grows, strict=True):
         text = "".join(caption.text.split(None, count)[count:])
-        if is_longer and kept:
+        if is_grown and kept:
             kept[-1] = replace(kept[-1], text=f"{kept[-1].text} {text}".strip(), end=caption.end)
         else:
             kept.append(replace(caption, text=text))
@@ -159,7 +160,7 @@ def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]
 def without_repetitions(items: Sequence[Item], words: Callable[[Item], str]) -> list[Item]:
     """Keep one of three or more repetitions in a row, an error of speech recognisers.
 
-    The repeated part has up to four items, and all repetitions at least nine words' length.
+    The repeated part has up to four items, and its repetitions have nine words or more in all.
     """
     keys = [" ".join(map(folded, words(item).split())) for item in items]
     kept, at = list[Item](), 0
@@ -202,16 +203,16 @@ _SOUNDS = re.compile(
 def without_sounds(captions: Sequence[Caption]) -> list[Caption]:
     """Remove noises in brackets or between notes, alone or at the edges of captions and sentences.
 
-    They are not said, nor are words in small letters and square brackets. A sentence in round
-    brackets is spoken. NothingSaidError if nothing is left.
+    Nobody says them, nor words in small letters and square brackets. A sentence in round brackets
+    is spoken. NothingSaidError if nothing is left.
     """
-    kept, heard = list[Caption](), list[str]()
+    kept, noises = list[Caption](), list[str]()
     for caption in captions:
         if any(map(str.isalnum, _NOISES.sub("", one_line(caption.text)))):
             kept.append(replace(caption, text=_SOUNDS.sub("", caption.text).strip()))
         else:
-            heard.append(one_line(caption.text))
-    if heard and not kept and any(map(str.isalnum, "".join(heard))):
-        names = ", ".join(dict.fromkeys(heard))[:120]
+            noises.append(one_line(caption.text))
+    if noises and not kept and any(map(str.isalnum, "".join(noises))):
+        names = ", ".join(dict.fromkeys(noises))[:120]
         raise NothingSaidError(f"Nothing is said in it: its captions hold only {names}.")
     return kept

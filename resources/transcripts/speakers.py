@@ -54,7 +54,7 @@ def is_name(words: str) -> bool:
 
 def are_names(values: Sequence[str], least: int) -> bool:
     """Tell whether nearly all values are names, and recur or end with a colon."""
-    names = [name_of(each) for each in values if is_name(each)]
+    names = [name_of(value) for value in values if is_name(value)]
     recur = len({*names}) < len(names) and len({*names}) <= max(2, 0.6 * len(names))
     return len(names) >= _NEARLY * least and (recur or all(v.endswith(":") for v in values))
 
@@ -62,14 +62,15 @@ def are_names(values: Sequence[str], least: int) -> bool:
 def with_labels(captions: Sequence[Caption]) -> Sequence[Caption]:
     """Write "[Ann] Yes.", or names on lines of their own, as "Ann: Yes.".
 
-    The names recur. Many captions begin with the one form, nearly all with the other.
+    The names must recur, and begin many captions if in brackets, nearly all if on their own lines.
     """
     for pattern, share in ((_BRACKETED, _LABELLED_SHARE), (_HEAD, _NEARLY)):
-        found = [match[1] for each in captions for match in pattern.finditer(each.text)]
-        several = len({*found}) > 1 or len(found) >= _NEARLY * len(captions)
-        if several and len(found) >= share * len(captions) and are_names(found, len(found)):
-            texts = [pattern.sub(_as_label, each.text) for each in captions]
-            return [replace(each, text=text) for each, text in zip(captions, texts, strict=True)]
+        heads = [match[1] for caption in captions for match in pattern.finditer(caption.text)]
+        several = len({*heads}) > 1 or len(heads) >= _NEARLY * len(captions)
+        if several and len(heads) >= share * len(captions) and are_names(heads, len(heads)):
+            return [
+                replace(caption, text=pattern.sub(_as_label, caption.text)) for caption in captions
+            ]
     return captions
 
 
@@ -106,21 +107,22 @@ def speakers_of(lines: Sequence[str], *, timed: bool) -> set[str]:
     recur. Captions may all have one that does not recur. A label of words that the text also has in
     small letters must recur.
     """
-    found = [match for line in lines if (match := label_of(line))]
-    counts = Counter(match["name"] for match in found)
+    labels = [match for line in lines if (match := label_of(line))]
+    counts = Counter(label["name"] for label in labels)
     text = " ".join(lines)
-    everyday = {folded(word) for word in text.split() if word.islower()} if found else set()
-    marked = {match["name"] for match in found if (match["turn"] or "").startswith(">")}
-    small = sum(map(str.islower, text)) > sum(map(str.isupper, text))
-    often = len(found) >= max(_FEW_LABELS, _LABELLED_SHARE * len(lines))
-    often = often and (len(counts) < len(found) or (timed and len(found) == len(lines)))
+    everyday = {folded(word) for word in text.split() if word.islower()} if labels else set()
+    marked = {label["name"] for label in labels if (label["turn"] or "").startswith(">")}
+    has_case = sum(map(str.islower, text)) > sum(map(str.isupper, text))
+    often = len(labels) >= max(_FEW_LABELS, _LABELLED_SHARE * len(lines))
+    often = often and (len(counts) < len(labels) or (timed and len(labels) == len(lines)))
 
     def is_speaker(name: str) -> bool:
         words = [folded(word) for word in name.split()]
-        recurs, usual = counts[name] >= _FEW_LABELS, everyday.issuperset(words)
-        is_sure = name in marked or (small and name.isupper())
-        names = is_sure or (often if usual and recurs else (recurs or often) and not usual)
-        return names and not any(map(_STATEMENT.fullmatch, (words[0], words[-1])))
+        recurs, is_usual = counts[name] >= _FEW_LABELS, everyday.issuperset(words)
+        is_sure = name in marked or (has_case and name.isupper())
+        is_likely = often if is_usual and recurs else (recurs or often) and not is_usual
+        is_statement = any(map(_STATEMENT.fullmatch, (words[0], words[-1])))
+        return (is_sure or is_likely) and not is_statement
 
     return set(filter(is_speaker, counts))
 
@@ -148,12 +150,12 @@ def _parts(caption: Caption, speakers: set[str], *, timed: bool) -> Iterator[Cap
         parts[-1] += [rest] if rest else []
     # The time of each part is proportional to its characters.
     sizes = [sum(map(len, part)) for part in parts]
-    start, lasts, at = caption.start, caption.end - caption.begins, 0
+    start, length, at = caption.start, caption.end - caption.begins, 0
     for (name, is_new), part, size in zip(heads, parts, sizes, strict=True):
         begins, ends = start, caption.end
         if start is not None and len(parts) > 1:
             before, after = at / (sum(sizes) or 1), (at + size) / (sum(sizes) or 1)
-            begins, ends = round(start + lasts * before, 3), round(start + lasts * after, 3)
+            begins, ends = round(start + length * before, 3), round(start + length * after, 3)
         at += size
         text = "\n".join(part)
         yield replace(caption, text=text, start=begins, end=ends, speaker=name, new_turn=is_new)

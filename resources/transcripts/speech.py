@@ -1,7 +1,7 @@
-"""The promises of every transcript, checked after reading: words of people, at times they need.
+"""Checks after reading that a transcript holds speech, at times in which people can say it.
 
-A reader that misunderstands a format breaks one of them: it leaves marks, numbers or the same word
-at the same place of many lines, gives words a pace that nobody speaks, or shows two texts at once.
+A reader that misunderstands a format leaves marks, numbers or the same word at the same place of
+many lines, gives words an impossible pace, or shows two texts at once. Then the file is refused.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float
     _check_edges(lines, has_times=bool(times))
     timed = [(at, text) for (at, _), text in zip(times, texts, strict=False) if at is not None]
     if len(timed) > 1:
-        _check_times(timed, [lasts for _, lasts in times])
+        _check_times(timed, [length for _, length in times])
 
 
 def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
@@ -117,24 +117,24 @@ def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
                 raise base.unknown_format(f"Its lines all {name} with {word[:60]!r}")
 
 
-def _check_times(timed: Sequence[tuple[float, str]], lasts: Sequence[float]) -> None:
-    own = [
+def _check_times(timed: Sequence[tuple[float, str]], lengths: Sequence[float]) -> None:
+    repeated = [
         clock[0]
         for at, text in timed
         for clock in re.finditer(CLOCK, text[:_SAMPLE])
         if int(seconds_of(clock[0]) or -1) == int(at)
     ]
-    if len(own) >= max(_FEW, _MOST_REMAINS * len(timed)):
-        raise base.unknown_format(f"Its words would hold their own times, such as {own[0]!r}")
-    together = defaultdict[float, set[str]](set)
+    if len(repeated) >= max(_FEW, _MOST_REMAINS * len(timed)):
+        raise base.unknown_format(f"Its words would hold their own times, such as {repeated[0]!r}")
+    by_start = defaultdict[float, set[str]](set)
     for at, text in timed:
-        together[at] |= {text} if len(text.split()) >= _FEW else set()
-    several = sum(len(each) for each in together.values() if len(each) > 1)
-    if several > max(_SEVERAL, len(timed) / 2):
+        by_start[at] |= {text} if len(text.split()) >= _FEW else set()
+    simultaneous = sum(len(texts) for texts in by_start.values() if len(texts) > 1)
+    if simultaneous > max(_SEVERAL, len(timed) / 2):
         raise base.unknown_format("It holds two texts at each time, as of two languages")
     gaps = [after - at for (at, _), (after, _) in pairwise(timed)]
-    have_ends = any(abs(last - gap) > 1 / _MANY for last, gap in zip(lasts, gaps, strict=False))
-    spans = lasts if have_ends and any(lasts) else gaps
+    have_ends = any(abs(span - gap) > 1 / _MANY for span, gap in zip(lengths, gaps, strict=False))
+    spans = lengths if have_ends and any(lengths) else gaps
     paces = [len(text) / span for (_, text), span in zip(timed, spans, strict=False) if span > 0]
     if not paces:
         return
@@ -153,7 +153,7 @@ def check_prose(lines: Sequence[str]) -> None:
     """
     lines = [line.strip() for line in lines if line.strip()]
     counts = ({line.count(mark) for line in lines} for mark in ";\t|,")
-    if len(lines) > _PAIR and any(len(each) == 1 and max(each) > 1 for each in counts):
+    if len(lines) > _PAIR and any(len(count) == 1 and max(count) > 1 for count in counts):
         raise base.unknown_format("This is a table, and its first line names no start and text")
     if any(line.startswith("```") for line in lines):
         raise base.unknown_format("This is a document with code")

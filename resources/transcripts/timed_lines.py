@@ -1,8 +1,8 @@
 """Reads texts whose lines begin or end with a time, as tools and pages print them, and lyrics.
 
-A line with a time begins a row, to which the following lines belong. Numbers, names and repeated
-times ("1 minute, 18 seconds", in any language) are columns of their own; the others are words.
-Unlike those of prose, the times are several, do not decrease, and stand at the edges of lines.
+A line with a time begins a row, to which the following lines belong. Lines of a row with a number,
+a name or the time in words ("1 minute, 18 seconds", in any language) are not its words. Times in
+prose are few or decrease, or stand inside lines; such a text is not read here.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ _REPEATED = re.compile(
     rf"[(\[]?(?:{CLOCK}|\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{{1,3}}\s)*\d+\s?[^\W\d_]+\.?)"
     r"{0,2})[)\]]?"
 )
+_LOG = re.compile(r"[a-z]+(?:_[a-z]+){2,}:\s")
+"""The name of a function, with which programs such as whisper.cpp begin their messages."""
 _BARE_SHARE, _STRONG_SHARE, _SORTED_SHARE, _NEARLY = 1 / 3, 1 / 25, 0.95, 0.8
 _MANY, _LONGEST_LINE_END, _LEAST_PAGE = 5, 80, 6
 _PAGE = re.compile(r"(\D{0,40}?)(\d{1,4})(\D.{0,40})?")
@@ -42,7 +44,7 @@ _PAGE = re.compile(r"(\D{0,40}?)(\d{1,4})(\D.{0,40})?")
 
 @dataclass(slots=True)
 class _Row:
-    """A line, its time if it has one at an edge, and the words beside and below the time."""
+    """A line, the time at its edge if it has one, and the words beside and below the time."""
 
     raw: str
     lines: list[str]
@@ -72,9 +74,9 @@ def without_pages(text: str) -> str:
             seen[shape] = at, number
     near = Counter(line for at in pages for line in {*lines[max(0, at - 3) : at + 4]} if line)
     heads = {
-        each
-        for each, count in near.items()
-        if 1 < lines.count(each) <= 2 * count and not (label_of(each) or each.endswith(TERMINAL))
+        line
+        for line, count in near.items()
+        if 1 < lines.count(line) <= 2 * count and not (label_of(line) or line.endswith(TERMINAL))
     }
     kept = (raw for at, raw in enumerate(text.split("\n")) if at not in pages)
     return "\n".join(raw for raw in kept if raw.strip() not in heads)
@@ -87,7 +89,7 @@ def read_timed_lines(text: str) -> CaptionFile | None:
     for raw in map(str.strip, text.split("\n")):
         if tag := _TAG.fullmatch(raw):
             tags.setdefault(tag["key"] or "ti", (tag["value"] or tag["heading"]).strip())
-        elif raw:
+        elif raw and not _LOG.match(raw):
             lines += _edges_of(raw, after_blank=after_blank)
         after_blank = not raw
     lines = _of_one_layout(lines)
@@ -108,7 +110,7 @@ def read_timed_lines(text: str) -> CaptionFile | None:
     speaker: str | None = None
     for row in rows:
         at, speaker = row.at or 0.0, row.speaker or speaker
-        start, end = (max(0.0, each - early) for each in (at, row.end or following.get(at, at)))
+        start, end = (max(0.0, time - early) for time in (at, row.end or following.get(at, at)))
         captions.append(Caption("\n".join(row.lines), start, end, speaker))
     return CaptionFile(captions, title=tags.get("ti") or None, lines=text.split("\n"))
 
@@ -191,15 +193,15 @@ def _place_words(before: list[str], rows: Sequence[_Row]) -> None:
     """Move names to their rows, and remove numbers, repeated times, headings, and other frames.
 
     Nobody speaks before the time 0:00, and a line before the first time is a title unless it ends
-    like a sentence. In a panel, times have lines of their own, and most rows one line of words:
-    further ones are headings. Elsewhere the last row has no more lines than another: the rest is
-    the page's.
+    like a sentence. In a panel, times have lines of their own, and most rows have one line of
+    words; further lines are headings. Elsewhere, lines of the last row beyond those of the longest
+    other row belong to the page.
     """
     _take_heads(before, rows)
-    rests = [_without_time(row) for row in rows]
-    if sum(rest is not None for rest in rests) >= _NEARLY * len(rows) > _NEARLY:
-        for row, rest in zip(rows, rests, strict=True):
-            row.lines = [rest] if rest else row.lines[1:2]  # further lines are headings
+    texts = [_without_time(row) for row in rows]
+    if sum(text is not None for text in texts) >= _NEARLY * len(rows) > _NEARLY:
+        for row, text in zip(rows, texts, strict=True):
+            row.lines = [text] if text else row.lines[1:2]  # further lines are headings
     elif _are_headed(rows):
         for row in rows:
             if row.lines and is_name(row.lines[0]):
@@ -209,11 +211,14 @@ def _place_words(before: list[str], rows: Sequence[_Row]) -> None:
         is_panel = 2 * sum(size <= 1 for size in sizes) > len(rows) > 2 * sum(map(_is_beside, rows))
         for row in rows if is_panel else rows[-1:]:
             row.lines = row.lines[: 1 if is_panel else max(sizes)]
-    before[:] = [each for each in before if rows[0].at and each.endswith(TERMINAL)]
+    before[:] = [line for line in before if rows[0].at and line.endswith(TERMINAL)]
 
 
 def _take_heads(before: list[str], rows: Sequence[_Row]) -> None:
-    """Take the lines before the times: numbers, names, or words if the times end the words."""
+    """Move the lines before times to the rows of these times.
+
+    They are numbers, which go, or names, or the words themselves if the times stand behind them.
+    """
     columns = [before, *(row.lines for row in rows[:-1])]
     heads = [column[-1] for column in columns if column]
     if heads and (all(map(str.isdigit, heads)) or are_names(heads, len(rows))):
@@ -239,7 +244,7 @@ def _is_beside(row: _Row) -> bool:
 
 
 def _without_time(row: _Row) -> str | None:
-    """Return the first words without the row's time; None if they do not begin with exactly it."""
+    """Return a row's first line without the time of the row; None if it does not begin with it."""
     minutes, seconds = divmod(int(row.at or 0.0), 60)
     parts = [part for part in (minutes // 60, minutes % 60, seconds) if part]
     match = _REPEATED.match(row.lines[0]) if row.lines else None

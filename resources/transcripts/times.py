@@ -39,7 +39,7 @@ def seconds_of(text: str) -> float | None:
         return 0.0 if sign else (whole * 1000 + int((fraction or "0").ljust(3, "0")[:3])) / 1000
     if match := _AMOUNT.fullmatch(text):
         hours, minutes, seconds = (
-            float((each or "0").replace(",", ".")) for each in match.groups()
+            float((number or "0").replace(",", ".")) for number in match.groups()
         )
         return (hours * _MINUTE + minutes) * _MINUTE + seconds
     return None

@@ -43,7 +43,7 @@ def is_on_youtube(link: str) -> bool:
         host = (urlsplit(link.strip()).hostname or "").rstrip(".")
     except ValueError:
         return False
-    return any(f".{host}".endswith(f".{each}") for each in (_SHORT_HOST, *_HOSTS))
+    return any(f".{host}".endswith(f".{known}") for known in (_SHORT_HOST, *_HOSTS))
 
 
 def watch_url(video_id: str) -> str:
@@ -92,8 +92,8 @@ def bare_id(target: str) -> str:
     Raises NotAVideoLinkError if it is a link, but not to a YouTube video.
     """
     # People paste a link with surrounding punctuation and invisible characters.
-    seen = (each for each in target if each.isprintable() or each.isspace())
-    link = "".join(seen).strip(_AROUND)
+    visible = (letter for letter in target if letter.isprintable() or letter.isspace())
+    link = "".join(visible).strip(_AROUND)
     if not _LINK.match(link):
         return target
     before, mark, parameters = link.partition("?")

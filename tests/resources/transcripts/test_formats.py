@@ -512,6 +512,8 @@ PANEL = "".join(f"0:0{n}\nwords {'abcdefg'[n]} are said\n" for n in range(7))
         f"{PANEL}\nPrinted by a recorder.\n",
         f"Tuesday • 21:40\n\nWORDS\nsay, word\n\n{PANEL}",
         f"{PANEL.replace('0:03', 'The second part' + chr(10) + '0:03')}English (auto-generated)\n",
+        f"whisper_model_load: type = 2\n\n{PANEL}whisper_print_progress_callback: progress = 99%\n",
+        PANEL.replace("said\n", "said\nwhisper_print_progress_callback: progress =  7%\n"),
     ],
 )
 def test_text_around_the_cues_is_not_said(text: str) -> None:
