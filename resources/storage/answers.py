@@ -63,7 +63,7 @@ _SHARES: Mapping[Kind, float] = {
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """How long answers are fresh, and how much room they get. An age of 0 stores none."""
+    """How long answers are fresh (0: they are not stored), and how much room they get."""
 
     search: timedelta = timedelta(days=1)
     pages: timedelta = timedelta(days=1)
@@ -165,16 +165,16 @@ class DiskCache:
         self._store("vectors", values, self.policy.vectors)
 
     def info(self) -> list[KindInfo]:
-        asked, rows = {"now": time.time()}, None
+        values, rows = {"now": time.time()}, None
         if self._file.path.exists():
-            rows = self._attempt(lambda opened: opened.execute(_SQL["count"], asked).fetchall())
-        known = {row["kind"]: (row["entries"], row["bytes"], row["oldest"]) for row in rows or ()}
-        return [KindInfo(kind, self._room(kind), *known.get(kind, (0, 0, None))) for kind in KINDS]
+            rows = self._attempt(lambda opened: opened.execute(_SQL["count"], values).fetchall())
+        stored = {row["kind"]: (row["entries"], row["bytes"], row["oldest"]) for row in rows or ()}
+        return [KindInfo(kind, self._room(kind), *stored.get(kind, (0, 0, None))) for kind in KINDS]
 
     def clear(self, kind: Kind | None = None) -> dict[Kind, int] | None:
         """Delete one kind, or everything; return the numbers by kind, None if it failed."""
-        found = self._delete("clear", {"kind": kind})
-        return found and {each: found[each] for each in KINDS if kind in {None, each}}
+        deleted = self._delete("clear", {"kind": kind})
+        return deleted and {name: deleted[name] for name in KINDS if kind in {None, name}}
 
     def trim(self, unused_for: timedelta) -> dict[Kind, int]:
         """Delete expired and long unused answers; return their numbers by kind.
@@ -188,14 +188,14 @@ class DiskCache:
     def forget_about(
         self, texts: Collection[str], *, dry_run: bool = False
     ) -> dict[Kind, int] | None:
-        """Delete answers that contain one of some texts as a string; return their numbers by kind.
+        """Delete answers with one of these texts as a JSON string; return their numbers by kind.
 
         None if it failed. With `dry_run`, only count. Vectors stay, because they reveal no text.
         """
-        asked: dict[str, str] = {"texts": json.dumps(list(texts))}
+        values: dict[str, str] = {"texts": json.dumps(list(texts))}
         rows: list[sqlite3.Row] | None = []
         if self._file.path.exists():  # Writers need not wait while it reads all answers.
-            rows = self._attempt(lambda opened: opened.execute(_SQL["about"], asked).fetchall())
+            rows = self._attempt(lambda opened: opened.execute(_SQL["about"], values).fetchall())
         if rows is None or dry_run:
             return None if rows is None else _counted(rows)
         return self._delete("forget", {"keys": json.dumps([row["key"] for row in rows])})
@@ -212,10 +212,10 @@ class DiskCache:
         return int(self.policy.max_bytes * _SHARES[kind])
 
     def _find(self, keys: Iterable[str]) -> dict[str, StoredValue]:
-        asked = {"keys": json.dumps(list(keys)), "now": time.time()}
-        rows = self._attempt(lambda opened: opened.execute(_SQL["find"], asked).fetchall()) or []
-        if any(asked["now"] - row["used_at"] >= _TOUCH_SECONDS for row in rows):
-            self._attempt(lambda opened: opened.execute(_SQL["touch"], asked), "BEGIN IMMEDIATE")
+        values = {"keys": json.dumps(list(keys)), "now": time.time()}
+        rows = self._attempt(lambda opened: opened.execute(_SQL["find"], values).fetchall()) or []
+        if any(values["now"] - row["used_at"] >= _TOUCH_SECONDS for row in rows):
+            self._attempt(lambda opened: opened.execute(_SQL["touch"], values), "BEGIN IMMEDIATE")
         return {row["key"]: StoredValue(json.loads(row["value"]), row["stored_at"]) for row in rows}
 
     def _store(self, kind: Kind, values: Mapping[str, Json], keep: timedelta) -> None:
@@ -250,7 +250,7 @@ class DiskCache:
     def _attempt(
         self, work: Callable[[sqlite3.Connection], Value], begin: str = "BEGIN"
     ) -> Value | None:
-        """Use the open file; return None if that fails. Logs the failure."""
+        """Return the result of some work on the file; log a failure, and return None."""
         for _ in range(2):  # the second time with a new file in place of a damaged one
             try:
                 with self._file.opened(begin) as connection:
@@ -277,8 +277,8 @@ class DiskCache:
 
 
 def _counted(rows: Iterable[sqlite3.Row]) -> dict[Kind, int]:
-    found = Counter(row["kind"] for row in rows)
-    return {kind: found[kind] for kind in KINDS}
+    numbers = Counter(row["kind"] for row in rows)
+    return {kind: numbers[kind] for kind in KINDS}
 
 
 # --- Keys and values ----------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""The archive: pages and recorded searches in one SQLite file, for checks without a network.
+"""The archive: pages and recorded searches in one SQLite file, shared by all checks.
 
 Full-text search is SQLite's FTS5, which ranks by BM25 with k1 = 1.2 and b = 0.75 (Robertson and
 Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3). It counts word
 frequencies over all collections of the file, but finds only documents of the requested ones.
 
-It is the one store of page texts that checks without a network and cached pages share.
+Checks without a network read it, and the cache of pages keeps its texts here.
 """
 
 from __future__ import annotations
@@ -124,18 +124,18 @@ class Archive:
                 "hyphens and underscores."
             )
         with self._opened("BEGIN IMMEDIATE") as connection:
-            storing = _Storing(connection, collection, self._key)
+            importing = _Import(connection, collection, self._key)
             for entry, done, total, place in steps:
                 match entry:
                     case FetchedPage():
-                        storing.page(entry, place)
+                        importing.page(entry, place)
                     case imports.NewSearch():
-                        storing.search(entry, place)
+                        importing.search(entry, place)
                     case str():
-                        storing.remark(entry)
+                        importing.remark(entry)
                 if progress is not None:
                     progress(done, total)
-        return ImportReport(**storing.tally, remarks=tuple(storing.remarks[:_MAX_REMARKS]))
+        return ImportReport(**importing.tally, remarks=tuple(importing.remarks[:_MAX_REMARKS]))
 
     # --- Finding --------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class Archive:
             "after": request.after and request.after.isoformat(),
         }
         wanted = request.offset + request.limit
-        found: dict[str, tuple[int, str]] = {}
+        found: dict[str, tuple[int, str]] = {}  # a document's id and recorded snippet
         with self._opened("BEGIN") as connection:
             for step in ("find_recorded", *(["find_ranked"] if values["expression"] else [])):
                 if len(found) < wanted:
@@ -167,27 +167,27 @@ class Archive:
                             found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
                         if len(found) >= wanted:
                             break
-            shown = list(found.values())[request.offset : wanted]
-            ids = {"ids": json.dumps([identifier for identifier, _ in shown])}
+            hits = list(found.values())[request.offset : wanted]
+            ids = {"ids": json.dumps([identifier for identifier, _ in hits])}
             rows = {row["id"]: row for row in connection.execute(_SQL["show_documents"], ids)}
-            around: dict[int, str] = {}
+            excerpts: dict[int, str] = {}
             if values["expression"]:
-                ids["ids"] = json.dumps([each for each, row in rows.items() if row["has_excerpt"]])
+                ids["ids"] = json.dumps([key for key, row in rows.items() if row["has_excerpt"]])
                 snippets = connection.execute(_SQL["show_snippets"], {**values, **ids})
-                around = {row["rowid"]: " ".join(row["around"].split()) for row in snippets}
+                excerpts = {row["rowid"]: " ".join(row["around"].split()) for row in snippets}
         return tuple(
             FoundHit(
                 rank,
                 rows[identifier]["title"],
                 rows[identifier]["url"],
-                recorded or around.get(identifier) or rows[identifier]["snippet"],
+                recorded or excerpts.get(identifier) or rows[identifier]["snippet"],
                 _day(rows[identifier]["published_on"]),
             )
-            for rank, (identifier, recorded) in enumerate(shown, request.offset + 1)
+            for rank, (identifier, recorded) in enumerate(hits, request.offset + 1)
         )
 
     def page(self, url: str, collections: Sequence[str] | None = None) -> FetchedPage | None:
-        """Return the page of a URL, or the page to which this URL once redirected.
+        """Return the page of a URL, also if it was fetched through a redirect to that URL.
 
         None if the archive has neither; absent if it has only a search hit. Among collections, a
         page with text precedes one without, then the newest precedes. Its time is that of its
@@ -230,9 +230,9 @@ class Archive:
         `urls` are canonical: another URL of a page may belong to one video, and the page to
         several. With `dry_run`, only count.
         """
-        asked = {"urls": json.dumps(sorted(set(urls))), "collection": collection}
+        values = {"urls": json.dumps(sorted(set(urls))), "collection": collection}
         with self._opened("BEGIN IMMEDIATE") as connection:
-            ids = [row["id"] for row in connection.execute(_SQL["find_removed"], asked)]
+            ids = [row["id"] for row in connection.execute(_SQL["find_removed"], values)]
             if ids and not dry_run:
                 for step in ("remove_hits", "remove_documents"):
                     connection.execute(_SQL[step], {"ids": json.dumps(ids)})
@@ -281,7 +281,7 @@ class Archive:
 # --- Rows ---------------------------------------------------------------------------------------
 
 
-class _Storing:
+class _Import:
     """Stores entries in a collection within one transaction, and counts them for the report.
 
     `key` returns the canonical form of a URL, or None if it is no address of a page.
@@ -310,22 +310,22 @@ class _Storing:
             self.remark(f"{place}: {quoted(page.url)} is no address, or its page has no text.")
             return
         values = {"collection": self._collection, "canonical_url": canonical}
-        known = self._connection.execute(_SQL["find_page_to_replace"], values).fetchone()
+        stored = self._connection.execute(_SQL["find_page_to_replace"], values).fetchone()
         earlier = self._places.get(canonical)
-        replaces = known is None or _replaces(page, known, is_first=earlier is None)
-        is_stored = known is not None and known["text"] == page.text
-        if replaces or is_stored:
+        replaces = stored is None or _replaces(page, stored, is_first=earlier is None)
+        is_same = stored is not None and stored["text"] == page.text
+        if replaces or is_same:
             self._places[canonical] = place
-        if earlier is not None and not is_stored:
+        if earlier is not None and not is_same:
             kept, lost = (place, earlier) if replaces else (earlier, place)
             self.remark(f"{lost}: {kept} has another text for its address, {quoted(page.url)}.")
         elif not replaces:
             self.tally["unchanged"] += 1
         else:
-            self.tally["updated" if known is not None and known["has_text"] else "added"] += 1
+            self.tally["updated" if stored is not None and stored["has_text"] else "added"] += 1
         if not replaces:
             return
-        more = {
+        converted = {
             "canonical_final_url": self._key(page.final_url) if page.final_url else None,
             "set_apart": is_fictional(page.url) or is_fictional(page.final_url or ""),
             "published_on": page.published_on.isoformat() if page.published_on else None,
@@ -334,7 +334,7 @@ class _Storing:
             "title": page.title or "",
         }
         same = {name: getattr(page, name) for name in _SAME_COLUMNS}
-        self._connection.execute(_SQL["upsert_page"], values | same | more)
+        self._connection.execute(_SQL["upsert_page"], values | same | converted)
 
     def search(self, search: imports.NewSearch, place: str) -> None:
         """Store a search and its hits with an address."""
@@ -361,22 +361,23 @@ class _Storing:
             self._connection.execute(_SQL["upsert_recorded_hit"], values)
 
 
-def _replaces(page: FetchedPage, known: sqlite3.Row, *, is_first: bool) -> bool:
-    if not known["has_text"]:
+def _replaces(page: FetchedPage, stored: sqlite3.Row, *, is_first: bool) -> bool:
+    """Tell whether a page replaces a stored one; `is_first`: it is the import's first copy."""
+    if not stored["has_text"]:
         return True
-    if known["text"] == page.text:
+    if stored["text"] == page.text:
         return False
     if page.retrieved_at != UNDATED:
-        return known["retrieved_at"] is None or _stamp(page.retrieved_at) > known["retrieved_at"]
+        return stored["retrieved_at"] is None or _stamp(page.retrieved_at) > stored["retrieved_at"]
     # A new import corrects stored pages. If one import has two undated copies of a page, the
     # shorter one was cut off.
-    return known["retrieved_at"] is None and (is_first or len(page.text) > len(known["text"]))
+    return stored["retrieved_at"] is None and (is_first or len(page.text) > len(stored["text"]))
 
 
 def _stamp(moment: datetime) -> str | None:
     # One form in UTC, so that the strings sort like the times.
-    written = moment.astimezone(UTC).isoformat(timespec="microseconds")
-    return None if moment == UNDATED else written
+    stamp = moment.astimezone(UTC).isoformat(timespec="microseconds")
+    return None if moment == UNDATED else stamp
 
 
 def _day(value: str | None) -> date | None:
@@ -409,8 +410,8 @@ def match_expression(query: str) -> str:
         parts = re.findall(r"[^\W_]+", chunk)
         if parts:
             words.setdefault(" ".join(parts))
-    telling = [word for word in words if word not in SILENT_WORDS] or list(words)
-    return " OR ".join(f'"{word}"' for word in telling[:_MAX_QUERY_WORDS])
+    content_words = [word for word in words if word not in SILENT_WORDS] or list(words)
+    return " OR ".join(f'"{word}"' for word in content_words[:_MAX_QUERY_WORDS])
 
 
 # --- Search and fetch in the archive -------------------------------------------------------------

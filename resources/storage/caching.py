@@ -1,4 +1,4 @@
-"""Clients that store their answers: searches, pages, domain ages, fact-checks and models.
+"""Wraps clients in a cache of their answers: searches, pages, domain ages, fact checks and models.
 
 A client's identity is everything that changes its answers, such as its address; never a key. If
 several callers ask the same question at once, the client gets it once.
@@ -53,7 +53,7 @@ _Calls = tuple[base.ModelCall, ...]
 
 
 class _CachingClient(Generic[Value]):
-    """A client that caches its answers. `identity` is everything that changes them."""
+    """The base of the caches. `kind` is the cache's part, `shape` the type of the answers."""
 
     def __init__(
         self, cache: DiskCache, kind: Kind, shape: type[Value], identity: Sequence[Json]
@@ -66,26 +66,26 @@ class _CachingClient(Generic[Value]):
         self._unreceived: set[str] = set()
         """Keys of answers that no caller has received yet."""
 
-    def _fresh_for(self, found: Value) -> timedelta | None:
+    def _fresh_for(self, answer: Value) -> timedelta | None:
         """Return how long the cache returns an answer; None: it does not store the answer."""
         raise NotImplementedError
 
-    def _kept_for(self, found: Value) -> timedelta:
+    def _kept_for(self, answer: Value) -> timedelta:
         """Return how long an answer stays for a conditional request, if longer."""
-        del found
+        del answer
         return timedelta(0)
 
-    def _after(self, known: Value, age: timedelta) -> Value:
+    def _after(self, stored: Value, age: timedelta) -> Value:
         """Return a stored answer as it is after some time."""
         del age
-        at_once: Value = _at_once(known)
+        at_once: Value = _at_once(stored)
         return at_once
 
     def _read(self, written: Json) -> Value | None:
         return from_json(self._shape, written)
 
-    def _write(self, found: Value) -> Json | None:
-        return to_json(self._shape, found)
+    def _write(self, answer: Value) -> Json | None:
+        return to_json(self._shape, answer)
 
     async def _ask(
         self,
@@ -100,10 +100,10 @@ class _CachingClient(Generic[Value]):
         not suit.
         """
         key = cache_key(self._kind, *self._identity, question)
-        found = await self._flight.get(key, partial(self._answer, key, work, suits))
-        first = key in self._unreceived
+        answer = await self._flight.get(key, partial(self._answer, key, work, suits))
+        is_first = key in self._unreceived
         self._unreceived.discard(key)
-        return found, first
+        return answer, is_first
 
     async def _answer(
         self,
@@ -111,23 +111,23 @@ class _CachingClient(Generic[Value]):
         work: Callable[[Value | None], Awaitable[Value]],
         suits: Callable[[Value], bool],
     ) -> Value:
-        """Return the stored answer if it is fresh and suits; else the client's, which is stored."""
+        """Return the stored answer if it is fresh and suits; else ask the client, and store."""
         self._unreceived.add(key)
-        old = await self._cache.get(key)
-        known = await asyncio.to_thread(self._read, old.value) if old is not None else None
-        if old is not None and known is not None:
-            limit = self._fresh_for(known) or timedelta(0)
+        entry = await self._cache.get(key)
+        stored = await asyncio.to_thread(self._read, entry.value) if entry is not None else None
+        if entry is not None and stored is not None:
+            limit = self._fresh_for(stored) or timedelta(0)
             # Renewing a run does not ask for the ages of domains again.
-            is_new = self._kind == "ages" or old.stored_at >= self._cache.renewed_at
-            if is_new and self._cache.is_fresh(old, limit) and suits(known):
-                return self._after(known, self._cache.age(old))
-        found = await work(known)
-        fresh = self._fresh_for(found)
-        written = await asyncio.to_thread(self._write, found)
+            is_new = self._kind == "ages" or entry.stored_at >= self._cache.renewed_at
+            if is_new and self._cache.is_fresh(entry, limit) and suits(stored):
+                return self._after(stored, self._cache.age(entry))
+        answer = await work(stored)
+        fresh = self._fresh_for(answer)
+        written = await asyncio.to_thread(self._write, answer)
         if fresh and written is not None:
-            keep = max(fresh, self._kept_for(found))
+            keep = max(fresh, self._kept_for(answer))
             await self._cache.put(self._kind, key, written, keep=keep)
-        return found
+        return answer
 
 
 class CachingSearch(_CachingClient[tuple[SearchAnswer, ...]]):
@@ -147,12 +147,12 @@ class CachingSearch(_CachingClient[tuple[SearchAnswer, ...]]):
         async def work(_: object) -> tuple[SearchAnswer, ...]:
             return tuple(await self._provider.search(request))
 
-        answers, first = await self._ask(to_json(SearchRequest, request), work)
+        answers, is_first = await self._ask(to_json(SearchRequest, request), work)
         # Only one caller sent the request, and only that one counts it.
-        return answers if first else tuple(map(_at_once, answers))
+        return answers if is_first else tuple(map(_at_once, answers))
 
-    def _fresh_for(self, found: tuple[SearchAnswer, ...]) -> timedelta | None:
-        is_whole = found and all(each.outcome == "ok" and each.reason is None for each in found)
+    def _fresh_for(self, answer: tuple[SearchAnswer, ...]) -> timedelta | None:
+        is_whole = answer and all(part.outcome == "ok" and part.reason is None for part in answer)
         return self._cache.policy.search if is_whole else None
 
 
@@ -166,14 +166,11 @@ class CachingFactChecks(_CachingClient[FactCheckAnswer]):
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLookup.prior_checks. A cached answer takes 0 seconds."""
-        return (
-            await self._ask(
-                to_json(SearchRequest, request), lambda _: self._lane.prior_checks(request)
-            )
-        )[0]
+        question = to_json(SearchRequest, request)
+        return (await self._ask(question, lambda _: self._lane.prior_checks(request)))[0]
 
-    def _fresh_for(self, found: FactCheckAnswer) -> timedelta | None:
-        return self._cache.policy.search if found.outcome == "ok" else None
+    def _fresh_for(self, answer: FactCheckAnswer) -> timedelta | None:
+        return self._cache.policy.search if answer.outcome == "ok" else None
 
 
 def _at_once(answer: Any) -> Any:
@@ -190,11 +187,11 @@ ConditionalFetch: TypeAlias = Callable[..., Awaitable[FetchedPage]]
 class CachingFetcher(_CachingClient[FetchedPage]):
     """Caches pages, and refusals for a shorter time, but no outages.
 
-    Every page goes into the archive, for later checks without a network. The cache has the hash of
-    its text; a page whose text left the archive counts as missing. So does one that breaks the
-    promise of the search. A cached page has its time of retrieval and a latency of 0. A request for
-    an old page carries its validators; if the site answers "not modified", the text stays and the
-    time is the new one.
+    Every page goes into the archive, for later checks without a network; the cache has the hash of
+    its text. A cached page is fetched again if its text left the archive, or if it breaks the
+    promise of the search. It has its time of retrieval and a latency of 0. A request for an old
+    page carries its validators; if the site answers "not modified", the text stays and the time is
+    the new one.
     """
 
     def __init__(
@@ -220,13 +217,13 @@ class CachingFetcher(_CachingClient[FetchedPage]):
             page = replace(page, http_status=old.http_status)
         return page
 
-    def _fresh_for(self, found: FetchedPage) -> timedelta | None:
+    def _fresh_for(self, answer: FetchedPage) -> timedelta | None:
         policy = self._cache.policy
         soon = policy.unavailable_pages
-        return {"ok": policy.pages, "absent": soon, "unavailable": soon}.get(found.outcome)
+        return {"ok": policy.pages, "absent": soon, "unavailable": soon}.get(answer.outcome)
 
-    def _kept_for(self, found: FetchedPage) -> timedelta:
-        return self._cache.policy.kept_pages if found.outcome == "ok" else timedelta(0)
+    def _kept_for(self, answer: FetchedPage) -> timedelta:
+        return self._cache.policy.kept_pages if answer.outcome == "ok" else timedelta(0)
 
     def _read(self, written: Json) -> FetchedPage | None:
         page = super()._read(written)
@@ -238,17 +235,17 @@ class CachingFetcher(_CachingClient[FetchedPage]):
                 return replace(page, text=stored.text)
         return None
 
-    def _write(self, found: FetchedPage) -> Json | None:
-        if found.outcome != "ok":
-            return super()._write(found)
+    def _write(self, answer: FetchedPage) -> Json | None:
+        if answer.outcome != "ok":
+            return super()._write(answer)
         try:
             # A copy at the Wayback Machine may be older than a text that the site itself sent.
-            if found.via != "archive" or self._archive.page(found.url, [FETCHED]) is None:
-                self._archive.add_page(found, FETCHED)
+            if answer.via != "archive" or self._archive.page(answer.url, [FETCHED]) is None:
+                self._archive.add_page(answer, FETCHED)
         except ArchiveError as error:
             _LOG.warning("A page was fetched and not archived: %s", error)
             return None
-        return super()._write(replace(found, text=_digest(found.text)))
+        return super()._write(replace(answer, text=_digest(answer.text)))
 
 
 def _keeps(promise: Promise | None, page: FetchedPage) -> bool:
@@ -277,12 +274,12 @@ class CachingAges(_CachingClient[DomainAge]):
         name = domain.lower().rstrip(".")
         return (await self._ask(name, lambda _: self._find(domain)))[0]
 
-    def _fresh_for(self, found: DomainAge) -> timedelta | None:
+    def _fresh_for(self, answer: DomainAge) -> timedelta | None:
         policy = self._cache.policy
-        return {"ok": policy.ages, "unknown": policy.unknown_ages}.get(found.outcome)
+        return {"ok": policy.ages, "unknown": policy.unknown_ages}.get(answer.outcome)
 
-    def _after(self, known: DomainAge, age: timedelta) -> DomainAge:
-        return known if known.years is None else replace(known, years=known.years + age / _YEAR)
+    def _after(self, stored: DomainAge, age: timedelta) -> DomainAge:
+        return stored if stored.years is None else replace(stored, years=stored.years + age / _YEAR)
 
 
 class CachingModel:
@@ -328,8 +325,8 @@ class CachingModel:
         """Return the cached answer to a question, None if there is none or with `renews`."""
         if self._renews:
             return None
-        known = await self._known(self._key(request))
-        return from_json(request.output_type, known.get("answer"))
+        stored = await self._stored(self._key(request))
+        return from_json(request.output_type, stored.get("answer"))
 
     async def remember(self, request: base.ModelRequest[base.Answer], value: base.Answer) -> None:
         """Cache an answer that was a part of the answer to another question."""
@@ -338,20 +335,20 @@ class CachingModel:
     def _key(self, request: base.ModelRequest[Any]) -> str:
         return cache_key("models", _MODELS_VERSION, self._model.identity, request.fingerprint)
 
-    async def _known(self, key: str) -> dict[str, Json]:
-        kept = await self._cache.get(key)
-        if kept is None or not self._cache.is_fresh(kept, self._cache.policy.models):
+    async def _stored(self, key: str) -> dict[str, Json]:
+        entry = await self._cache.get(key)
+        if entry is None or not self._cache.is_fresh(entry, self._cache.policy.models):
             return {}
-        return kept.value if isinstance(kept.value, dict) else {}
+        return entry.value if isinstance(entry.value, dict) else {}
 
     async def _answer(
         self, key: str, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
-        known = await self._known(key)
-        calls = from_json(_Calls, known.get("calls")) or ()
+        stored = await self._stored(key)
+        calls = from_json(_Calls, stored.get("calls")) or ()
         restored = tuple(call.as_cache_hit() for call in calls)
-        if known.get("answer") is not None and not self._renews:
-            value = from_json(request.output_type, known["answer"])
+        if stored.get("answer") is not None and not self._renews:
+            value = from_json(request.output_type, stored["answer"])
             if value is not None:
                 self._unreported[key] = restored
                 return base.ModelAnswer(value)

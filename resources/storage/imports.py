@@ -96,7 +96,7 @@ def _text(value: object) -> str:
 
 
 def _address(value: object) -> str:
-    """Return a text without those characters; "" for any other value."""
+    """Return the address; "" for one with such characters, and for a value that is no string."""
     text = _text(value)
     return "" if "\ufffd" in text else text
 
@@ -212,8 +212,8 @@ def read_folder(folder: Path) -> Iterator[ImportedEntry]:
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         visible = (Path(root, name) for name in names if not name.startswith("."))
-        own = (path for path in visible if path.resolve().is_relative_to(place))
-        files += (path for path in own if path.suffix.lower() in wanted | _DOCUMENTS)
+        inside = (path for path in visible if path.resolve().is_relative_to(place))
+        files += (path for path in inside if path.suffix.lower() in wanted | _DOCUMENTS)
     if not any(path.suffix.lower() in wanted for path in files):
         remedy = "Put .html, .txt, .md or .jsonl files into it."
         raise ArchiveImportError(f"{folder}: The folder holds no pages. {remedy}")
@@ -233,8 +233,8 @@ def read_folder(folder: Path) -> Iterator[ImportedEntry]:
                 yield step._replace(done=done, total=len(files))
             continue
         else:
-            inside = os.fsencode(path.relative_to(folder))
-            address = f"{quote(place.name, errors='replace')}-{mark}/{quote(inside)}"
+            relative = os.fsencode(path.relative_to(folder))
+            address = f"{quote(place.name, errors='replace')}-{mark}/{quote(relative)}"
             page = _saved_page(path, f"https://{LOCAL_HOST}/{address}")
             entry = f"{named}: {page}" if isinstance(page, str) else page
         yield ImportedEntry(entry, done, len(files), named)

@@ -22,8 +22,8 @@ class OtherFileError(sqlite3.DatabaseError):
         self.version = version
 
 
-class _Held(threading.local):
-    """The connection of a thread, and the inode of the file that it opened."""
+class _ThreadState(threading.local):
+    """A thread's open connection, and the inode of the file that it opened."""
 
     connection: sqlite3.Connection | None = None
     inode: int | None = None
@@ -42,11 +42,11 @@ class SharedFile:
         self._schema = schema
         self._version = version
         self._wait_seconds = wait_seconds
-        self._held = _Held()
+        self._held = _ThreadState()
 
     @contextmanager
     def opened(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
-        """Read from one moment; with BEGIN IMMEDIATE, write all of a block or nothing.
+        """Open a transaction for a block; with BEGIN IMMEDIATE, it writes everything or nothing.
 
         Raises OtherFileError, OSError, and sqlite3.Error: The file cannot be used.
         """
@@ -93,9 +93,9 @@ class SharedFile:
                     f"BEGIN IMMEDIATE;\n{self._schema};\n"
                     f"PRAGMA user_version = {self._version};\nCOMMIT;"
                 )
-            found = _pragma(connection, "user_version")
-            if found != self._version:
-                raise OtherFileError(found)
+            version = _pragma(connection, "user_version")
+            if version != self._version:
+                raise OtherFileError(version)
         except BaseException:
             connection.close()
             raise
