@@ -52,15 +52,15 @@ def strict_schema(
     lists. Raises TypeError for mappings and tuples, which have no strict schema.
     """
     strict: dict[str, Any] = _strict(output_type.model_json_schema(), bounded)
-    for each in strict["properties"].values():
-        if bounded and most is not None and each.get("type") == "array":
-            each["maxItems"] = most
+    for field in strict["properties"].values():
+        if bounded and most is not None and field.get("type") == "array":
+            field["maxItems"] = most
     return strict
 
 
 def _strict(node: Any, bounded: bool) -> Any:
     if isinstance(node, list):
-        return [_strict(each, bounded) for each in node]
+        return [_strict(item, bounded) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
@@ -69,7 +69,7 @@ def _strict(node: Any, bounded: bool) -> Any:
         raise TypeError(f"There is no strict schema for {json.dumps(node)[:_MAX_SHOWN]}.")
     kept = {name: _strict(node[name], bounded) for name in _KEPT if name in node}
     if "$defs" in node:
-        kept["$defs"] = {name: _strict(each, bounded) for name, each in node["$defs"].items()}
+        kept["$defs"] = {name: _strict(model, bounded) for name, model in node["$defs"].items()}
     if bounded and node.get("type") == "string" and "enum" not in node:
         kept["maxLength"] = node.get("maxLength", _MAX_STRING)
     elif bounded and node.get("type") == "array":
@@ -80,7 +80,7 @@ def _strict(node: Any, bounded: bool) -> Any:
         kept["description"] = "; ".join(filter(None, (node.get("description"), ranges)))
     if node.get("type") == "object":
         properties = {
-            name: _strict(each, bounded) for name, each in node.get("properties", {}).items()
+            name: _strict(field, bounded) for name, field in node.get("properties", {}).items()
         }
         kept.pop("description", None)
         kept |= {"properties": properties, "required": [*properties], "additionalProperties": False}
@@ -118,9 +118,9 @@ def read_answer(text: str | None, output_type: type[Answer]) -> Answer:
 
 def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
     """Read the complete items of an answer that breaks off in its last list; None if invalid."""
-    braces = [each.end() for each in re.finditer("}", text)]
-    ends = (_up_to(text[max(0, text.find("{")) : end], output_type) for end in braces[:-_TRIED:-1])
-    return next((value for value in ends if value is not None), None)
+    start, braces = max(0, text.find("{")), [brace.end() for brace in re.finditer("}", text)]
+    values = (_closed(text[start:end], output_type) for end in braces[:-_TRIED:-1])
+    return next((value for value in values if value is not None), None)
 
 
 class GrowingAnswer(Generic[Answer]):
@@ -137,13 +137,13 @@ class GrowingAnswer(Generic[Answer]):
         start = len(self.text)
         self.text += piece
         for brace in re.finditer("}", piece):
-            value = _up_to(self.text[: start + brace.end()], self._type)
+            value = _closed(self.text[: start + brace.end()], self._type)
             if value is not None:
                 self._listen(value)
 
 
-def _up_to(text: str, output_type: type[Answer]) -> Answer | None:
-    """Read an answer that ends with an item of its last list."""
+def _closed(text: str, output_type: type[Answer]) -> Answer | None:
+    """Close and read an answer that breaks off behind an item of its last list; None if invalid."""
     try:
         return output_type.model_validate_json(f"{text}]}}")
     except ValidationError:

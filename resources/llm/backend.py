@@ -1,4 +1,4 @@
-"""The base of all model backends: one request to one server, and what its failures mean.
+"""The base of all model backends, which send one request to one server and classify failures.
 
 It also removes keys from error messages. The patterns for context errors cover OpenAI, vLLM,
 llama.cpp and its Python binding, and Ollama.
@@ -210,7 +210,7 @@ class Backend(ABC):
         status, message = body.status, self._clean(body.message)
         detail = f": {message.rstrip('.')}" if message else ""
         if body.context_exceeded:
-            counts = (_count(each, body.message) for each in _PROMPT_TOKENS)
+            counts = (_count(pattern, body.message) for pattern in _PROMPT_TOKENS)
             return BackendError(
                 "context",
                 f"the prompt is too long (status {status}){detail}",
@@ -226,22 +226,23 @@ class Backend(ABC):
                 "lasting", f"it redirects elsewhere (status {status}); {remedy} in the settings"
             )
         # Without the server's own words, which may repeat the key.
-        broke = status == HTTPStatus.PAYMENT_REQUIRED or {body.code, body.type} & _NO_CREDIT
-        known = {
+        lasting = {
             401: "it refused the API key (status 401); check the key",
+            402: _BROKE,
             403: "the API key may not use this model or service (status 403)",
             404: f"it knows no such model or address (status 404); {remedy}",
-        }.get(status)
-        if broke or known:
-            return BackendError("lasting", _BROKE if broke else known or "")
+        }
+        is_broke = bool({body.code, body.type} & _NO_CREDIT)
+        if is_broke or status in lasting:
+            return BackendError("lasting", _BROKE if is_broke else lasting[status])
         # Status 200: an error in a successful answer that names no status of its own.
         if status in {*_PASSING, HTTPStatus.OK} or (
             status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LASTING_5XX
         ):
-            many = status == HTTPStatus.TOO_MANY_REQUESTS
-            failed = "too many requests" if many else "it failed"
-            reason, pause = f"{failed} (status {status}){detail}", retry_after_seconds(headers)
-            return BackendError("passing", reason, pause, crowded=many)
+            is_crowded = status == HTTPStatus.TOO_MANY_REQUESTS
+            problem = "too many requests" if is_crowded else "it failed"
+            reason, pause = f"{problem} (status {status}){detail}", retry_after_seconds(headers)
+            return BackendError("passing", reason, pause, crowded=is_crowded)
         return BackendError("lasting", f"it rejected the request (status {status}){detail}")
 
     def _broken(self, error: BaseException, cause: BaseException | None = None) -> BackendError:
@@ -253,7 +254,7 @@ class Backend(ABC):
         handshake = failed_handshake(error)
         if handshake is not None:
             return BackendError("lasting", f"the secure connection failed: {handshake}")
-        names = {each.__name__ for each in type(cause or error).__mro__}
+        names = {kind.__name__ for kind in type(cause or error).__mro__}
         if names & {"ConnectTimeout", "PoolTimeout"}:
             seconds = self.policy.connect_seconds
             return BackendError("passing", f"it could not be reached within {seconds:g} seconds")
@@ -332,8 +333,9 @@ _PROMPT_TOKENS = (
 
 
 def _count(pattern: str, text: str) -> int | None:
-    found = re.search(pattern, text, re.IGNORECASE)
-    number = int(found[1].replace(",", "")) if found else 0
+    """Return the number of tokens in an error message; None if it has none of a usual size."""
+    match = re.search(pattern, text, re.IGNORECASE)
+    number = int(match[1].replace(",", "")) if match else 0
     return number if number >= _LEAST_WINDOW else None
 
 
@@ -341,7 +343,7 @@ _STATUS_NAMES = ("code", "status", "status_code", "type")
 _ERROR_STATUS = re.compile("[45][0-9]{2}")
 
 
-def _carried(content: Any) -> Any:
+def _error_in(content: Any) -> Any:
     """Return the error of an answer or of its first choice; None without one."""
     if not isinstance(content, dict):
         return None
@@ -363,7 +365,7 @@ class ErrorBody:
             content = json.loads(text)
         except (ValueError, RecursionError):
             content = text
-        error = _carried(content) or content
+        error = _error_in(content) or content
         words = error if isinstance(error, str) else text
         fields = error if isinstance(error, dict) else {"message": words}
         self.status = status
@@ -389,14 +391,14 @@ class ErrorBody:
             content = json.loads(body)
         except (ValueError, RecursionError):
             return None
-        error = _carried(content)
+        error = _error_in(content)
         if error is None:
             return None
-        places = [error, content] if isinstance(error, dict) else [content]
-        named = [str(each.get(name)) for each in places for name in _STATUS_NAMES]
-        numbers = [int(each) for each in named if _ERROR_STATUS.fullmatch(each)]
-        types = [_STATUS_OF_TYPE[each] for each in named if each in _STATUS_OF_TYPE]
-        return cls(next(iter(numbers + types), HTTPStatus.OK), body)
+        objects = [error, content] if isinstance(error, dict) else [content]
+        values = [str(fields.get(name)) for fields in objects for name in _STATUS_NAMES]
+        statuses = [int(value) for value in values if _ERROR_STATUS.fullmatch(value)]
+        statuses += [_STATUS_OF_TYPE[value] for value in values if value in _STATUS_OF_TYPE]
+        return cls(next(iter(statuses), HTTPStatus.OK), body)
 
     @property
     def context_exceeded(self) -> bool:

@@ -68,8 +68,9 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
     def _provider(self, info: ModelInfo) -> ProviderInfo:
         """Return a model's provider with its replaced address, if any.
 
-        On this machine, that address is a slow server's: it gets fewer requests at once, and more
-        time. Its small models need limits for lists, unless a price shows a gateway to a service.
+        A replaced address on this machine is probably a slow server's: it gets fewer requests at
+        once, and more time. Its models need limits for lists, unless a price shows that it is a
+        gateway to a service.
         """
         listed = self._registry.provider(info.provider)
         address = self._base_urls.get(listed.name, listed.base_url)
@@ -88,22 +89,22 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
 
     def _open(self, info: ModelInfo, provider: ProviderInfo) -> StructuredModel:
         # Late imports: the libraries take seconds to load, and most runs need only one.
-        given = (info, provider, self._keys.get(provider.name), self._policy)
+        arguments = (info, provider, self._keys.get(provider.name), self._policy)
         server: backend.Backend
         if provider.protocol == "ollama":
             from resources.llm.ollama import OllamaBackend  # noqa: PLC0415
 
-            server = OllamaBackend(*given)
+            server = OllamaBackend(*arguments)
         elif self._batches:
             from resources.llm.openai_batch import OpenAIBatches  # noqa: PLC0415
 
-            server = OpenAIBatches(*given, self._batches)
+            server = OpenAIBatches(*arguments, self._batches)
             limiter = RateLimiter(max_concurrent=_MAX_BATCH)
             return StructuredModel(server, limiter=limiter, prompt_folder=self._prompt_folder)
         else:
             from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
 
-            server = OpenAIBackend(*given)
+            server = OpenAIBackend(*arguments)
         limiter = self._limiters.setdefault(
             provider.name,
             RateLimiter(

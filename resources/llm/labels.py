@@ -1,7 +1,7 @@
-"""Probabilities of a few label words as a model's next token.
+"""Asks a model for the probabilities of a few label words as its next token.
 
-The model generates no text. A small model that words its answers badly still knows which word it
-would begin with, and how sure it is. The server returns one token at temperature 1, so its
+The model generates no text. A small model that words its answers badly still gives useful
+probabilities for the first word. The server returns one token at temperature 1, so its
 probabilities are the same before and after it applies the temperature.
 """
 
@@ -69,4 +69,4 @@ class LabelModel:
                 "so it cannot read by labels. Choose another model, or switch its thinking off.",
                 answer.calls,
             )
-        return LabelChances({label: each / mass for label, each in sums.items()}, answer.calls)
+        return LabelChances({label: chance / mass for label, chance in sums.items()}, answer.calls)

@@ -61,6 +61,7 @@ class RateLimiter:
         self._slots, self._learning = slots, asyncio.Lock()
 
     async def _apply_slots(self) -> None:
+        """Ask once for the server's own limit, and withhold the slots beyond it for good."""
         async with self._learning:
             find, self._slots = self._slots, None
             most = await find() if find is not None else None
@@ -80,7 +81,7 @@ class RateLimiter:
                 # The provider may have asked for a pause in the meantime.
                 await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
             except BaseException:
-                self._permits = [each for each in self._permits if each is not permit]
+                self._permits = [other for other in self._permits if other is not permit]
                 raise
             yield permit
             self._answered += not permit.refused
@@ -108,15 +109,15 @@ class RateLimiter:
         permit = Permit(max(now, self._not_before), min(tokens, self._tokens))
         if self._requests == self._tokens == math.inf:
             return permit
-        self._permits = [each for each in self._permits if each.moment > now - self._minute]
+        self._permits = [past for past in self._permits if past.moment > now - self._minute]
         if self._permits:  # first come, first served
             permit.moment = max(permit.moment, self._permits[-1].moment)
-        before = [each for each in self._permits if each.moment > permit.moment - self._minute]
-        while before and (
-            len(before) >= self._requests
-            or sum(each.tokens for each in before) + permit.tokens > self._tokens
+        recent = [past for past in self._permits if past.moment > permit.moment - self._minute]
+        while recent and (
+            len(recent) >= self._requests
+            or sum(past.tokens for past in recent) + permit.tokens > self._tokens
         ):
-            permit.moment = max(permit.moment, before.pop(0).moment + self._minute)
+            permit.moment = max(permit.moment, recent.pop(0).moment + self._minute)
         self._permits.append(permit)
         return permit
 
@@ -163,7 +164,7 @@ class Budget:
         self._accounts: dict[str, Budget] = {}
         self._reserved = 0.0
         # An account shares its run's lock and list of waiting tasks.
-        self._lines: tuple[Budget, ...] = (self, run) if run else (self,)
+        self._budgets: tuple[Budget, ...] = (self, run) if run else (self,)
         self._lock: threading.Lock = run._lock if run else threading.Lock()
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = (
             run._waiting if run else []
@@ -190,10 +191,10 @@ class Budget:
             yield reservation
         finally:
             with self._lock:
-                for line in self._lines:
-                    line._reserved -= amount
-                    line.spent += reservation.spent
-                    line.calls += 1
+                for budget in self._budgets:
+                    budget._reserved -= amount
+                    budget.spent += reservation.spent
+                    budget.calls += 1
                 waiting = self._waiting[:]
                 self._waiting.clear()
             # Each task waits in its own thread's loop.
@@ -205,17 +206,17 @@ class Budget:
         """Reserve dollars, or return an event to wait for."""
         amount = usd or 0.0
         with self._lock:
-            for line in self._lines:
-                line._check(usd)
-            if all(line._holds(line.spent + line._reserved + amount) for line in self._lines):
-                for line in self._lines:
-                    line._reserved += amount
+            for budget in self._budgets:
+                budget._check(usd)
+            if all(each._allows(each.spent + each._reserved + amount) for each in self._budgets):
+                for budget in self._budgets:
+                    budget._reserved += amount
                 return None
             settled = asyncio.Event()
             self._waiting.append((asyncio.get_running_loop(), settled))
             return settled
 
-    def _holds(self, usd: float) -> bool:
+    def _allows(self, usd: float) -> bool:
         return self._ceiling.usd is None or usd <= self._ceiling.usd + _SLACK
 
     def _check(self, usd: float | None) -> None:
@@ -228,7 +229,7 @@ class Budget:
                 "Write its price into models.yaml in the data folder, or take "
                 f"{limit.setting} out of the settings."
             )
-        if not self._holds(self.spent + usd):
+        if not self._allows(self.spent + usd):
             calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
             raise BudgetExhaustedError(
                 f"The budget of {self._name} does not allow another model call: "

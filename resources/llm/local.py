@@ -99,7 +99,7 @@ class LocalServer:
         if self._held is not None:
             self._held.close()
             self._held = None
-        _STARTED[:] = [each for each in _STARTED if each.poll() is None]
+        _STARTED[:] = [process for process in _STARTED if process.poll() is None]
 
     async def _address(self) -> Address:
         began = reported = time.monotonic()
@@ -107,8 +107,8 @@ class LocalServer:
         while True:
             if self._hold():
                 if self._is_served():
-                    if found := self._read():
-                        return found
+                    if address := self._read():
+                        return address
                 elif started is None or (status := started.poll()) == 0:
                     # Status 0: it found another server.
                     started = self._start()
@@ -168,11 +168,11 @@ class LocalServer:
             raise backend.BackendError(
                 "lasting", f"the package xllamacpp is not installed: {install_command('local')}"
             )
-        given = (self._weights, self._folder, self._linger, self._idle_cores(), self.slots)
+        arguments = (self._weights, self._folder, self._linger, self._idle_cores(), self.slots)
         with (self._folder / local_server.LOG).open("wb") as log:
             started = subprocess.Popen(  # noqa: S603 - our own module
                 # -P: a file in the working folder cannot pose as the module.
-                [sys.executable, "-P", "-m", local_server.__name__, *map(str, given)],
+                [sys.executable, "-P", "-m", local_server.__name__, *map(str, arguments)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -5,8 +5,8 @@ a server reads 4,096 tokens or fewer and silently drops the beginning of longer 
 exceeds the size that is set, the server keeps half of the window, which its token count reveals.
 
 Some models ignore `format` while thinking is off; some always ignore it. An answer that is no JSON
-object reveals that. The backend then says nothing about thinking, and at last sends no `format` but
-the schema in the prompt. It remembers this for the life of the process.
+object reveals that. The backend then leaves out `think`; if that does not help, it leaves out
+`format` and puts the schema into the prompt. It remembers this for the life of the process.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ async def _raise_for_status(response: httpx.Response) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Whether a request mentions thinking, and whether it sends a format."""
+    """A form of request: whether it has the parameters `think` and `format`."""
 
     thinks: bool
     formats: bool
@@ -122,9 +122,9 @@ class OllamaBackend(backend.Backend):
         The model's own window may be smaller than the one we set. It is a power of two, and counts
         only if the prompt should have exceeded it.
         """
-        windows = [own := self.info.context_window or DEFAULT_CONTEXT]
+        windows = [requested := self.info.context_window or DEFAULT_CONTEXT]
         smaller = _LEAST_WINDOW
-        while smaller < own and smaller < expected:
+        while smaller < min(requested, expected):
             windows.append(smaller)
             smaller *= 2
         for window in windows:
@@ -139,8 +139,8 @@ class OllamaBackend(backend.Backend):
             return await self._next_token(messages)
         formats = mode == "json_schema"
         # Another request may have learnt in the meantime that this way does not work.
-        known = (way for way in self._ways if way.formats == formats)
-        way = next(known, _Way(False, formats))
+        ways = (way for way in self._ways if way.formats == formats)
+        way = next(ways, _Way(False, formats))
         chat = partial(
             self._client.chat,
             model=self.info.name,
@@ -167,7 +167,9 @@ class OllamaBackend(backend.Backend):
         reply = backend.Reply(text, "length" if cut else "stop", usage=_usage(answer))
         is_silent = not text and not answer.message.thinking
         if way.formats and not (cut or is_silent or _is_object(text, request)):
-            self._drop_way(way)
+            # Another request may have dropped this way already.
+            if way is self._ways[0] and len(self._ways) > 1:
+                del self._ways[0]
             if way is not self._ways[0]:
                 reason = "the model ignored the format; asked again otherwise"
                 raise backend.BackendError("adapted", reason, lost=True, usage=reply.usage)
@@ -186,14 +188,9 @@ class OllamaBackend(backend.Backend):
             )
         except _FAILURES as error:
             raise self._failure(error, "chat answer") from None
-        first = (answer.logprobs or [])[:1]
-        listed = [each for token in first for each in token.top_logprobs or []]
-        return backend.next_token([(each.token, each.logprob) for each in listed], _usage(answer))
-
-    def _drop_way(self, way: _Way) -> None:
-        """Change to the next way of asking, unless another request already has."""
-        if way is self._ways[0] and len(self._ways) > 1:
-            del self._ways[0]
+        tokens = (answer.logprobs or [])[:1]
+        listed = [(top.token, top.logprob) for token in tokens for top in token.top_logprobs or []]
+        return backend.next_token(listed, _usage(answer))
 
     def _adapt(self, error: Exception, way: _Way) -> backend.BackendError | None:
         """Learn from a rejection not to mention thinking."""
@@ -215,7 +212,7 @@ class OllamaBackend(backend.Backend):
         """
         if effort is None or effort == "none":
             return False
-        levels = [each for each in self.info.efforts or () if each != "none"]
+        levels = [level for level in self.info.efforts or () if level != "none"]
         return _LEVELS[effort] if len(levels) > 1 else True
 
     def _failure(self, error: Exception, wanted: str) -> backend.BackendError:

@@ -77,7 +77,7 @@ class _Message(BaseModel):
         if not isinstance(message, dict) or not isinstance(parts := message.get("content"), list):
             return message
         joined = {"text": "", "refusal": message.get("refusal") or ""}
-        for part in ({"text": each} if isinstance(each, str) else each for each in parts):
+        for part in ({"text": item} if isinstance(item, str) else item for item in parts):
             for kind in joined if isinstance(part, dict) else ():
                 if str(part.get("type", kind)).endswith(kind) and isinstance(part.get(kind), str):
                     joined[kind] += part[kind]
@@ -179,40 +179,33 @@ class OpenAIBackend(backend.Backend):
     def _body(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> dict[str, Any]:
-        samples = "temperature" not in self._omitted
-        shape = {
-            "name": re.sub(r"\W", "_", request.output_type.__name__)[:64],
-            "schema": strict_schema(request.output_type)
-            if {"maxItems", "maxLength"} & self._omitted
-            else self.schema(request),
-            "strict": True,
-        }
+        is_unbounded = {"maxItems", "maxLength"} & self._omitted
+        schema = strict_schema(request.output_type) if is_unbounded else self.schema(request)
+        name = re.sub(r"\W", "_", request.output_type.__name__)[:64]
+        shape = {"name": name, "schema": schema, "strict": True}
         formats: dict[AnswerMode, dict[str, Any]] = {
             "json_schema": {"type": "json_schema", "json_schema": shape},
             "json_object": {"type": "json_object"},
         }
-        wanted: dict[str, Any] = {
+        body: dict[str, Any] = {
             "model": self._model,
             "messages": list(messages),
             "temperature": request.temperature,
-            "seed": request.seed if samples else None,
+            "seed": request.seed if "temperature" not in self._omitted else None,
             "reasoning_effort": request.effort,
             self._limit_name: 1 if mode == "next_token" else request.max_tokens,
             "response_format": formats.get(mode),
             "stream": True if request.listen and mode == "json_schema" else None,
         }
-        if wanted["stream"]:
-            wanted["stream_options"] = {"include_usage": True}
+        if body["stream"]:
+            body["stream_options"] = {"include_usage": True}
         if mode == "next_token":
-            wanted |= {"logprobs": True, "top_logprobs": backend.ALTERNATIVES}
+            body |= {"logprobs": True, "top_logprobs": backend.ALTERNATIVES}
             if _TEMPLATE not in self._omitted and self.host != "api.openai.com":
                 # llama.cpp and vLLM then keep a model from opening its answer with thoughts.
-                wanted["extra_body"] = {_TEMPLATE: {"enable_thinking": False}}
-        return {
-            name: value
-            for name, value in wanted.items()
-            if value is not None and name not in self._omitted
-        }
+                body["extra_body"] = {_TEMPLATE: {"enable_thinking": False}}
+        omitted = {name for name, value in body.items() if value is None} | self._omitted
+        return {name: value for name, value in body.items() if name not in omitted}
 
     def _reply(
         self,
@@ -235,10 +228,8 @@ class OpenAIBackend(backend.Backend):
         carried = backend.ErrorBody.in_success(content)
         if carried is not None:
             error = self._rejected(carried, headers, request, mode)
-            error.usage, error.lost = (
-                reported,
-                carried.status == HTTPStatus.OK or reported is not None,
-            )
+            error.usage = reported
+            error.lost = carried.status == HTTPStatus.OK or reported is not None
             raise error
         if message is None:
             error = backend.malformed("chat completion")
@@ -252,11 +243,10 @@ class OpenAIBackend(backend.Backend):
             refusal = refusal or "the service's content filter stopped the answer"
         if mode == "next_token" and not refusal:
             listed = completion.alternatives or []
-            return backend.next_token([(each.token, each.logprob) for each in listed], usage)
+            return backend.next_token([(token.token, token.logprob) for token in listed], usage)
         finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
-        return backend.Reply(
-            message.content, "length" if ended == "length" else finish, refusal, usage
-        )
+        finish = "length" if ended == "length" else finish
+        return backend.Reply(message.content, finish, refusal, usage)
 
     def _failure(
         self,
@@ -324,12 +314,12 @@ class OpenAIBackend(backend.Backend):
             if parameter not in self._omitted and self._rejects(parameter, body):
                 self._omitted.add(parameter)
                 return f"the server does not take {parameter}; asked again without"
-        following = _NEXT_MODE.get(mode)
-        if following is None or not (no_provider or _SHAPE.search(f"{body.param} {body.message}")):
+        looser = _NEXT_MODE.get(mode)
+        if looser is None or not (no_provider or _SHAPE.search(f"{body.param} {body.message}")):
             return None
         if self.mode(request.output_type) == mode:
-            self._modes[request.output_type] = following
-        return f"the server does not take {mode}; asked again with {following}"
+            self._modes[request.output_type] = looser
+        return f"the server does not take {mode}; asked again with {looser}"
 
     @staticmethod
     def _rejects(parameter: str, body: backend.ErrorBody) -> bool:
@@ -345,7 +335,7 @@ class OpenAIBackend(backend.Backend):
     async def probe(self) -> backend.Probe:
         try:
             raw = await self._client.models.with_raw_response.list()
-            listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
+            listed = {model["id"] for model in json.loads(raw.http_response.content)["data"]}
         except openai.OpenAIError as error:
             raise self._failure(error) from None
         except (ValueError, TypeError, LookupError):

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import openai
 from openai.types import Batch
@@ -132,14 +132,14 @@ class OpenAIBatches(OpenAIBackend):
         return wait
 
     def _records(self) -> list[_Record]:
-        found = []
+        records = []
         for path in sorted(self._batching.folder.glob("*.json")):
             if time.time() - path.stat().st_mtime > _KEPT_SECONDS:
                 path.unlink(missing_ok=True)
                 continue
             with suppress(ValueError, TypeError):
-                found.append(_Record(path, **json.loads(path.read_text(encoding="utf-8"))))
-        return found
+                records.append(_Record(path, **json.loads(path.read_text(encoding="utf-8"))))
+        return records
 
     async def _gather(self) -> tuple[_Record, Lines]:
         """Collect requests until none has come for a while, and return the results of all."""
@@ -185,12 +185,11 @@ class OpenAIBatches(OpenAIBackend):
                 record.path.unlink(missing_ok=True)
                 problem = next(iter((batch.errors and batch.errors.data) or ()), None)
                 reason = self._clean((problem and problem.message) or "no reason was given")
-                full = problem is not None and problem.code in _NO_ROOM
-                raise BackendError(
-                    "passing" if full else "lasting", f"it rejected the batch: {reason.rstrip('.')}"
-                )
+                is_full = problem is not None and problem.code in _NO_ROOM
+                kind: Literal["passing", "lasting"] = "passing" if is_full else "lasting"
+                raise BackendError(kind, f"it rejected the batch: {reason.rstrip('.')}")
             files = (batch.output_file_id, batch.error_file_id)
-            texts = [(await client.files.content(each)).text for each in files if each]
+            texts = [(await client.files.content(file)).text for file in files if file]
             lines = [json.loads(line) for text in texts for line in text.splitlines() if line]
             return record, {line["custom_id"]: line for line in lines}
         except openai.NotFoundError as error:

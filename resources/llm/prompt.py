@@ -1,6 +1,6 @@
-"""Fitting prompts into a context window, and storing prompts and answers for audit.
+"""Fits prompts into a context window, and stores prompts and answers for audit.
 
-The token estimate learns from the usage that servers report.
+The estimate of tokens learns from the usage that servers report.
 """
 
 from __future__ import annotations
@@ -132,15 +132,15 @@ class PromptFolder:
 
         Returns their number. With `dry_run` they stay.
         """
-        written = [json.dumps(each, ensure_ascii=False)[1:-1] for each in sentences]
-        found = [
+        escaped = [json.dumps(sentence, ensure_ascii=False)[1:-1] for sentence in sentences]
+        files = [
             file
             for file in self._path.glob("????-??-??/*.json")
-            if file.stem in request_ids or _holds(file, written)
+            if file.stem in request_ids or _contains(file, escaped)
         ]
-        for file in () if dry_run else found:
+        for file in () if dry_run else files:
             file.unlink(missing_ok=True)
-        return len(found)
+        return len(files)
 
     def delete_expired(self) -> None:
         """Delete the folders of expired days: all of them if `days` is 0."""
@@ -154,6 +154,6 @@ class PromptFolder:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _holds(file: Path, texts: Sequence[str]) -> bool:
+def _contains(file: Path, texts: Sequence[str]) -> bool:
     content = file.read_text("utf-8", "replace")
     return any(text in content for text in texts)

@@ -88,15 +88,15 @@ class ModelInfo:
     def effort(self, wanted: Effort | None) -> Effort | None:
         """Return the supported effort nearest to `wanted`; None to send no effort.
 
-        Without one it is low, or the model's least. A model with unknown efforts gets it
-        unchanged.
+        By default it is low, or the model's least. If the efforts are unknown, it is `wanted`.
         """
         if not self.efforts:
             return wanted if self.efforts is None else None
         if wanted is None:
             return "low" if "low" in self.efforts else self.efforts[0]
         # The order from least to most makes the lesser of two equally near efforts win.
-        return min(self.efforts, key=lambda each: abs(EFFORTS.index(each) - EFFORTS.index(wanted)))
+        target = EFFORTS.index(wanted)
+        return min(self.efforts, key=lambda effort: abs(EFFORTS.index(effort) - target))
 
 
 @dataclass(frozen=True, slots=True, config=_STRICT)
@@ -134,11 +134,11 @@ class _RegistryFile(BaseModel):
         """Add each entry's name, and a model's defaults: the file's day, and no thinking."""
         if not isinstance(written, dict):
             return written
-        of_models = {"efforts": (), "as_of": written.get("as_of")}
-        for part, usual in (("providers", {}), ("models", of_models)):
+        model_defaults = {"efforts": (), "as_of": written.get("as_of")}
+        for part, defaults in (("providers", {}), ("models", model_defaults)):
             if isinstance(entries := written.get(part), dict):
                 named = {
-                    name: {**usual, **entry, "name": name} if isinstance(entry, dict) else entry
+                    name: {**defaults, **entry, "name": name} if isinstance(entry, dict) else entry
                     for name, entry in entries.items()
                 }
                 written = {**written, part: named}

@@ -1,4 +1,4 @@
-"""Gets a valid answer from a server that may fail: trims, waits, retries, corrects and pays.
+"""Gets a valid answer from a model: trims prompts, waits, retries, corrects, and counts the cost.
 
 This is the same for all providers. It is the only place that retries; the libraries' own retries
 are off.
@@ -151,10 +151,10 @@ class _Exchange(Generic[base.Answer]):
             except answers.UnreadableAnswerError as error:
                 problem = str(error).rstrip(".")
                 await self._record(call, outcome="invalid", reason=problem)
-                shown = sendable((reply.text or "")[:_SHOWN_ANSWER])
+                wrong = sendable((reply.text or "")[:_SHOWN_ANSWER])
                 # This replaces older corrections.
                 self.corrections = [
-                    {"role": "assistant", "content": shown or "(empty)"},
+                    {"role": "assistant", "content": wrong or "(empty)"},
                     {"role": "user", "content": answers.correction(problem, self.schema)},
                 ]
             else:
@@ -234,9 +234,9 @@ class _Exchange(Generic[base.Answer]):
     def _shrink_prompt(self, error: backend.BackendError, prompt: _Prompt) -> None:
         """Plan a shorter prompt after the server found this one too long, once per request."""
         if error.window is not None:
-            known = self.owner.context_window
-            self.owner.context_window = min(error.window, known or error.window)
-            is_news = known is not None and error.window < known and error.prompt_tokens is None
+            former = self.owner.context_window
+            self.owner.context_window = min(error.window, former or error.window)
+            is_news = former is not None and error.window < former and error.prompt_tokens is None
             if self._limit() < prompt.limit or is_news:
                 return  # with the new window the prompt shrinks in any case
         if error.prompt_tokens is not None:
@@ -284,7 +284,7 @@ class _Exchange(Generic[base.Answer]):
         return _Prompt(messages, limit, mode, trimmed, size_of(messages) + schema_size)
 
     async def _send(self, prompt: _Prompt) -> tuple[backend.Reply, base.ModelCall]:
-        """Send one request within the rate limits and the budget; report it before, as lost."""
+        """Send one request within the rate limits and the budget; report it as lost beforehand."""
         request = replace(self.request, max_tokens=prompt.limit)
         name = self.backend.request_id(prompt.messages, request, prompt.mode)
         expected = self.scale.tokens(prompt.size, len(prompt.messages))
@@ -301,22 +301,22 @@ class _Exchange(Generic[base.Answer]):
                 except backend.BackendError as error:
                     permit.refused = error.crowded
                     # If the server processed the request, it has at least read the prompt.
-                    read = backend.Usage(expected if error.lost else 0, 0)
-                    usage, known = error.usage or read, error.usage is not None
-                    call = self._call(prompt, name, usage, started, reported=known)
-                    if known or not error.lost:
+                    usage = error.usage or backend.Usage(expected if error.lost else 0, 0)
+                    is_reported = error.usage is not None
+                    call = self._call(prompt, name, usage, started, reported=is_reported)
+                    if is_reported or not error.lost:
                         reserved.spent = call.cost_usd
                     outcome = "refused" if error.kind == "refused" else "infra_error"
                     await self._record(call, outcome=outcome, reason=error.reason)
                     raise
                 usage = reply.usage
-                known = None not in {usage.input_tokens, usage.output_tokens}
+                is_reported = None not in {usage.input_tokens, usage.output_tokens}
                 if usage.input_tokens is None:
                     usage = replace(usage, input_tokens=expected)
                 if usage.output_tokens is None:
                     written = self.scale.tokens(len((reply.text or "").encode()))
                     usage = replace(usage, output_tokens=written)
-                call = self._call(prompt, name, usage, started, reported=known)
+                call = self._call(prompt, name, usage, started, reported=is_reported)
                 permit.tokens = call.input_tokens + call.output_tokens
                 reserved.spent = call.cost_usd
         if (folder := self.owner._prompt_folder) is not None:
