@@ -11,6 +11,6 @@ class SetupError(Exception):
 
 def install_command(extra: str) -> str:
     """Return the pip command for the packages of an extra; no index has factible-assets itself."""
-    needs = (each.replace('"', "'").partition(";") for each in requires("factible-assets") or ())
+    needs = (need.replace('"', "'").partition(";") for need in requires("factible-assets") or ())
     packages = [f"'{name.strip()}'" for name, _, when in needs if f"extra == '{extra}'" in when]
     return f"pip install {' '.join(packages)}"

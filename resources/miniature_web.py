@@ -120,17 +120,17 @@ def miniature_web(root: Path) -> Iterator[NameTable]:
 def _search(resources: _Resources, archive: Archive, body: bytes) -> dict[str, object]:
     """Answer a search request in Serper's format. The first request indexes all pages."""
     if not archive.collections():
-        files = ((each.url, each.file) for each in resources.values() if each.file is not None)
-        archive.store((ImportedEntry(_page(*each), 1, 1) for each in files), _COLLECTION)
-    asked = json.loads(body)
+        pages = (_page(one.url, one.file) for one in resources.values() if one.file is not None)
+        archive.store((ImportedEntry(page, 1, 1) for page in pages), _COLLECTION)
+    parameters = json.loads(body)
     days = {
         name: date(int(year), int(month), int(day))
-        for name, month, day, year in _DATE_RANGE.findall(asked.get("tbs", ""))
+        for name, month, day, year in _DATE_RANGE.findall(parameters.get("tbs", ""))
     }
     request = SearchRequest(
-        asked["q"],
-        asked["num"],
-        asked["page"],
+        parameters["q"],
+        parameters["num"],
+        parameters["page"],
         before=days["max"] + timedelta(days=1) if "max" in days else None,
         after=days.get("min"),
     )
@@ -202,14 +202,14 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
             f"{root} is not a folder; it should hold one folder per host of the miniature web"
         )
     inside = root.resolve()
-    found: dict[tuple[str, str], _Resource] = {}
+    resources: dict[tuple[str, str], _Resource] = {}
     for site in sorted(root.iterdir()):
         for file in sorted(site.rglob("*.html")):
             if file.resolve().is_relative_to(inside):
                 path = f"/{file.relative_to(site).as_posix()}".removesuffix(".html")
                 path = path.removesuffix("index") if file.name == "index.html" else path
                 host = site.name.lower()
-                found[host, path] = _Resource(url=f"http://{host}{quote(path)}", file=file)
+                resources[host, path] = _Resource(url=f"http://{host}{quote(path)}", file=file)
     settings, file = _Settings(), root / _SETTINGS_FILE
     if file.exists():
         with naming(file):
@@ -217,10 +217,10 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
     for special in settings.responses:
         parts = urlsplit(special.url)
         key = ((parts.hostname or "").lower(), unquote(parts.path) or "/")
-        listed = _find(found, *key)
+        listed = _find(resources, *key)
         if listed is not None:
             parts = urlsplit(listed.url)
             key = parts.netloc, unquote(parts.path)
             special.url, special.file = listed.url, listed.file
-        found[key] = special
-    return found
+        resources[key] = special
+    return resources

@@ -89,8 +89,8 @@ class NameTable:
 
 async def resolve_with_system(host: str, port: int) -> Sequence[str]:
     """Return all addresses of a name from the operating system's resolver, in its order."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class NetworkGuard:
@@ -138,9 +138,9 @@ class NetworkGuard:
         address. Raises OSError: The name could not be resolved.
         """
         host = _normal(host)
-        served = self._names.find(host, port)
-        if served is not None:
-            return (served,)
+        fixed = self._names.find(host, port)
+        if fixed is not None:
+            return (fixed,)
         _check_host(host)
         addresses = await self._resolver(host, port)
         for address in addresses:

@@ -76,11 +76,8 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
         density = sum(word in promised for word in telling) / max(1, len(telling))
         is_other = share < _LEAST_SHARE and density < _LEAST_DENSITY
     else:
-        beyond_title = {*snippet} - {*_words(" ".join(titles))}
-        is_notice = (
-            _weight(beyond_title) >= _TELLING_WEIGHT
-            and _share(beyond_title, set(words)) < _SNIPPET_SHARE
-        )
+        rest = {*snippet} - {*_words(" ".join(titles))}
+        is_notice = _weight(rest) >= _TELLING_WEIGHT and _share(rest, set(words)) < _SNIPPET_SHARE
         is_other = share < _LEAST_SHARE or is_notice
     if is_other:
         return "another page came: it has next to none of the words that the search showed"

@@ -118,7 +118,7 @@ def quoted(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The values of a file (mappings, lists, texts, nulls) with their lines."""
+    """The values of a YAML file (mappings, lists, texts, nulls) with their lines."""
 
     data: Any
     lines: dict[Place, int]
@@ -142,7 +142,7 @@ class Document:
             return model.model_validate({} if self.data is None else self.data)
         except ValidationError as error:
             # A misspelt key causes a missing one too; the misspelt one says more.
-            detail = min(error.errors(), key=lambda each: each["type"] not in _MISSPELT)
+            detail = min(error.errors(), key=lambda detail: detail["type"] not in _MISSPELT)
             raise PlacedError(self.line(detail["loc"]), problem_words(detail, model)) from error
 
 
@@ -195,7 +195,7 @@ def _value(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:
     if isinstance(node, yaml.ScalarNode):
         return None if node.tag == _NULL and not node.style else node.value
     if isinstance(node, yaml.SequenceNode):
-        return [_value(each, (*place, at), lines) for at, each in enumerate(node.value)]
+        return [_value(item, (*place, at), lines) for at, item in enumerate(node.value)]
     mapping: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
@@ -240,44 +240,44 @@ def reason_of(detail: ErrorDetails) -> str:
 
 def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> str:
     """Return a sentence on a problem of pydantic, with the remedy. `name` defaults to the key."""
-    place, given = [each for each in detail["loc"] if each != "[key]"], quoted(detail["input"])
+    place, value = [step for step in detail["loc"] if step != "[key]"], quoted(detail["input"])
     key = place[-1] if place else None
     name = name or (key if isinstance(key, str) else "")
     words = reason_of(detail)
     for step in place[:-1]:
         if isinstance(step, str) and (around := _keys_of(model).get(step)):
             model = _entry_in(around.annotation) or model
-    known = _keys_of(model)
+    fields = _keys_of(model)
     match detail["type"]:
         case kind if kind in _MISSPELT:
-            hint = did_you_mean(name, known, f"Known keys: {', '.join(known)}.")
+            hint = did_you_mean(name, fields, f"Known keys: {', '.join(fields)}.")
             return f"{name!r} is not a key here. {hint}"
         case "missing":
             return f"{name} is missing. Add it."
         case "model_type" | "dataclass_type" | "dict_type":
             return f"{name or 'This'} is no mapping of keys to values. Correct it."
         case "tuple_type" | "list_type":
-            return f"{name} is {given}, and no list. Make it one."
+            return f"{name} is {value}, and no list. Make it one."
         case kind if kind.startswith("date_"):
             words = "write a day as 2026-01-31"
         case "string_too_short" if not detail["input"]:
             words = "it is empty; fill it in"
-        case "string_pattern_mismatch" if name in known and known[name].description:
-            words = str(known[name].description)
+        case "string_pattern_mismatch" if name in fields and fields[name].description:
+            words = str(fields[name].description)
     sentence = f"{words}{'' if words.endswith(('.', '?')) else '.'}"
     # Without a key, the problem is of the whole entry.
-    return f"{name} is {given}: {sentence}" if name else f"{sentence[:1].upper()}{sentence[1:]}"
+    return f"{name} is {value}: {sentence}" if name else f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Suggest the nearest known name, ignoring case; without any, return `otherwise`."""
-    folded = {each.casefold(): each for each in known}
+    folded = {word.casefold(): word for word in known}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
     return f"Did you mean {folded[near[0]]!r}?" if near else otherwise
 
 
 def _keys_of(model: Any) -> dict[str, FieldInfo]:
-    return {each.alias or name: each for name, each in model.__pydantic_fields__.items()}
+    return {field.alias or name: field for name, field in model.__pydantic_fields__.items()}
 
 
 def _entry_in(annotation: Any) -> Any:
@@ -372,16 +372,16 @@ def _likely_charset(data: bytes) -> str:
 
     # Times and numbers are the same in every charset, so only the other lines count.
     foreign = b"\n".join(line for line in data.splitlines() if not line.isascii())[:_SAMPLE_BYTES]
-    found = dict[str, tuple[int, float, str]]()  # by the text that the charset gives
-    for each in detect_all(foreign, include_encodings=_CHARSETS):
+    ranked = dict[str, tuple[int, float, str]]()  # by the text that the charset gives
+    for guess in detect_all(foreign, include_encodings=_CHARSETS):
         with suppress(LookupError):
-            name = codecs.lookup(each["encoding"] or "").name
+            name = codecs.lookup(guess["encoding"] or "").name
             text = foreign.decode(name, "replace")
-            found.setdefault(text, (len(_ODD.findall(text)), -each["confidence"], name))
-    if not found:
+            ranked.setdefault(text, (len(_ODD.findall(text)), -guess["confidence"], name))
+    if not ranked:
         raise NotTextError("its character set is unknown; save it as UTF-8")
-    (odd, likely, best), *others = sorted(found.values())
-    rivals = [each[2] for each in others if each[0] == odd and each[1] < _AS_LIKELY * likely]
+    (least, rank, best), *others = sorted(ranked.values())
+    rivals = [name for odd, other, name in others if odd == least and other < _AS_LIKELY * rank]
     if rivals and best != "cp1252" and sum(byte > 127 for byte in foreign) < _FEW_FOREIGN_BYTES:  # noqa: PLR2004
         raise NotTextError(f"its character set could be {best} or {rivals[0]}; save it as UTF-8")
     return best

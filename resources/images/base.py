@@ -1,4 +1,4 @@
-"""The values and the protocol of picture services, and the facts inside a picture."""
+"""The values and the protocol of picture services, and the metadata of a picture."""
 
 from __future__ import annotations
 

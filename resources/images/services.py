@@ -26,13 +26,13 @@ class _Wire(BaseModel):
 
 
 class _Detection(_Wire):
-    full_matching_images: list[_Shown] = []
-    partial_matching_images: list[_Shown] = []
-    visually_similar_images: list[_Shown] = []
-    pages_with_matching_images: list[_Shown] = []
+    full_matching_images: list[_Found] = []
+    partial_matching_images: list[_Found] = []
+    visually_similar_images: list[_Found] = []
+    pages_with_matching_images: list[_Found] = []
 
 
-class _Shown(_Detection):
+class _Found(_Detection):
     """A picture, or a page with pictures."""
 
     url: str
@@ -70,24 +70,25 @@ class GoogleVision(Service):
             raise wrong_shape("is no annotation of an image") from None
         if code := whole_number(annotation.error.get("code")):
             raise OutageError(f"it could not look at the picture (code {code})")
-        found = annotation.web_detection
-        pages = found.pages_with_matching_images
-        whole = [page for page in pages if page.full_matching_images]
-        part = [page for page in pages if not page.full_matching_images]
-        groups: tuple[tuple[MatchKind, list[_Shown], list[_Shown]], ...] = (
-            ("exact", found.full_matching_images, whole),
-            ("partial", found.partial_matching_images, part),
-            ("similar", found.visually_similar_images, []),
+        detection = annotation.web_detection
+        pages = detection.pages_with_matching_images
+        exact_pages = [page for page in pages if page.full_matching_images]
+        partial_pages = [page for page in pages if not page.full_matching_images]
+        groups: tuple[tuple[MatchKind, list[_Found], list[_Found]], ...] = (
+            ("exact", detection.full_matching_images, exact_pages),
+            ("partial", detection.partial_matching_images, partial_pages),
+            ("similar", detection.visually_similar_images, []),
         )
         matches = []
-        for kind, pictures, shown_on in groups:
-            shown = set()
-            for page in shown_on:
-                pictured = page.full_matching_images or page.partial_matching_images
-                shown |= {each.url for each in pictured}
-                first = pictured[0].url if pictured else None
+        for kind, pictures, pages_of_kind in groups:
+            on_pages = set()
+            for page in pages_of_kind:
+                matching = page.full_matching_images or page.partial_matching_images
+                on_pages |= {picture.url for picture in matching}
+                first = matching[0].url if matching else None
                 matches.append(ImageMatch(kind, first, page.url, page.page_title or None))
-            matches += [ImageMatch(kind, each.url) for each in pictures if each.url not in shown]
+            alone = [picture.url for picture in pictures if picture.url not in on_pages]
+            matches += [ImageMatch(kind, url) for url in alone]
         return matches
 
 
@@ -105,8 +106,8 @@ class Sightengine(Service):
     address = "https://api.sightengine.com"
     setting, site = "SIGHTENGINE_API_KEY", "sightengine.com"
 
-    def __init__(self, http: HttpClient, **given: Any) -> None:
-        super().__init__(http, **given)
+    def __init__(self, http: HttpClient, **options: Any) -> None:
+        super().__init__(http, **options)
         self._user, _, self._secret = (self._key or "").partition(":")
         if not self._user or not self._secret:
             raise SetupError(f"sightengine is not usable: write {self.setting} as USER:SECRET.")

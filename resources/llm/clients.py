@@ -69,8 +69,7 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
         """Return a model's provider with its replaced address, if any.
 
         A replaced address on this machine is probably a slow server's: it gets fewer requests at
-        once, and more time. Its models need limits for lists, unless a price shows that it is a
-        gateway to a service.
+        once, more time, and limits for lists, unless a price shows that it is a gateway.
         """
         listed = self._registry.provider(info.provider)
         address = self._base_urls.get(listed.name, listed.base_url)

@@ -83,8 +83,8 @@ class Hub(AbstractAsyncContextManager["Hub"]):
                     "name another hub in FACTIBLE_ENDPOINTS."
                 ) from error
             except http.OutageError as error:
-                now = base.size_of(part)
-                failures, best = (1, now) if now > best else (failures + 1, best)
+                size = base.size_of(part)
+                failures, best = (1, size) if size > best else (failures + 1, best)
                 pause = self._retry.delay(failures) if error.pause is None else error.pause
                 if failures >= self._retry.attempts or pause > self._retry.max_retry_after_seconds:
                     raise base.ModelPullError(
@@ -127,9 +127,8 @@ class Hub(AbstractAsyncContextManager["Hub"]):
 
 def _first_byte(answer: http.Response, have: int) -> int:
     """Return where an answer begins in its file: at the rest, or again at the file's beginning."""
-    found = _RANGE.match(answer.headers.get("content-range", ""))
-    is_rest = answer.status == HTTPStatus.PARTIAL_CONTENT and found is not None
-    start = int(found[1]) if found and is_rest else 0
+    part = _RANGE.match(answer.headers.get("content-range", ""))
+    start = int(part[1]) if part and answer.status == HTTPStatus.PARTIAL_CONTENT else 0
     if start not in {0, have}:
         raise http.OutageError("it sent another part of the file than requested")
     return start
@@ -205,14 +204,14 @@ def add_model(home: Path, model: base.ManifestModel, files: Sequence[Path]) -> b
                     "permissions, or free some space."
                 ) from error
             if spec is None:
-                needed = ", ".join(f"{each.path} ({each.sha256})" for each in missing.values())
+                needed = ", ".join(f"{file.path} ({file.sha256})" for file in missing.values())
                 raise base.ModelPullError(
                     f"{path} is no file of {model.title}: its SHA-256 is {digest}. It needs "
                     f"{needed} of {model.repo} at {model.revision}."
                 )
             added.append(base.ReceiptFile(name=spec.save_as, bytes=spec.bytes, sha256=digest))
         if missing:
-            paths = ", ".join(each.path for each in missing.values())
+            paths = ", ".join(file.path for file in missing.values())
             raise base.ModelPullError(
                 f"{model.title} also needs {paths}. Name all of its files in one command."
             )

@@ -1,4 +1,4 @@
-"""A page as a value: fetched, cached or archived."""
+"""A fetched, cached or archived page, as a value."""
 
 from __future__ import annotations
 

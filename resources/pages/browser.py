@@ -1,8 +1,8 @@
 """Draws pages that need their scripts, in the system's Chromium.
 
 Each page has its own context (no cookies, storage or cache of another page) and its own guarded
-proxy. The browser gets the answer that is already fetched, and loads only the rest, without images,
-media and fonts. A page has 20 s for its document and up to 12 s more for its text (Factible,
+proxy. The browser gets the page's fetched answer, and loads only the rest, without images, media
+and fonts. A page has 20 s for its document and up to 12 s more for its text (Factible,
 section 1.3.4, step 3).
 """
 
@@ -152,19 +152,19 @@ class Browser(contextlib.AbstractAsyncContextManager["Browser"]):
                 page = await context.new_page()
                 visit = _Visit(response)
                 await visit.follow(context, page)
-                late = False
+                is_late = False
                 try:
                     milliseconds = self.load_seconds * 1_000
                     await page.goto(
                         response.url, wait_until="domcontentloaded", timeout=milliseconds
                     )
                 except _playwright().TimeoutError:
-                    late = True
-                enough = await visit.wait_for_text(page, self.wait_seconds)
-                if late and not enough:
+                    is_late = True
+                has_text = await visit.wait_for_text(page, self.wait_seconds)
+                if is_late and not has_text:
                     raise OutageError(f"the page was not there after {self.load_seconds:g} seconds")
-                taken = await page.evaluate(_MARKUP, _MAX_MARKUP)
-                url, html = str(taken["url"]).partition("#")[0], str(taken["html"])
+                drawn = await page.evaluate(_MARKUP, _MAX_MARKUP)
+                url, html = str(drawn["url"]).partition("#")[0], str(drawn["html"])
                 if not url.startswith(("http://", "https://")):
                     raise UnavailableError("the page led away from the web")
                 failures = visit.failures
@@ -288,8 +288,8 @@ class _Visit:
                         if page.is_closed():
                             raise
                         length = 0  # the page is navigating
-                    settled = length == last and length >= _ENOUGH_TEXT and not self._pending
-                    quiet = quiet + 1 if settled else 0
+                    is_quiet = length == last and length >= _ENOUGH_TEXT and not self._pending
+                    quiet = quiet + 1 if is_quiet else 0
                     last = length
                     await asyncio.sleep(_POLL_SECONDS)
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""Turns the bytes of a page into readable text with title, author and date, or finds the obstacle.
+"""Turns the bytes of a page into text with title, author and date, or says why it has no text.
 
 Text, title and author come from trafilatura (Barbaresi 2021, doi:10.18653/v1/2021.acl-demo.15), the
 date from htmldate (Barbaresi 2020, JOSS 5(51) 2439), but only from the markup: a date guessed from
@@ -161,7 +161,7 @@ def extract_html(html: str, url: str) -> Extract:
     tree = parse_html(html)
     if tree is None:
         return Extract(text="", obstacle="textless")
-    # Read first whatever the next steps remove.
+    # First, because the next steps remove these parts.
     title, signs = page_title(tree), _signs_of(tree, url)
     review = storable(review_text(tree, url))
     drop_hidden(tree)
@@ -194,7 +194,7 @@ class _Signs:
 
 
 def _signs_of(tree: lxml.html.HtmlElement, url: str) -> _Signs:
-    headings = [page_title(tree) or "", *("".join(each.itertext()) for each in tree.iter("h1"))]
+    headings = [page_title(tree) or "", *("".join(h1.itertext()) for h1 in tree.iter("h1"))]
     scripted_text = 0
     if tree.find(".//script") is not None:
         scripted_text = _LITTLE_FOR_ITS_SIZE if tree.xpath(_MOUNT) else _SHELL_TEXT
@@ -232,8 +232,8 @@ def _least_text(tree: lxml.html.HtmlElement, url: str) -> float:
         refresh = _REFRESH_TARGET.match(meta.get("content"))
         if refresh is not None:
             is_soon = int(refresh[1] or 0) <= _SOON_SECONDS
-            away = urldefrag(urljoin(url, refresh[2].strip())).url != here
-            if away and is_soon and next(meta.iterancestors("noscript"), None) is None:
+            is_elsewhere = urldefrag(urljoin(url, refresh[2].strip())).url != here
+            if is_elsewhere and is_soon and next(meta.iterancestors("noscript"), None) is None:
                 return math.inf
             least = _LITTLE_FOR_ITS_SIZE
     code = "".join(tree.xpath("//script[not(@src)]//text() | //body/@onload"))
@@ -244,10 +244,10 @@ def _least_text(tree: lxml.html.HtmlElement, url: str) -> float:
 
 
 def extract_plain(text: str) -> Extract:
-    clean = storable(text).strip()
-    if is_garbled(clean):
+    text = storable(text).strip()
+    if is_garbled(text):
         return Extract("", obstacle="garbled")
-    return Extract(clean, obstacle=None if clean else "textless")
+    return Extract(text, obstacle=None if text else "textless")
 
 
 def parse_html(html: str) -> lxml.html.HtmlElement | None:
@@ -280,9 +280,9 @@ def is_garbled(text: str) -> bool:
     """
     sample = text[:_SAMPLE]
     lost = sum(
-        each not in "\t\n\r\x85"
-        and (each == "\ufffd" or unicodedata.category(each) in {"Cc", "Co", "Cn", "Cs"})
-        for each in sample
+        letter not in "\t\n\r\x85"
+        and (letter == "\ufffd" or unicodedata.category(letter) in {"Cc", "Co", "Cn", "Cs"})
+        for letter in sample
     )
     return lost > max(3, _LOST_SHARE * len(sample))
 
@@ -318,7 +318,7 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
         # They log every odd page with its full URL, including the query.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        facts = extract_metadata(tree, url, set_date_params(extensive=False), extensive=False)
+        metadata = extract_metadata(tree, url, set_date_params(extensive=False), extensive=False)
         # Trafilatura would take an article's text from JSON-LD, which readers do not see.
         lxml.etree.strip_elements(tree, "script", "style", with_tail=False)
         _plain_lists_and_captions(tree)
@@ -328,13 +328,13 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
     text = ((document.text if isinstance(document, Document) else None) or "").strip()
     published_on = None
     with suppress(ValueError):
-        published_on = date.fromisoformat((facts.date or "")[:10])
+        published_on = date.fromisoformat((metadata.date or "")[:10])
     if len(text) < _LITTLE_TEXT and len(plain) > len(text):
         text = plain
     return Extract(
         text=text,
-        title=clean(facts.title) or page_title(tree),
-        author=clean(facts.author),
+        title=clean(metadata.title) or page_title(tree),
+        author=clean(metadata.author),
         published_on=published_on,
     )
 
@@ -353,9 +353,8 @@ def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
 
 def page_title(tree: lxml.html.HtmlElement) -> str | None:
     for path in ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()"):
-        found = clean(" ".join(str(part) for part in tree.xpath(path)[:20]))
-        if found:
-            return found
+        if title := clean(" ".join(str(part) for part in tree.xpath(path)[:20])):
+            return title
     return None
 
 
@@ -373,7 +372,7 @@ def storable(text: str) -> str:
     if text.isascii():
         return text.replace("\0", "")
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return _UNSEEN.sub("", _TURNED.sub(lambda found: found[1][::-1], text))
+    return _UNSEEN.sub("", _TURNED.sub(lambda match: match[1][::-1], text))
 
 
 _TURNED = re.compile("\u202e([^\u202c\n<]*)\u202c?")

@@ -1,4 +1,4 @@
-"""Removes from a page the text that its readers do not see, and struck text, which it retracts.
+"""Removes invisible text from a page, and struck text, which the page retracts.
 
 An element is hidden by its kind, by an attribute, by an inline style, or by a mark: if a browser
 drew the page, markup.js marked each element that it did not show. Without a browser, style sheets
@@ -93,22 +93,22 @@ def drop_hidden(tree: lxml.html.HtmlElement) -> None:
 def _hides(style: str) -> bool:
     """Tell whether an inline style hides its element.
 
-    It does by one hiding value, a distortion, a tiny box that cuts its content, or a place off the
+    It does so by a hiding value, a distortion, a tiny box that cuts its content, or a place off the
     screen. Of several declarations of a property the last one counts.
     """
     declared: dict[str, str] = {}
     for declaration in _COMMENT.sub("", style[:_MAX_STYLE]).lower().split(";"):
         name, _, value = declaration.partition(":")
         declared[name.strip()] = " ".join(value.partition("!")[0].split())[:_MAX_VALUE]
-    cut = " ".join(declared.get(name, "") for name in ("overflow", "overflow-y", "contain"))
+    overflow = " ".join(declared.get(name, "") for name in ("overflow", "overflow-y", "contain"))
     sizes = (declared[name] for name in declared if name.endswith(("height", "width", "-size")))
     sides = (declared.get(name, "") for name in ("left", "right", "top", "bottom", "inset"))
     return (
         any(
-            name in declared and each.fullmatch(declared[name])
-            for name, each in _HIDING_VALUES.items()
+            name in declared and hiding.fullmatch(declared[name])
+            for name, hiding in _HIDING_VALUES.items()
         )
         or any(declared[name] not in _NO_EFFECT for name in _DISTORTING & declared.keys())
-        or (_CUTTING.search(cut) is not None and any(map(_TINY_SIZE.fullmatch, sizes)))
+        or (_CUTTING.search(overflow) is not None and any(map(_TINY_SIZE.fullmatch, sizes)))
         or any(map(_FAR_SIDE.fullmatch, sides))
     )

@@ -89,11 +89,11 @@ def reflow(text: str) -> str:
 def _facts(reader: pypdf.PdfReader) -> dict[str, str | None]:
     facts: dict[str, str | None] = {"title": None, "author": None, "created": None}
     with contextlib.suppress(*_PAGE_ERRORS):
-        found = reader.metadata
-        if found is not None:
-            facts["title"] = _PROGRAM_TITLE.sub("", _line(found.title)) or None
-            facts["author"] = _line(found.author) or None
-            day = found.creation_date.date() if found.creation_date else date.min
+        metadata = reader.metadata
+        if metadata is not None:
+            facts["title"] = _PROGRAM_TITLE.sub("", _line(metadata.title)) or None
+            facts["author"] = _line(metadata.author) or None
+            day = metadata.creation_date.date() if metadata.creation_date else date.min
             # PDF exists since 1993.
             if _FIRST_DAY <= day <= datetime.now(UTC).date():
                 facts["created"] = day.isoformat()

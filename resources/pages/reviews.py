@@ -29,10 +29,10 @@ def review_text(tree: lxml.html.HtmlElement, url: str) -> str:
     Empty if there is none, or if a claim or rating has no text of a usual length. A review of
     another address belongs to a page that this one only lists.
     """
-    objects = (each for script in tree.xpath(_JSON_LD) for each in _objects(script.text or ""))
-    found = [each for each in islice(objects, _MOST_OBJECTS) if _is_of(each, url)]
+    objects = (node for script in tree.xpath(_JSON_LD) for node in _objects(script.text or ""))
+    reviews = [node for node in islice(objects, _MOST_OBJECTS) if _is_review_of(node, url)]
     lines: list[str] = []
-    for review in found if len(found) <= _MOST_REVIEWS else ():
+    for review in reviews if len(reviews) <= _MOST_REVIEWS else ():
         claim, rating = _line(review.get("claimReviewed")), _rating(review.get("reviewRating"))
         if 0 < len(claim) <= _LONGEST_CLAIM and 0 < len(rating) <= _LONGEST_RATING:
             lines += [f"ClaimReview claim: {claim}", f"ClaimReview rating: {rating}"]
@@ -45,19 +45,19 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     with suppress(ValueError, RecursionError):
         waiting.append(json.loads(text))
     while waiting:
-        one = waiting.popleft()
-        if isinstance(one, dict):
-            yield one
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
+        value = waiting.popleft()
+        if isinstance(value, dict):
+            yield value
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
 
 
-def _is_of(each: dict[str, Any], url: str) -> bool:
-    kinds = each.get("@type")
+def _is_review_of(node: dict[str, Any], url: str) -> bool:
+    kinds = node.get("@type")
     if "ClaimReview" not in (kinds if isinstance(kinds, list) else [kinds]):
         return False
-    address = each.get("url")
+    address = node.get("url")
     if not isinstance(address, str) or not address:
         return True
     with suppress(ValueError):

@@ -1,8 +1,8 @@
 """Fetches pages, each by an isolated request, and names every reason why a page is not readable.
 
-The first way is the site's own answer. If its text needs scripts, the browser draws the page
-(Factible, section 1.3.4, step 3). If the page is gone, an archive may have a copy. An outage of the
-second way is an outage of the page.
+First it asks the site. If the text of the answer needs scripts, the browser draws the page
+(Factible, section 1.3.4, step 3). If the page is gone, the Wayback Machine may have a copy. If that
+second attempt fails for now, the page is an outage.
 """
 
 from __future__ import annotations
@@ -103,16 +103,16 @@ class PageFetcher(PageSource):
             return await self._scrape(url, known)
         except HttpFailureError as failure:
             if isinstance(failure, ScriptedPageError) and self.browser is not None:
-                way, other = "browser", self._draw(self.browser, url, failure.response)
+                name, attempt = "browser", self._draw(self.browser, url, failure.response)
             elif failure.http_status in _GONE and self.wayback is not None:
-                way, other = "archive", self._find_copy(self.wayback, url, failure)
+                name, attempt = "archive", self._find_copy(self.wayback, url, failure)
             else:
                 raise
             reason = failure.reason
         try:
-            return replace(await other, reason=reason)
+            return replace(await attempt, reason=reason)
         except HttpFailureError as failure:
-            failure.reason = f"{reason}; {way}: {failure.reason}"
+            failure.reason = f"{reason}; {name}: {failure.reason}"
             raise
 
     async def _scrape(self, url: str, known: FetchedPage | None) -> FetchedPage:
@@ -333,8 +333,8 @@ class JinaReader(Service, PageSource):
         content = at(data, "content")
         if not isinstance(content, str):
             raise OutageError("Jina's answer has an unknown form")
-        if seen := _PAGE_STATUS.search(text_at(data, "warning")):
-            status = int(seen[1])
+        if stated := _PAGE_STATUS.search(text_at(data, "warning")):
+            status = int(stated[1])
             kind = OutageError if is_passing(status) else UnavailableError
             raise kind(f"the site answered {status} to Jina's reader", http_status=status)
         text = without_marks(storable(content)).strip()

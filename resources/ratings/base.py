@@ -35,11 +35,9 @@ def journal_key(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListedRating:
-    """The rating of one host in one rating set. `domain` is lower case, without `www.`.
+    """The rating of one host in one rating set, as of the day that the set describes.
 
-    The `domain` of a journal's rating is its `journal_key`.
-
-    `as_of` is the day that the set describes, None if unknown.
+    `domain` is lower case, without `www.`; of a journal it is the `journal_key`.
     """
 
     dataset: str

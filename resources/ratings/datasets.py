@@ -4,9 +4,7 @@ The project's own YAML format is strict: the first wrong value is an error with 
 of other publishers may have rows that rate no host (dead sites, invalid names, rows about one
 section of a site); those rows are left out.
 
-NAME.csv.yaml describes the table NAME.csv and, with `columns`, its layout; corpora/README.md has an
-example with every field. Without `thresholds` and `scale` the ratings are high, medium, low and
-very low.
+NAME.csv.yaml describes the table NAME.csv; corpora/README.md has an example with every field.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ class RatingSets:
     def lookup(self, domain: str) -> Sequence[ListedRating]:
         """Return the ratings of exactly this host (apart from `www.`), at most one per set."""
         host = domain.lower().rstrip(".").removeprefix("www.")
-        return tuple(found for listed in self.sets if (found := listed.ratings.get(host)))
+        return tuple(rating for one in self.sets if (rating := one.ratings.get(host)))
 
 
 def host_name(text: str) -> str | None:
@@ -163,8 +161,8 @@ def load_rating_yaml(file: Path) -> RatingSet:
         if entry.name in ratings:
             line = document.line(("ratings", place))
             raise PlacedError(line, f"{entry.journal or entry.domain} is listed twice")
-        told = entry.model_dump() | {"domain": entry.name}
-        ratings[entry.name] = ListedRating(listed.dataset, **told, as_of=as_of)
+        fields = entry.model_dump() | {"domain": entry.name}
+        ratings[entry.name] = ListedRating(listed.dataset, **fields, as_of=as_of)
     return RatingSet(listed.dataset, ratings, as_of, listed.licence)
 
 
@@ -239,18 +237,18 @@ def _both_named(columns: Mapping[str, str]) -> Mapping[str, str]:
 def _descending(steps: dict[Rating, float]) -> dict[Rating, float]:
     if "high" not in steps:
         raise ValueError("high should be given")
-    found = {rating: steps[rating] for rating in reversed(_RANKS) if rating in steps}
-    if any(better <= worse for better, worse in pairwise(found.values())):
+    ordered = {rating: steps[rating] for rating in reversed(_RANKS) if rating in steps}
+    if any(better <= worse for better, worse in pairwise(ordered.values())):
         raise ValueError("each number should lie below that of the better rating")
-    return found
+    return ordered
 
 
 def _folded(named: dict[str, Name]) -> dict[str, Name]:
     """Normalise the keys of a mapping: case-folded, with single spaces."""
-    found = {" ".join(text.split()).casefold(): name for text, name in named.items()}
-    if "" in found or len(found) < len(named):
+    folded = {" ".join(text.split()).casefold(): name for text, name in named.items()}
+    if "" in folded or len(folded) < len(named):
         raise ValueError("a text is empty, or stands here twice")
-    return found
+    return folded
 
 
 def _one_character(written: str) -> str:
@@ -264,10 +262,10 @@ def _one_character(written: str) -> str:
 class TableLayout(_About, frozen=True, extra="forbid"):
     """The description of a rating table (corpora/README.md).
 
-    `columns` names the columns by role; it is empty for a file of a known layout. A rating is a
-    number, with the least number of each rating in `thresholds`, the best first; or a text in
-    `scale`, apart from case and white space; or the rating's name. Without `classes`, classes have
-    the project's own names.
+    `columns` names the columns by role; it is empty for a file of a known layout. `thresholds` has
+    the least number of each rating, the best first, if the table has numbers. `scale` has the
+    rating of each text, which may differ in case and white space. Without both, the table names the
+    ratings (high, medium, low, very low). Without `classes`, classes have the project's own names.
     """
 
     columns: Annotated[Mapping[str, _Words], AfterValidator(_both_named)] = {}
@@ -281,12 +279,12 @@ class TableLayout(_About, frozen=True, extra="forbid"):
 
     @field_validator("delimiter", "thresholds", "scale", "classes")
     @classmethod
-    def _fit_together(cls, given: Name, others: ValidationInfo) -> Name:
-        if not others.data.get("columns"):
+    def _fit_together(cls, value: Name, info: ValidationInfo) -> Name:
+        if not info.data.get("columns"):
             raise ValueError("this needs columns too")
-        if others.field_name == "scale" and others.data.get("thresholds"):
+        if info.field_name == "scale" and info.data.get("thresholds"):
             raise ValueError("thresholds and scale exclude each other; keep one")
-        return given
+        return value
 
     def rating_of(self, text: str) -> Rating:
         """Return the rating of a text; ValueError with the reason if it is invalid."""
@@ -325,7 +323,7 @@ OUTLETS = TableLayout(dataset="mbfc")
 def _table(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
     """Read a CSV file with a header line, in the given layout."""
     for line, cells in _csv_rows(file, layout):
-        host, value, named = host_name(cells["domain"]), cells["rating"], cells["class"]
+        host, value, label = host_name(cells["domain"]), cells["rating"], cells["class"]
         if host is None or not value:
             continue
         column = layout.columns["rating"]
@@ -333,14 +331,14 @@ def _table(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
             rating = layout.rating_of(value)
         except ValueError as error:
             raise PlacedError(line, f"{column} holds {value[:40]!r}: {error}") from error
-        kind = (layout.classes or {}).get(named.casefold(), "unknown")
-        if named and layout.classes is None:
-            if named not in _CLASSES:
-                problem = f"{named[:40]!r} is no class; write one of {', '.join(sorted(_CLASSES))}"
+        source_class = (layout.classes or {}).get(label.casefold(), "unknown")
+        if label and layout.classes is None:
+            if label not in _CLASSES:
+                problem = f"{label[:40]!r} is no class; write one of {', '.join(sorted(_CLASSES))}"
                 raise PlacedError(line, problem)
-            kind = named
+            source_class = label
         reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
-        yield ListedRating(layout.dataset, host, rating, kind, reason, bias, layout.as_of)
+        yield ListedRating(layout.dataset, host, rating, source_class, reason, bias, layout.as_of)
 
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -372,9 +370,9 @@ def load_table(file: Path, layout: TableLayout) -> RatingSet:
     Raises PlacedError.
     """
     ratings: dict[str, ListedRating] = {}
-    for found in TABLES[file.suffix.lower()](file, layout):
-        held = ratings.get(found.domain, found)
-        ratings[found.domain] = min(held, found, key=lambda each: _RANKS.index(each.rating))
+    for row in TABLES[file.suffix.lower()](file, layout):
+        other = ratings.get(row.domain, row)
+        ratings[row.domain] = min(other, row, key=lambda one: _RANKS.index(one.rating))
     return RatingSet(layout.dataset, ratings, layout.as_of, layout.licence)
 
 

@@ -91,8 +91,9 @@ def registrable_name(domain: str) -> str | None:
 
 
 def _earliest(moments: Iterable[object]) -> datetime | None:
-    found = (moment for moment in moments if isinstance(moment, datetime))
-    return min((each if each.tzinfo else each.replace(tzinfo=UTC) for each in found), default=None)
+    known = (moment for moment in moments if isinstance(moment, datetime))
+    zoned = (moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in known)
+    return min(zoned, default=None)
 
 
 # --- RDAP ---------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ class RdapRegistry:
 
 @contextmanager
 def _as_outage(beginning: str) -> Iterator[None]:
-    """Turn every HTTP failure of a block into an outage whose reason begins with some words."""
+    """Turn every HTTP failure of a block into an outage; its reason starts with `beginning`."""
     try:
         yield
     except http.HttpFailureError as failure:
@@ -161,15 +162,15 @@ def _as_outage(beginning: str) -> Iterator[None]:
 
 
 def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
-    found: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     try:
         for suffixes, urls in bootstrap["services"]:
             usable = [url for url in urls if url.startswith("http")]
             usable.sort(key=lambda url: not url.startswith("https:"))
-            found.update((name.lower(), usable[0]) for name in suffixes if usable)
+            addresses.update((name.lower(), usable[0]) for name in suffixes if usable)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise http.OutageError("the answer lists services of another shape") from error
-    return found
+    return addresses
 
 
 # --- WHOIS --------------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ def _created(domain: str, answer: str) -> datetime | None:
 
 
 def _is_record(domain: str, answer: str) -> bool:
-    """Tell whether an answer has the domain, alone on a line or in a field, and more fields."""
+    """Tell whether an answer has the domain, as a whole line or in a field, and more fields."""
     names = {domain}
     with suppress(UnicodeError):
         names.add(domain.encode("ascii").decode("idna"))
@@ -263,7 +264,7 @@ def _is_record(domain: str, answer: str) -> bool:
         if line.startswith(("%", "#")):  # comments (RFC 2622, section 2)
             continue
         field = _FIELD.match(line[:_MOST_LINE])
-        own = field["name"].casefold() not in names if field else False
-        fields += own
-        values.add((field["value"] if field and own else line).strip(" \t.\"'").casefold())
+        is_field = field is not None and field["name"].casefold() not in names
+        fields += is_field
+        values.add((field["value"] if field and is_field else line).strip(" \t.\"'").casefold())
     return fields > 1 and not names.isdisjoint(values)

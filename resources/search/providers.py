@@ -61,9 +61,9 @@ class SearchService(Service):
         if lacking:
             answer["reason"] = f"{self.provider}: {lacking}"
         # An answer engine's own words do not count towards the limit.
-        own = [hit for hit in hits if hit.url.startswith(ANSWERS)]
-        wanted = [hit for hit in hits if hit not in own and request.admits_url(hit.url)]
-        return (SearchAnswer(hits=(*wanted[: request.limit], *own), **answer),)
+        answers = [hit for hit in hits if hit.url.startswith(ANSWERS)]
+        pages = [hit for hit in hits if hit not in answers and request.admits_url(hit.url)]
+        return (SearchAnswer(hits=(*pages[: request.limit], *answers), **answer),)
 
     async def _hits(
         self,
@@ -74,15 +74,15 @@ class SearchService(Service):
         snippet: str = "snippet",
         day: str = "",
     ) -> list[FoundHit]:
-        """Read results from their fields `url`, `snippet` and `day` as named; see `text_at`.
+        """Read results. `url`, `snippet` and `day` name their fields as in `text_at`.
 
-        `before` results came before the first. Results without a URL are left out; the others keep
-        their ranks. OutageError if no result has a URL.
+        The first result has the rank `before` + 1. Results without a URL are left out; the others
+        keep their ranks. OutageError if no result has a URL.
         """
         ranked = list(enumerate(entries[:_MAX_RESULTS], before + 1))
-        words = [text_at(entry, day) for _, entry in ranked]
+        stated = [text_at(entry, day) for _, entry in ranked]
         now = self.now()  # parsing a date in words is slow
-        days = await asyncio.to_thread(lambda: [read_day(each, now) for each in words])
+        days = await asyncio.to_thread(lambda: [read_day(words, now) for words in stated])
         hits = [
             FoundHit(
                 rank,
@@ -118,7 +118,7 @@ class MergedSearch:
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each.search(request)) for each in self._providers]
+            tasks = [group.create_task(provider.search(request)) for provider in self._providers]
         return [answer for task in tasks for answer in task.result()]
 
 
@@ -136,9 +136,9 @@ class SerperSearch(SearchService):
 
     async def _find(self, request: SearchRequest) -> Findings:
         # Google's operators, so that unwanted results do not fill the page.
-        unwanted = [("site", each) for each in request.exclude_domains]
-        unwanted += [("filetype", each) for each in request.exclude_file_types]
-        operators = [f"-{kind}:{each}" for kind, each in unwanted if _OPERAND.fullmatch(each)]
+        unwanted = [("site", domain) for domain in request.exclude_domains]
+        unwanted += [("filetype", suffix) for suffix in request.exclude_file_types]
+        operators = [f"-{kind}:{value}" for kind, value in unwanted if _OPERAND.fullmatch(value)]
         # Google's custom date range includes its first and last day.
         period = [f"cd_min:{request.after:%m/%d/%Y}"] if request.after else []
         if request.before:
@@ -150,7 +150,7 @@ class SerperSearch(SearchService):
             "hl": request.language,
             "tbs": ",".join(["cdr:1", *period]) if period else None,
         }
-        answer = await self._post("/search", {name: each for name, each in body.items() if each})
+        answer = await self._post("/search", {name: value for name, value in body.items() if value})
         organic = objects(answer.get("organic"), "organic results")
         hits = await self._hits(organic, request.offset, url="link", day="date")
         return hits, ""
@@ -227,8 +227,8 @@ class SemanticScholarSearch(SearchService):
     key_header = ("x-api-key", "")
 
     async def _find(self, request: SearchRequest) -> Findings:
-        wanted = min(request.limit, _LARGEST_PAGE, _RANKED_PAPERS - request.offset)
-        if wanted <= 0:
+        limit = min(request.limit, _LARGEST_PAGE, _RANKED_PAPERS - request.offset)
+        if limit <= 0:
             return [], ""  # it ranks no more papers
         first = request.after.isoformat() if request.after else ""
         last = (request.before - timedelta(days=1)).isoformat() if request.before else ""
@@ -237,7 +237,7 @@ class SemanticScholarSearch(SearchService):
             # The service finds nothing for hyphenated words.
             query=request.query.replace("-", " "),
             offset=request.offset,
-            limit=wanted,
+            limit=limit,
             fields=_PAPER_FIELDS,
             publicationDateOrYear=f"{first}:{last}" if first or last else None,
         )
@@ -272,8 +272,8 @@ class WikipediaSearch(SearchService):
     refusals = ((HTTPStatus.TOO_MANY_REQUESTS, "", "too many requests; ask less often{wait}"),)
 
     async def _find(self, request: SearchRequest) -> Findings:
-        wanted = (request.language or "").strip().lower()
-        edition = wanted if _LANGUAGE.fullmatch(wanted) else self._language
+        language = (request.language or "").strip().lower()
+        edition = language if _LANGUAGE.fullmatch(language) else self._language
         answer = await self._get(
             "/w/api.php",
             base=self._base.replace("{language}", edition),
@@ -338,7 +338,7 @@ class PerplexityExpert(SearchService):
             # There is only one answer; another request would repeat and bill it.
             return [], ""
         excluded = [f"-{name}" for name in request.exclude_domains][:_MOST_DOMAINS]
-        wishes = {
+        filters = {
             "search_before_date_filter": request.before and f"{request.before:%m/%d/%Y}",
             "search_after_date_filter": request.after and f"{request.after:%m/%d/%Y}",
             "search_domain_filter": excluded,
@@ -351,7 +351,7 @@ class PerplexityExpert(SearchService):
             ],
             "temperature": 0,
             "max_tokens": _MOST_TOKENS,
-            **{name: value for name, value in wishes.items() if value},
+            **{name: value for name, value in filters.items() if value},
         }
         answer = await self._post("/chat/completions", body)
         choice = next(iter(objects(answer.get("choices"), "choices")), {})

@@ -76,17 +76,13 @@ def _captions(root: Any) -> Iterator[Caption]:
     agents = {
         _attributes(agent).get("id"): "".join(agent.itertext()) for agent in root.iter("{*}agent")
     }
-    times = {
-        element: span
-        for element in root.iter("*")
-        if (span := _times(element, of_root)) is not None
-    }
+    all_times = ((element, _times(element, of_root)) for element in root.iter("*"))
+    times = {element: span for element, span in all_times if span is not None}
     first_inside = _first_block_inside(times)
     for element, (start, end) in times.items():
         outer = [ancestor for ancestor in element.iterancestors() if ancestor in times]
         if element not in first_inside and all(ancestor in first_inside for ancestor in outer):
-            relative = [each for each in outer if first_inside[each] < times[each][0]]
-            shift = sum(times[each][0] for each in relative)
+            shift = sum(times[each][0] for each in outer if first_inside[each] < times[each][0])
             label = next(filter(None, map(_attributes(element).get, _SPEAKERS)), None)
             begins, ends = max(0.0, start + shift), max(0.0, end + shift)
             yield Caption(_words(element), begins, ends, agents.get(label) or label)

@@ -68,9 +68,8 @@ def with_labels(captions: Sequence[Caption]) -> Sequence[Caption]:
         heads = [match[1] for caption in captions for match in pattern.finditer(caption.text)]
         several = len({*heads}) > 1 or len(heads) >= _NEARLY * len(captions)
         if several and len(heads) >= share * len(captions) and are_names(heads, len(heads)):
-            return [
-                replace(caption, text=pattern.sub(_as_label, caption.text)) for caption in captions
-            ]
+            texts = [pattern.sub(_as_label, caption.text) for caption in captions]
+            return [replace(old, text=text) for old, text in zip(captions, texts, strict=True)]
     return captions
 
 

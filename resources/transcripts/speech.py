@@ -38,14 +38,8 @@ _OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 _PAIR, _FEW, _SEVERAL, _MANY, _LONG_TEXT, _SAMPLE = 2, 3, 5, 10, 12, 2_000
 _LONGEST_WORD, _WORD_LENGTH, _TITLE_WORDS = 60, 6, 4
-_MOST_CODES, _USUAL_CODES, _MOST_SIGNS, _MOST_BARE, _MOST_REMAINS, _RHYTHM = (
-    0.7,
-    0.35,
-    0.08,
-    0.2,
-    0.1,
-    0.6,
-)
+_MOST_CODES, _USUAL_CODES, _MOST_SIGNS = 0.7, 0.35, 0.08  # shares of the words
+_MOST_BARE, _MOST_REMAINS, _RHYTHM = 0.2, 0.1, 0.6  # shares of the lines
 _FASTEST, _SLOWEST_FEW, _SLOWEST = 100.0, 0.3, 0.8
 """Characters a second that nobody speaks."""
 _MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.4
