@@ -1,7 +1,7 @@
 """Turns the captions of a file into a transcript: each word once, in order, with its speaker.
 
-Every reader of a format returns a `CaptionFile`: captions as the file has them, with markup and labels.
-This module cleans their text and removes repeated words, sounds and credits.
+Every reader returns a `CaptionFile`: captions as the file has them, with markup and labels. This
+module cleans their text and removes repeated words, sounds and credits.
 """
 
 from __future__ import annotations
