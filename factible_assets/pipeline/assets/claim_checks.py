@@ -108,20 +108,20 @@ _ASSETS: dict[str, _Asset] = {
     partitions_def=videos,
     can_subset=True,
     config_schema=CLAIM_CHECKS_SCHEMA,
-    deps=["transcripts", *{name for each in _ASSETS.values() for name in each.sources}],
+    deps=["transcripts", *{source for asset in _ASSETS.values() for source in asset.sources}],
     outs={
-        stage: dg.AssetOut(
+        name: dg.AssetOut(
             is_required=False,
-            description=each.description,
+            description=asset.description,
             **common.static_metadata(
-                stage, CLAIMS_VERSION if stage == "claims" else CODE_VERSION, each.kind
+                name, CLAIMS_VERSION if name == "claims" else CODE_VERSION, asset.kind
             ),
         )
-        for stage, each in _ASSETS.items()
+        for name, asset in _ASSETS.items()
     },
     internal_asset_deps={
-        stage: {dg.AssetKey(name) for name in each.reads + each.sources}
-        for stage, each in _ASSETS.items()
+        name: {dg.AssetKey(dependency) for dependency in asset.reads + asset.sources}
+        for name, asset in _ASSETS.items()
     },
     check_specs=[*integrity_specs(*_ASSETS), CONTRADICTIONS, FLIPS],
     retry_policy=common.RETRIES,
@@ -141,7 +141,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     with resources.setup_errors_are_final():
         strategy = fitting_strategy(options.strategy, options, settings)
         model_registry(settings)  # refuses an invalid models.yaml
-    reads = {name: each.reads for name, each in _ASSETS.items()}
+    reads = {name: asset.reads for name, asset in _ASSETS.items()}
     run = read_input(
         context, store, corpora, options, reads, reads_pictures=strategy.reads_pictures
     )
@@ -149,32 +149,32 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     if not run.extracts_claims:
         observer.claims_found(run.claims_to_check)
     opening = _opening(run, context, services, observer)
-    found: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
-    checking = asyncio.create_task(_find_and_check(run, store, opening, strategy, found))
+    finding: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
+    checking = asyncio.create_task(_find_and_check(run, store, opening, strategy, finding))
     try:
         if run.makes_claims:
             # If the claims cannot be found, `checking` ends with the error.
-            waiting: set[asyncio.Future[Any]] = {checking, found}
+            waiting: set[asyncio.Future[Any]] = {checking, finding}
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if found.done():
-                run = replace(run, claims=found.result().claims)
+            if finding.done():
+                found = finding.result()
+                run = replace(run, claims=found.claims)
                 said_before = await asyncio.to_thread(
-                    record_said_before, store, context.partition_key, run.claims
+                    record_said_before, store, context.partition_key, found.claims
                 )
-                upstream = run.upstream
-                for each in stored_claims(context, store, upstream, found.result(), said_before):
-                    yield each
+                for result in stored_claims(context, store, run.upstream, found, said_before):
+                    yield result
                 # With each event Dagster installs its own handlers of signals.
                 CANCELLATIONS.catch_signals(context.run.run_id)
-        result = await checking
+        checked = await checking
     except ReasonerError as failure:
         raise failed_extraction(context, store, failure) from failure
     finally:
         checking.cancel()
         await asyncio.gather(checking, return_exceptions=True)
     if run.stages:
-        async for one in stored_results(context, store, run, result, settings, reports):
-            yield one
+        async for result in stored_results(context, store, run, checked, settings, reports):
+            yield result
 
 
 def _opening(
@@ -209,15 +209,15 @@ async def _find_and_check(
     store: Warehouse,
     opening: AbstractAsyncContextManager[Services],
     strategy: Strategy,
-    found: asyncio.Future[ClaimsResult],
+    finding: asyncio.Future[ClaimsResult],
 ) -> FlowResult:
-    """Find the claims, set them as the result of `found`, and check them."""
+    """Find the claims, set them as the result of `finding`, and check them."""
     async with opening as services:
 
         async def find_claims(begin: BeginChecks | None = None) -> Sequence[Claim]:
-            claims = await run.find_claims(services, begin)
-            found.set_result(claims)
-            return replace(run, claims=claims.claims).claims_to_check
+            found = await run.find_claims(services, begin)
+            finding.set_result(found)
+            return replace(run, claims=found.claims).claims_to_check
 
         if not run.stages:
             await find_claims()

@@ -1,7 +1,7 @@
 """Reads the input of a run of `claim_checks`, and chooses the claims that the run checks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import dagster as dg
 
@@ -17,6 +17,7 @@ from factible_assets.stages.flow import BeginChecks, ClaimsResult, extract_claim
 from factible_assets.stages.ports import ClaimDrafts, Services
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from warehouse import bookkeeping
+from warehouse.bookkeeping import CarriedClaim
 from warehouse.store import Warehouse
 
 
@@ -35,7 +36,7 @@ class RunInput:
         upstream: The rows of the assets that the run reads.
         actions: The actions of reviewers.
         earlier_claims: All claims ever found in the video, by id, if the run makes claims.
-        claims: The claims of the video with the reviewers' corrections, as far as they are known.
+        claims: The known claims of the video, with the reviewers' corrections.
         last_rows: If the run checks only some claims, the last rows of the selected stages.
         carried: The claims that the run does not check, with the time of their last check.
     """
@@ -47,9 +48,9 @@ class RunInput:
     upstream: VideoRows
     actions: Sequence[ReviewAction]
     earlier_claims: Mapping[str, Claim]
-    claims: Sequence[Claim] = ()
-    last_rows: VideoRows = field(default_factory=VideoRows)
-    carried: tuple[bookkeeping.CarriedClaim, ...] = ()
+    claims: Sequence[Claim]
+    last_rows: VideoRows
+    carried: tuple[CarriedClaim, ...]
 
     @property
     def given_claims(self) -> ClaimDrafts | None:
@@ -65,11 +66,11 @@ class RunInput:
         carried = {claim.claim_id for claim in self.carried}
         return [claim for claim in self.claims if claim.claim_id not in carried]
 
-    def corrected(self, found: Sequence[Claim]) -> tuple[Claim, ...]:
-        """Apply the reviewers' corrections to found claims."""
-        said = self.upstream
+    def corrected(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+        """Apply the reviewers' corrections to extracted claims."""
+        rows = self.upstream
         return corrected_claims(
-            found, self.actions, self.earlier_claims, said.transcript, said.segments
+            claims, self.actions, self.earlier_claims, rows.transcript, rows.segments
         )
 
     async def find_claims(self, services: Services, begin: BeginChecks | None) -> ClaimsResult:
@@ -79,11 +80,11 @@ class RunInput:
         """
         if not self.extracts_claims:
             return ClaimsResult(tuple(self.claims), (), 0.0)
-        said = self.upstream
+        rows = self.upstream
         return await extract_claims(
-            said.video,
-            said.transcripts[0],
-            said.segments,
+            rows.video,
+            rows.transcripts[0],
+            rows.segments,
             services,
             self.options.claims,
             given=self.given_claims,
@@ -108,30 +109,35 @@ def read_input(
     """
     selected = {key.to_user_string() for key in context.selected_asset_keys}
     stages = tuple(stage for stage in ALL_STAGES if stage in selected)
-    needed = {"transcripts", "claims", *(name for each in selected for name in reads[each])}
+    makes_claims = "claims" in selected
+    needed = {"transcripts", "claims", *(name for asset in selected for name in reads[asset])}
+    optional = ["queries"] if options.keeps_queries else []
+    if reads_pictures:
+        optional.append("media")
     video_id = context.partition_key
     listed = corpora.read().find(video_id)
-    optional = ["queries"] * options.keeps_queries + ["media"] * reads_pictures
+    only = options.only_claims
     with store.snapshot() as now:
-        makes_claims = "claims" in selected
-        upstream = common.read_upstream(now, video_id, *(needed - selected), optional=optional)
-        actions = bookkeeping.read_actions(now, video_id)
-        run = RunInput(
-            stages,
-            makes_claims,
-            options.limited_to(listed.entry.published_before if listed else None),
-            listed,
-            upstream,
-            actions,
-            bookkeeping.known_claims(now, video_id) if makes_claims else {},
-            upstream.claims,
-        )
+        rows = common.read_upstream(now, video_id, *(needed - selected), optional=optional)
+        actions, claims = bookkeeping.read_actions(now, video_id), rows.claims
+        earlier = bookkeeping.known_claims(now, video_id) if makes_claims else {}
         if makes_claims:
-            stored = now.read_current(Claim, video_id) if options.only_claims else ()
-            run = replace(run, claims=run.corrected(stored))
-        only, reviewed = options.only_claims, reviews.claims_in_force(actions)
-        last_rows, carried = kept_claims(now, video_id, run.claims, stages, only, reviewed)
-    return replace(run, last_rows=last_rows, carried=carried)
+            stored = now.read_current(Claim, video_id) if only else ()
+            claims = corrected_claims(stored, actions, earlier, rows.transcript, rows.segments)
+        reviewed = reviews.claims_in_force(actions)
+        last_rows, carried = kept_claims(now, video_id, claims, stages, only, reviewed)
+    return RunInput(
+        stages=stages,
+        makes_claims=makes_claims,
+        options=options.limited_to(listed.entry.published_before if listed else None),
+        listed=listed,
+        upstream=rows,
+        actions=actions,
+        earlier_claims=earlier,
+        claims=claims,
+        last_rows=last_rows,
+        carried=carried,
+    )
 
 
 def kept_claims(
@@ -141,17 +147,17 @@ def kept_claims(
     stages: Sequence[Stage],
     only: Sequence[str],
     reviewed: reviews.ClaimsInForce,
-) -> tuple[VideoRows, tuple[bookkeeping.CarriedClaim, ...]]:
+) -> tuple[VideoRows, tuple[CarriedClaim, ...]]:
     """Return the last rows of the stages, and the claims that a run carries over unchecked.
 
-    Both are empty unless the run checks `only` some claims. Such a run also checks new wordings of
-    reviewers, and no claim that a reviewer dropped or split.
+    Both are empty if the run checks all claims. A run of `only` some claims also checks new
+    wordings of reviewers. It checks no claim that a reviewer dropped or split.
 
     Raises dagster.Failure: The video has no such claim, or other claims were never checked and have
     no rows to keep. Never retried.
     """
     known = {claim.claim_id for claim in claims} | reviewed.gone.keys()
-    unknown = [each for each in only if each not in known]
+    unknown = [claim_id for claim_id in only if claim_id not in known]
     if unknown:
         raise common.final_failure(
             f"The video {video_id} has no claim {', '.join(unknown)} (only_claims). "
@@ -167,22 +173,21 @@ def kept_claims(
             "Materialize it without only_claims first."
         )
 
-    found = store.current_sets(video_id)
-    absent = [stage for stage in stages if stage not in found]
-    if absent:
-        raise unchecked(f"it has no {', '.join(absent)} yet")
-    last = found[stages[-1]]
-    last_rows = store.read_sets(video_id, {stage: found[stage].run_id for stage in stages})
-    # The claims with rows in every stage.
-    complete = set(known)
+    sets = store.current_sets(video_id)
+    if missing := [stage for stage in stages if stage not in sets]:
+        raise unchecked(f"it has no {', '.join(missing)} yet")
+    last_rows = store.read_sets(video_id, {stage: sets[stage].run_id for stage in stages})
+    # A checked claim has queries and a verdict.
+    checked = set(known)
     for asset, rows in (("queries", last_rows.queries), ("verdicts", last_rows.verdicts)):
         if asset in last_rows.sets:
-            complete &= {row.claim_id for row in rows}
-    if never_checked := sorted({*others} - reviewed.worded.keys() - complete):
+            checked &= {row.claim_id for row in rows}
+    if never_checked := sorted({*others} - reviewed.worded.keys() - checked):
         raise unchecked(f"the claim {never_checked[0]} was never checked")
-    earlier = bookkeeping.read_carried(store, video_id, last.run_id)
+    last = sets[stages[-1]]
+    carried_before = bookkeeping.read_carried(store, video_id, last.run_id)
     return last_rows, tuple(
-        earlier.get(each, bookkeeping.CarriedClaim(each, last.run_id, last.checked_at))
-        for each in others
-        if each in complete
+        carried_before.get(claim_id, CarriedClaim(claim_id, last.run_id, last.checked_at))
+        for claim_id in others
+        if claim_id in checked
     )

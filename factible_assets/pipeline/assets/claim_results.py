@@ -61,14 +61,14 @@ async def stored_results(
     carried_ids = frozenset(claim.claim_id for claim in run.carried)
     result = with_others(result, run.last_rows, claims, carried_ids) if carried_ids else result
     whole = replace(run.upstream, claims=tuple(claims), **result.parts(run.stages))
-    checks, refusal = check_integrity(run.stages, whole, run.options.search)
+    checks, failure = check_integrity(run.stages, whole, run.options.search)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
-    if refusal is not None:
+    if failure is not None:
         bookkeeping.record_calls(store, result.llm_calls, stamp)
         for check in checks:
             yield check
-        raise refusal
-    written, changes = _write(store, run, result, stamp, settings)
+        raise failure
+    materializations, changes = _write(store, run, result, stamp, settings)
     report_metadata = {}
     if changes is not None:
         report_metadata = await asyncio.to_thread(
@@ -80,11 +80,11 @@ async def stored_results(
         )
     metadata = metadata_of(video, claims, result)
     metadata["verdicts"] = report_metadata | metadata["verdicts"]
-    for stage, check, one in zip(run.stages, checks, written, strict=True):
+    for stage, check, stored in zip(run.stages, checks, materializations, strict=True):
         yield dg.MaterializeResult(
             asset_key=stage,
             check_results=[check],
-            data_version=dg.DataVersion(one.data_version),
+            data_version=dg.DataVersion(stored.data_version),
             metadata=metadata[stage],
         )
     if "evidence" in run.stages:
@@ -121,7 +121,7 @@ def _write(
             # Within the transaction, so that the view sees the new rows.
             changes = read_changes(Snapshot(store.connector, connection), video_id, stamp.run_id)
 
-    sets: dict[str, AssetRows] = {each: asset_rows(each, result) for each in run.stages}
+    sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in run.stages}
     return store.write_assets(video_id, sets, stamp=stamp, also=write_bookkeeping), changes
 
 
@@ -157,7 +157,7 @@ def metadata_of(video: Video, claims: Sequence[Claim], result: FlowResult) -> di
             "dagster/row_count": sum(isinstance(row, MAIN_RECORD[stage]) for row in rows),
             "seconds": round(timing.span_seconds, 3) if timing else 0.0,
             "work in seconds": round(timing.work_seconds, 3) if timing else 0.0,
-            **common.usage_metadata(call for call in result.llm_calls if call.stage == stage),
+            **common.usage_metadata([call for call in result.llm_calls if call.stage == stage]),
         }
     return described
 
@@ -172,11 +172,11 @@ def _queries_metadata(claims: Sequence[Claim], result: FlowResult) -> Metadata:
 
 def _search_metadata(claims: Sequence[Claim], result: FlowResult) -> Metadata:
     fact_checks: Metadata = {"prior fact checks": "off"}
-    if found := result.prior_fact_checks:
+    if rows := result.prior_fact_checks:
         fact_checks = {
-            "prior fact checks": _table("prior_fact_checks", claims=claims, rows=found),
-            "prior fact checks found": sum(row.status == "ok" for row in found),
-            "prior fact check failures": _failures(found),
+            "prior fact checks": _table("prior_fact_checks", claims=claims, rows=rows),
+            "prior fact checks found": sum(row.status == "ok" for row in rows),
+            "prior fact check failures": _failures(rows),
         }
     return {
         "searches": common.counts_by([search.status for search in result.searches]),
@@ -196,27 +196,29 @@ def _ratings_metadata(result: FlowResult) -> Metadata:
 
 
 def _evidence_metadata(claims: Sequence[Claim], result: FlowResult) -> Metadata:
-    speaking = [each for each in result.evidence if each.status == "ok"]
-    stances = counts_in_order([each.stance or "" for each in speaking], tuple(STANCES))
-    ratings = counts_in_order([each.rating for each in speaking], get_args(Rating))
+    read = [row for row in result.evidence if row.status == "ok"]
+    stances = counts_in_order([row.stance or "" for row in read], tuple(STANCES))
+    ratings = counts_in_order([row.rating for row in read], get_args(Rating))
     return {
-        "evidence": _table("evidence", claims=claims, evidence=speaking),
+        "evidence": _table("evidence", claims=claims, evidence=read),
         **_chart("stances of the evidence", stances),
         **_chart("ratings of the sources", ratings),
-        "outcomes": common.counts_by([each.status for each in result.evidence]),
-        "origins of all sources read": len({each.origin for each in speaking if each.origin}),
+        "outcomes": common.counts_by([row.status for row in result.evidence]),
+        "origins of all sources read": len({row.origin for row in read if row.origin}),
         "pages read": sum(page.status == "ok" for page in result.pages),
-        "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
+        "rejected quotes": sum(row.rejected_quotes for row in result.evidence),
         "failures": _failures(result.evidence),
     }
 
 
 def _verdicts_metadata(video: Video, claims: Sequence[Claim], result: FlowResult) -> Metadata:
     verdicts, verdict_of = result.verdicts, result.verdict_of
-    outcomes = [OUTCOME_WORDS[each.stance] if each.stance else each.status for each in verdicts]
-    seconds = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
-    claims_in_time = sorted(claims, key=lambda each: each.place_in_time)
-    with_verdict = [each for each in claims_in_time if each.claim_id in verdict_of]
+    outcomes = [OUTCOME_WORDS[row.stance] if row.stance else row.status for row in verdicts]
+    seconds = {
+        str(stage): round(timing.span_seconds, 1) for stage, timing in result.timings.items()
+    }
+    in_time = sorted(claims, key=lambda claim: claim.place_in_time)
+    with_verdict = [claim for claim in in_time if claim.claim_id in verdict_of]
     rows = {"video": video, "claims": claims, "verdicts": verdicts, "evidence": result.evidence}
     lines = rows_table("verdict_lines", **rows).splitlines()[:_UNFOLDED] if verdicts else []
     return {
@@ -239,8 +241,8 @@ def _table(name: str, **values: Any) -> dg.MarkdownMetadataValue:
 
 
 def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Metadata:
-    drawn = bars(values, unit)
-    return {title: dg.MetadataValue.md(f"![{title}]({drawn})")} if drawn else {}
+    picture = bars(values, unit)
+    return {title: dg.MetadataValue.md(f"![{title}]({picture})")} if picture else {}
 
 
 def _failures(rows: Sequence[Search] | Sequence[Evidence] | Sequence[PriorFactCheck]) -> str:

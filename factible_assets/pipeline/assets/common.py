@@ -1,7 +1,7 @@
-"""Shared parts of the assets: their decorator, reading upstream rows, run tags and metadata."""
+"""Helpers of all assets: the decorator, reading upstream rows, run tags, and metadata."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,6 +36,7 @@ _LAUNCHERS = {
 
 _TYPE_WORDS = {
     "VARCHAR": "text",
+    "VARCHAR[]": "list of text",
     "BIGINT": "integer",
     "DOUBLE": "number",
     "BOOLEAN": "yes or no",
@@ -59,12 +60,13 @@ def read_upstream(
 
     Raises dagster.Failure: An asset was never materialized for the video. Never retried.
     """
-    found = now.read_video(video_id, {*assets, *optional})
-    if missing := {*assets} - found.sets.keys():
+    rows = now.read_video(video_id, {*assets, *optional})
+    if missing := {*assets} - rows.sets.keys():
         first = min(missing, key=list(ASSET_RECORDS).index)
-        words = f"Video {video_id} has no materialized {first}: materialize `{first}` for it first."
-        raise final_failure(words)
-    return found
+        raise final_failure(
+            f"Video {video_id} has no materialized {first}: materialize `{first}` for it first."
+        )
+    return rows
 
 
 def launcher_of(tags: Mapping[str, str]) -> str:
@@ -86,37 +88,37 @@ def tag_run(context: dg.AssetExecutionContext, video: Video) -> None:
 
     The list of runs shows every tag as a pill, so all else is metadata of the assets.
     """
-    known: Any = context.run.tags
+    run_tags: Any = context.run.tags
     tags = {
         "video": video.video_id,
         "title": plain(video.title, _TAG_CHARACTERS) if video.title != video.video_id else "",
         "corpus": video.corpus,
-        "launched_by": launcher_of(known),
+        "launched_by": launcher_of(run_tags),
     }
-    new = {key: str(value) for key, value in tags.items() if value and key not in known}
+    new = {key: str(value) for key, value in tags.items() if value and key not in run_tags}
     if new:
         context.instance.add_run_tags(context.run.run_id, new)
-        known.update(new)  # The next step of this process need not write them again.
+        run_tags.update(new)  # The next step of this process need not write them again.
 
 
 def video_asset(
-    name: str, code_version: str, description: str, *, kind: str = "python", **more: Any
+    name: str, code_version: str, description: str, *, kind: str = "python", **arguments: Any
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Decorate a function as an asset with a partition per video and an integrity check.
 
-    `more` are other arguments of `dagster.asset`. Without a `config_schema` the asset accepts no
-    options.
+    `arguments` are other arguments of `dagster.asset`. Without a `config_schema` the asset accepts
+    no options.
     """
-    made: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
+    decorator: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
         name=name,
         description=description,
         partitions_def=videos,
         retry_policy=RETRIES,
         check_specs=integrity_specs(name),
         **static_metadata(name, code_version, kind),
-        **{"config_schema": {}, **more},
+        **{"config_schema": {}, **arguments},
     )
-    return made
+    return decorator
 
 
 def static_metadata(asset: str, code_version: str, kind: str) -> dict[str, Any]:
@@ -125,16 +127,15 @@ def static_metadata(asset: str, code_version: str, kind: str) -> dict[str, Any]:
     columns = [
         dg.TableColumn(
             name=column.name,
-            type="list of " * column.sql_type.endswith("[]")
-            + _TYPE_WORDS[column.sql_type.removesuffix("[]")],
+            type=_TYPE_WORDS[column.sql_type],
             description=comments.get(f"{main.table}.{column.name}"),
             constraints=dg.TableColumnConstraints(nullable=column.nullable),
         )
         for column in columns_of(main)
     ]
     tables = [
-        (f"`{each.table}`", cell(comments.get(each.table) or "–", 400))
-        for each in ASSET_RECORDS[asset]
+        (f"`{record.table}`", cell(comments.get(record.table) or "–", 400))
+        for record in ASSET_RECORDS[asset]
     ]
     return {
         "group_name": GROUP,
@@ -164,10 +165,10 @@ def stored_rows(
 
     Raises dagster.Failure: A row breaks a rule, so nothing is stored. The check result was yielded.
     """
-    checks, refusal = check_integrity([asset], whole)
-    if refusal is not None:
+    checks, failure = check_integrity([asset], whole)
+    if failure is not None:
         yield from checks
-        raise refusal
+        raise failure
     rows = AssetRows(whole.of_asset(asset), code_version, duration_seconds=seconds)
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     (stored,) = store.write_assets(context.partition_key, {asset: rows}, stamp=stamp)
@@ -179,23 +180,20 @@ def stored_rows(
     )
 
 
-def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:
+def usage_metadata(calls: Sequence[LlmCall]) -> dict[str, Any]:
     """Return the tokens and the cost in US dollars of model calls; nothing without calls."""
-    made = list(calls)
-    if not made:
+    if not calls:
         return {}
     return {
-        "model calls": len(made),
-        "tokens in": sum(call.input_tokens for call in made),
-        "tokens out": sum(call.output_tokens for call in made),
-        "cost (USD)": round(sum(call.cost_usd for call in made), 6),
-        "calls without a listed price": sum(not call.price_known for call in made),
+        "model calls": len(calls),
+        "tokens in": sum(call.input_tokens for call in calls),
+        "tokens out": sum(call.output_tokens for call in calls),
+        "cost (USD)": round(sum(call.cost_usd for call in calls), 6),
+        "calls without a listed price": sum(not call.price_known for call in calls),
     }
 
 
 def counts_by(values: Sequence[str | None]) -> str:
     """Count each value, the most frequent first: "3 supports, 1 none"."""
-    ordered = sorted(
-        Counter(each or "none" for each in values).items(), key=lambda pair: (-pair[1], pair[0])
-    )
-    return ", ".join(f"{count} {value.replace('_', ' ')}" for value, count in ordered) or "none"
+    counts = Counter(sorted(value or "none" for value in values)).most_common()
+    return ", ".join(f"{count} {value.replace('_', ' ')}" for value, count in counts) or "none"

@@ -57,7 +57,7 @@ class EvaluationConfig(StageConfig):
 
 def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
     """Return the asset, with a check per target. `folders` hold the corpora and targets.yaml."""
-    defined = load_targets(folders)
+    targets_at_load = load_targets(folders)
 
     @dg.asset(
         name=NAME,
@@ -68,7 +68,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         config_schema=validated_schema(EvaluationConfig),
         owners=OWNERS,
         kinds={"python", "duckdb"},
-        check_specs=target_specs(defined),
+        check_specs=target_specs(targets_at_load),
         metadata={"dagster/table_name": "metrics"},
         description=(
             "The quality of the newest answers per corpus: each metric with its n, its interval "
@@ -100,19 +100,23 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         except UnknownCorpusError as unknown:
             raise final_failure(str(unknown)) from unknown
         run = {"run_id": context.run.run_id, "evaluated_at": datetime.now(UTC)}
-        rows = [row | run for name, each in evaluations.items() for row in metric_rows(name, each)]
+        rows = [
+            row | run
+            for corpus, evaluation in evaluations.items()
+            for row in metric_rows(corpus, evaluation)
+        ]
         # A retried step replaces its own rows.
         store.write_rows({"metrics": rows}, replacing=("run_id", context.run.run_id))
         targets = load_targets(folders)
-        assessed = [
-            one
-            for name, each in evaluations.items()
-            if each.annotated  # Only annotated corpora can reach or miss a target.
-            for one in assess(name, each.figures, targets)
+        assessments = [
+            assessment
+            for corpus, evaluation in evaluations.items()
+            if evaluation.annotated  # Only annotated corpora can reach or miss a target.
+            for assessment in assess(corpus, evaluation.figures, targets)
         ]
         yield dg.MaterializeResult(
             metadata=_metadata(evaluations, len(rows)),
-            check_results=[*target_results(defined, targets, assessed)],
+            check_results=[*target_results(targets_at_load, targets, assessments)],
         )
         video_id = context.run.tags.get(PARTITION_TAG, "")
         if video_id and (links := reports.links(video_id)):
@@ -125,15 +129,15 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
 
 
 def metric_rows(corpus: str, evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return rows: the figures of the corpus, then the figures of each video."""
-    whole: tuple[str | None, Sequence[Figure]] = (None, evaluation.figures)
+    """Return rows of `metrics`: the figures of the corpus, then those of each video."""
+    of_corpus: tuple[str | None, Sequence[Figure]] = (None, evaluation.figures)
     return [
         {
             "corpus": corpus,
             "video_id": video_id,
             "position": position,
-            "family": measure.family,
-            "better": measure.better,
+            "family": CATALOGUE[figure.name].family,
+            "better": CATALOGUE[figure.name].better,
             **tables.columns_of(figure),
             "baseline": figure.baseline,
             "matcher": str(evaluation.matcher),
@@ -141,9 +145,8 @@ def metric_rows(corpus: str, evaluation: Evaluation) -> list[dict[str, Any]]:
             "videos": evaluation.videos,
             "annotated": evaluation.annotated,
         }
-        for video_id, figures in (whole, *evaluation.per_video.items())
+        for video_id, figures in (of_corpus, *evaluation.per_video.items())
         for position, figure in enumerate(figures, start=1)
-        for measure in (CATALOGUE[figure.name],)
     ]
 
 
@@ -151,25 +154,25 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
     """Return main figures and pictures first, then the long tables, which the UI folds."""
     shown: dict[str, Any] = {}
     folded: dict[str, Any] = {}
-    for place, (corpus, evaluation) in enumerate(evaluations.items()):
-        lead = f"{corpus}: " if len(evaluations) > 1 else ""
+    for position, (corpus, evaluation) in enumerate(evaluations.items()):
+        prefix = f"{corpus}: " if len(evaluations) > 1 else ""
         main = map(tables.figure_row, tables.headlines(evaluation))
-        shown[f"{lead}main figures"] = _table(tables.HEADINGS, main)
-        if place < _DRAWN_CORPORA:
+        shown[f"{prefix}main figures"] = _table(tables.HEADINGS, main)
+        if position < _DRAWN_CORPORA:
             confusion = evaluation.confusion
             if any(map(any, confusion.counts)):
                 heads = ("annotated", *(f"answered {each}" for each in confusion.labels))
                 counted = zip(confusion.labels, confusion.counts, strict=True)
                 lines = ((stance, *counts) for stance, counts in counted)
-                shown[f"{lead}confusion of stances"] = _table(heads, lines)
+                shown[f"{prefix}confusion of stances"] = _table(heads, lines)
             for title, picture in inline_charts(evaluation).items():
-                shown[f"{lead}{title}"] = dg.MetadataValue.md(f"![{title}]({picture})")
-        folded[f"{lead}basis"] = tables.basis(evaluation)
+                shown[f"{prefix}{title}"] = dg.MetadataValue.md(f"![{title}]({picture})")
+        folded[f"{prefix}basis"] = tables.basis(evaluation)
         for name, markdown in (
             ("figures", tables.figures_markdown(evaluation)),
             ("videos and figures", tables.videos_markdown(evaluation)),
         ):
-            folded[f"{lead}{name}"] = dg.MetadataValue.md(markdown)
+            folded[f"{prefix}{name}"] = dg.MetadataValue.md(markdown)
     return {
         "corpora": dg.MetadataValue.text(", ".join(evaluations) or "none: nothing was checked yet"),
         **shown,

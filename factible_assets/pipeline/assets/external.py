@@ -1,4 +1,4 @@
-"""Assets that Dagster does not make itself: the sources of a check, and what readers get of it."""
+"""Assets that Dagster shows but does not make: the sources of a check, its report and its copy."""
 
 import dagster as dg
 

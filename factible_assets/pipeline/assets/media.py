@@ -57,22 +57,22 @@ async def media(  # type: ignore[no-untyped-def]
         service_client(settings) as http,
     ):
         try:
-            asked = media_services(settings, http, opened.fetcher)
+            detectors = media_services(settings, http, opened.fetcher)
         except SetupError as error:
             raise common.final_failure(str(error)) from error
         pictures = pictures_of(video, listed.media if listed else None, settings, http)
-        found = await examine(video, pictures, claims, asked)
+        findings = await examine(video, pictures, claims, detectors)
     seconds = time.perf_counter() - started
     shown = [
         (row.picture, row.kind, row.match_class or "", cell(row.title or row.reason or "", 200))
-        for row in found
+        for row in findings
     ]
     metadata = {
         "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),
         "pictures": len(pictures),
-        "outcomes": common.counts_by([row.status for row in found]),
+        "outcomes": common.counts_by([row.status for row in findings]),
     }
-    whole = replace(transcripts, media=found)
+    whole = replace(transcripts, media=findings)
     for result in common.stored_rows(
         context, store, "media", CODE_VERSION, whole, seconds, metadata
     ):

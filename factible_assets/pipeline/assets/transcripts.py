@@ -113,10 +113,10 @@ async def obtain_transcript(
             recording_url=listed.entry.recording_url,
         )
     if wanted.transcript is None:
-        place = f"factible corpus add --transcript FILE -- {video_id}"
+        remedy = f"factible corpus add --transcript FILE -- {video_id}"
         if listed is not None and listed in reading.videos():
-            place = f"name a file under `transcript` in {listed.file}, line {listed.line}."
-        advice = f"Or bring its captions yourself: {place}"
+            remedy = f"name a file under `transcript` in {listed.file}, line {listed.line}."
+        advice = f"Or bring its captions yourself: {remedy}"
     answer = await find_transcript(wanted, settings)
     found = transcript_of(answer, advice, is_last_try=is_last_try)
     transcript, segments = stored_transcript(video_id, found.transcript, provider=found.provider)
@@ -143,16 +143,16 @@ async def transcripts(  # type: ignore[no-untyped-def]
     """Obtain the transcript of one video from the first source that has it."""
     started = time.perf_counter()
     reading = corpora.read()
-    wanted = listed_video(reading, context.partition_key)
-    common.tag_run(context, wanted)
-    if reading.find(wanted.video_id) is None:
+    listed = listed_video(reading, context.partition_key)
+    common.tag_run(context, listed)
+    if reading.find(listed.video_id) is None:
         # An unreadable file may list the video.
         for problem in reading.problems:
             context.log.warning(str(problem))
     with CANCELLATIONS.cancellable(context.run.run_id):
         try:
-            found, problems = await obtain_transcript(
-                wanted,
+            rows, problems = await obtain_transcript(
+                listed,
                 reading,
                 services.settings,
                 on_progress=LogObserver(context.log, observer).transcript_progressed,
@@ -162,12 +162,11 @@ async def transcripts(  # type: ignore[no-untyped-def]
             # The schedule videos_due finds the runs to repeat by this tag.
             context.instance.add_run_tags(context.run.run_id, {DUE_TAG: "transcript"})
             raise
-    video, (transcript,), segments = found.video, found.transcripts, found.segments
+    video, (transcript,), segments = rows.video, rows.transcripts, rows.segments
     seconds = time.perf_counter() - started
-    last = segments[-1] if segments else None
-    begins = last.start_seconds if last else None
-    length = begins + last.duration_seconds if last and begins is not None else None
-    speakers = sorted({each.speaker for each in segments if each.speaker})
+    last = segments[-1] if segments and segments[-1].start_seconds is not None else None
+    length = last.begins + last.duration_seconds if last else None
+    speakers = sorted({segment.speaker for segment in segments if segment.speaker})
     metadata = {
         "title": video.title,
         "video": dg.MetadataValue.url(video.url) if video.url else "–",
@@ -181,7 +180,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
         **({"details missing": " ".join(problems)} if problems else {}),
     }
     for result in common.stored_rows(
-        context, warehouse.store(), "transcripts", CODE_VERSION, found, seconds, metadata
+        context, warehouse.store(), "transcripts", CODE_VERSION, rows, seconds, metadata
     ):
         yield result
     observer.transcript_stored(len(transcript.text))
