@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 
-def _keep_what_is_imported(*_: object) -> None:
-    gc.callbacks.remove(_keep_what_is_imported)
+def _freeze_imported_objects(*_: object) -> None:
+    gc.callbacks.remove(_freeze_imported_objects)
     gc.freeze()
     gc.set_threshold(50_000)
 
@@ -23,7 +23,7 @@ def _keep_what_is_imported(*_: object) -> None:
 # The imports of Dagster create 220,000 objects that live until the end. Collecting garbage among
 # them, during the start and at the exit, would take a quarter of the start.
 gc.set_threshold(300_000)
-gc.callbacks.append(_keep_what_is_imported)
+gc.callbacks.append(_freeze_imported_objects)
 atexit.register(gc.freeze)
 
 

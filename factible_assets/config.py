@@ -355,21 +355,20 @@ def run_options() -> Mapping[str, RunOption]:
     sections = {
         name: each.default for name, each in fields if isinstance(each.default, StageConfig)
     }
-    found = {}
+    options = {}
     for section, defaults in [*sections.items(), ("", FactCheckConfig())]:
-        schema = type(defaults).model_json_schema()["properties"]
+        properties = type(defaults).model_json_schema()["properties"]
         for name, default in defaults.model_dump(mode="json").items():
             if name in sections or name in _OF_SINGLE_RUNS:
                 continue
-            shown = {
-                key: each for key, each in schema[name].items() if key not in {"title", "default"}
-            }
+            schema = properties[name]
+            schema = {key: schema[key] for key in schema if key not in {"title", "default"}}
             if isinstance(default, list):
                 # In an experiment a list holds the values to compare, so a list option is text.
-                shown = {"type": "string", "description": f"{shown['description']} Write: a, b"}
+                schema = {"type": "string", "description": f"{schema['description']} Write: a, b"}
             place = (section, name) if section else (name,)
-            found[name] = RunOption(name, place, plain_value(default), shown)
-    return found
+            options[name] = RunOption(name, place, plain_value(default), schema)
+    return options
 
 
 _OF_SINGLE_RUNS = {"only_claims", "renew"}
@@ -389,14 +388,11 @@ def in_sections(
 
     Raises KeyError: There is no such option.
     """
-    nested = deepcopy(dict(base or {}))
+    config = deepcopy(dict(base or {}))
     for name, value in values.items():
-        *sections, field = run_options()[name].place
-        inner = nested
-        for section in sections:
-            inner = inner.setdefault(section, {})
-        inner[field] = value
-    return nested
+        section = run_options()[name].section
+        (config.setdefault(section, {}) if section else config)[name] = value
+    return config
 
 
 def config_of(values: Mapping[str, object]) -> FactCheckConfig:

@@ -48,17 +48,17 @@ def build_defs(
         # No asset returns values. Dagster's default would show its folder in the launchpad.
         "io_manager": dg.mem_io_manager,
         "services": FactCheckServices(home=str(settings.home)),
-        "corpora": CorporaResource(folders=[str(each) for each in settings.corpus_folders]),
+        "corpora": CorporaResource(folders=[*map(str, settings.corpus_folders)]),
         "reports": ReportsResource.of(settings),
         "observer": dg.ResourceDefinition.hardcoded_resource(
             Observer(), description="Receives claims and verdicts during a run."
         ),
         **(resource_overrides or {}),
     }
-    for key, each in resources.items():
+    for key, resource in resources.items():
         # Hide the fields of resources, such as paths, from the launchpad.
-        if isinstance(each, dg.ConfigurableResource):
-            resources[key] = dg.ResourceDefinition.hardcoded_resource(each, each.__doc__)
+        if isinstance(resource, dg.ConfigurableResource):
+            resources[key] = dg.ResourceDefinition.hardcoded_resource(resource, resource.__doc__)
     checks = claim_checks
     if settings.recheck_schedule != "off":
         # The nightly schedule checks videos again once they have this age.

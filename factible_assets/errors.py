@@ -94,7 +94,7 @@ def leave(code: int) -> None:
 class FactibleError(Exception):
     """An error with a sentence that names the input, and a remedy.
 
-    A door with other remedies shows the `sentence` alone.
+    An interface with other remedies, such as the desk, shows the `sentence` alone.
     """
 
     code = ExitCode.BAD_INPUT
@@ -112,7 +112,7 @@ class UsageError(FactibleError):
     code = ExitCode.USAGE
 
 
-KNOWN: dict[str, ExitCode] = {
+EXIT_CODES: dict[str, ExitCode] = {
     "resources.errors.SetupError": ExitCode.ENVIRONMENT,
     "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
     "resources.storage.imports.ArchiveError": ExitCode.ENVIRONMENT,
@@ -127,7 +127,8 @@ KNOWN: dict[str, ExitCode] = {
     "builtins.OSError": ExitCode.ENVIRONMENT,
     "builtins.UnicodeEncodeError": ExitCode.BAD_INPUT,
 }
-"""Errors with a sentence for the user, by name: importing the classes would load the warehouse."""
+"""Exit codes of errors whose message is a sentence for the user. Names of classes, because an
+import would load the warehouse."""
 
 
 def explained(error: BaseException) -> tuple[str, ExitCode] | None:
@@ -137,12 +138,13 @@ def explained(error: BaseException) -> tuple[str, ExitCode] | None:
         return words, error.code
     filename = getattr(error, "filename", None)
     if is_full(error):
-        full = FULL_DISK.search(words)
+        database_message = FULL_DISK.search(words)
         place = f" for {filename}" if filename is not None else ""
-        place = f", or the disk fails ({full[0]})" if full else place
+        if database_message:
+            place = f", or the disk fails ({database_message[0]})"
         return f"{NO_ROOM}{place}. Make room, then do the same again.", ExitCode.ENVIRONMENT
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    code = next((KNOWN[name] for name in names if name in KNOWN), None)
+    code = next((EXIT_CODES[name] for name in names if name in EXIT_CODES), None)
     if code is None:
         return None
     if code is ExitCode.INTERRUPTED:

@@ -68,15 +68,15 @@ RESTRICTED: Final = "not from a working folder"
 """Marks the settings that name an address or a program, spend, delete, or let somebody in."""
 
 _PREFIX = "FACTIBLE_"
-_BEGINNINGS = (_PREFIX, "WEBSHARE_PROXY_")
-"""How the names of variables begin that can be meant for this program only."""
+_PREFIXES = (_PREFIX, "WEBSHARE_PROXY_")
+"""Variables with these prefixes can only be meant for this program."""
 _NO_SETTINGS = {"FACTIBLE_DEBUG", "FACTIBLE_BROKER", "FACTIBLE_DAGSTER_POSTGRES"}
 """Variables that the command line and the files in deploy/ read themselves."""
 
 TRANSLATED = "translated"
 """Among the languages of captions: YouTube's machine translations, if there are no others."""
 
-_WORDS = {
+_PROBLEM_WORDS = {
     "bool_parsing": "write true or false",
     "string_pattern_mismatch": f"its names are {', '.join(_MODEL_STAGES)}",
 }
@@ -150,24 +150,25 @@ def _read(file: Path) -> dict[str, str]:
     return {name.upper(): value for name, value in written.items() if value}
 
 
-def _from_env_files(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the `.env` files by field; `given` come from stronger sources.
+def _from_env_files(stronger: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the `.env` files by field; `stronger` sources have set other fields.
 
-    Working folders lose their restricted settings. A warning names those that nothing else sets.
+    The function leaves out restricted settings of a working folder. A warning names those that no
+    other source sets.
     """
     fields = Settings.model_fields
     try:
-        home = Path(given.get("home") or default_home()).expanduser().resolve()
+        home = Path(stronger.get("home") or default_home()).expanduser().resolve()
     except (RuntimeError, ValueError):  # the field's validator reports it
         home = default_home().resolve()
     found: dict[str, Any] = {}
     for file in _env_files(home):
-        written = _read(file)
-        values = {name: written[variable(name)] for name in fields if variable(name) in written}
+        variables = _read(file)
+        values = {name: variables[variable(name)] for name in fields if variable(name) in variables}
         if file.parent != home or not is_named(home):
             restricted = [name for name in values if RESTRICTED in fields[name].metadata]
             values = {name: value for name, value in values.items() if name not in restricted}
-            left_out = [variable(name) for name in restricted if name not in {**given, **found}]
+            left_out = [variable(name) for name in restricted if name not in {**stronger, **found}]
             if left_out:
                 _warn(
                     f"{file}: left out {', '.join(left_out)}. The .env of a working folder sets no "
@@ -180,7 +181,7 @@ def _from_env_files(given: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _warn(sentence: str) -> None:
-    """Say a sentence on stderr, once per process."""
+    """Log a warning, once per process."""
     logging.getLogger(__name__).warning(sentence)
 
 
@@ -193,16 +194,16 @@ def unknown_variables() -> str:
     """Return a sentence on each variable that is named like a setting and is none."""
     known = {variable(name) for name in Settings.model_fields}
     files = map(_read, _env_files(load_settings().home))
-    names = {name for given in (os.environ, *files) for name in given}
-    # Their common beginning would make any two names alike.
-    bare = {each.removeprefix(_PREFIX): each for each in known}
-    found = []
+    names = {name for variables in (os.environ, *files) for name in variables}
+    # With their common prefix, any two names would look alike.
+    bare = {name.removeprefix(_PREFIX): name for name in known}
+    sentences = []
     for name in sorted(names - known - _NO_SETTINGS):
-        if name.upper().startswith(_BEGINNINGS):
+        if name.upper().startswith(_PREFIXES):
             near = get_close_matches(name.upper().removeprefix(_PREFIX), bare, n=1, cutoff=0.8)
             remedy = f"Did you mean {bare[near[0]]!r}?" if near else f"See {EXAMPLE}."
-            found.append(f"{name!r} is no setting. {remedy}")
-    return " ".join(found)
+            sentences.append(f"{name!r} is no setting. {remedy}")
+    return " ".join(sentences)
 
 
 class _InHome:
@@ -288,24 +289,23 @@ class Settings(BaseModel):
     @classmethod
     def _home_is_a_whole_path_of_a_folder(cls, value: Path) -> Path:
         home = Path.cwd() / value
-        there = next(each for each in (home, *home.parents) if os.path.lexists(each))
-        if there.exists() and not there.is_dir():
-            raise ValueError(f"{there} is not a folder; name a folder, which may be a new one")
+        existing = next(path for path in (home, *home.parents) if os.path.lexists(path))
+        if existing.exists() and not existing.is_dir():
+            raise ValueError(f"{existing} is not a folder; name a folder, which may be a new one")
         return home
 
     @model_validator(mode="before")
     @classmethod
     def _with_the_environment(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Add the values of the environment and of the `.env` files to the arguments."""
-        names = {name: variable(name) for name in cls.model_fields}
-        written = {name: os.environ.get(each) for name, each in names.items()}
-        stronger = {name: value for name, value in written.items() if value} | given
+        environment = {name: os.environ.get(variable(name)) for name in cls.model_fields}
+        stronger = {name: value for name, value in environment.items() if value} | given
         return _from_env_files(stronger) | stronger
 
     def secret(self, field: str) -> str:
         """Return a setting in plain text, empty if it is not set."""
-        held = getattr(self, field)
-        return held.get_secret_value() if isinstance(held, SecretStr) else held or ""
+        value = getattr(self, field)
+        return value.get_secret_value() if isinstance(value, SecretStr) else value or ""
 
     def own_file(self, name: str) -> Path | None:
         """Return a file of the data folder that may name addresses or code, None if there is none.
@@ -405,7 +405,7 @@ def load_settings(home: Path | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field, *inside = map(str, first["loc"])
-        words = _WORDS.get(first["type"]) or reason_of(first)
+        words = _PROBLEM_WORDS.get(first["type"]) or reason_of(first)
         names = getattr(Settings.model_fields[field].annotation, "model_fields", ())
         if first["type"] == "extra_forbidden":
             words = f"its names are {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""Words that several rooms show: numbers, times, verdicts, and Markdown tables for Dagster's UI.
+"""Formats that several packages print: numbers, times, verdicts, and Markdown tables for Dagster.
 
 Claims, titles and summaries are hostile text. Markdown cells are escaped, so that a title cannot
 break a table or add a link. `plain` removes control characters for terminals.
@@ -86,7 +86,7 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
 
 
 def claims_words(shown: int, left_out: int) -> str:
-    """Return the number of claims, and how many of them the check takes."""
+    """Return the number of claims, and how many of them the check covers."""
     if not left_out:
         return f"claims found: {shown}"
     return f"claims found: {shown} of {shown + left_out} shown; --max-claims shows more"
@@ -168,11 +168,11 @@ def act_words(
     kind: records.ReviewKind, target: str | None, value: str | None, query: str | None
 ) -> str:
     """Return a reviewer's action as a predicate, in hostile text; `query` is the query's text."""
-    before, given = f"“{query}”" if query else "a query", value or ""
+    old_query, given = f"“{query}”" if query else "a query", value or ""
     words: dict[records.ReviewKind, str] = {
         "add_query": f"asked another query, “{given}”",
-        "edit_query": f"asked “{given}” in place of {before}",
-        "remove_query": f"removed {before}",
+        "edit_query": f"asked “{given}” in place of {old_query}",
+        "remove_query": f"removed {old_query}",
         "block_source": f"blocked {target}",
         "unblock_source": f"withdrew the decision on {target}",
         "add_source": f"added the source {given}",
@@ -195,9 +195,9 @@ def act_words(
 
 
 def _decided(value: str) -> str:
-    """Say what a reviewer decided about a source: a stance or a rating."""
-    sides: dict[str, str] = {name: each.page for name, each in STANCES.items()}
-    return sides.get(value) or f"is of {value.replace('_', ' ')} reliability"
+    """Return the predicate of a source for a reviewer's decision: a stance or a rating."""
+    by_stance: dict[str, str] = {name: stance.page for name, stance in STANCES.items()}
+    return by_stance.get(value) or f"is of {value.replace('_', ' ')} reliability"
 
 
 def youtube_id(video: records.Video) -> str | None:
@@ -286,7 +286,7 @@ def _in_time(
     """Return the claims with a verdict, in the video's order."""
     by_claim = {verdict.claim_id: verdict for verdict in verdicts}
     in_time = sorted(claims, key=lambda claim: claim.place_in_time)
-    return [(each, by_claim[each.claim_id]) for each in in_time if each.claim_id in by_claim]
+    return [(claim, by_claim[claim.claim_id]) for claim in in_time if claim.claim_id in by_claim]
 
 
 def outcome_words(outcome: str, basis: records.Basis | None) -> str:
@@ -312,8 +312,8 @@ def confidence_words(verdict: records.Verdict) -> str:
     The score of an automatic leaning is a precision among similar ones, and looks too sure.
     """
     sure, score = sureness(verdict), verdict.confidence_score
-    is_told = sure and score is not None and verdict.basis == "llm"
-    return f"{sure} {score:.2f}" if is_told else sure or "–"
+    has_score = sure and score is not None and verdict.basis == "llm"
+    return f"{sure} {score:.2f}" if has_score else sure or "–"
 
 
 def balance_words(verdict: records.Verdict) -> str:

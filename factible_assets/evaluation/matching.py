@@ -77,9 +77,9 @@ def match_matrix(matrix: Matrix, threshold: float) -> tuple[Pair, ...]:
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
 
     gains = np.where(matrix > threshold, matrix, 0.0)
-    found = zip(*linear_sum_assignment(gains, maximize=True), strict=True)
-    places = ((int(row), int(column)) for row, column in found)
-    return tuple(Pair(*place) for place in sorted(places) if matrix[place] > threshold)
+    assigned = zip(*linear_sum_assignment(gains, maximize=True), strict=True)
+    pairs = sorted(Pair(int(row), int(column)) for row, column in assigned)
+    return tuple(pair for pair in pairs if matrix[pair] > threshold)
 
 
 def default_matcher() -> Matcher:

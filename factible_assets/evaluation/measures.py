@@ -55,7 +55,7 @@ def macro(
     baseline: float | None = None,
     resamples: int = RESAMPLES,
 ) -> Figure:
-    """Average a metric over the `n` videos for which it is defined."""
+    """Average a metric over the videos for which it is defined."""
     values = [value for value in per_video if value is not None]
     interval = pooled_interval([Ratio(value, 1) for value in values], resamples=resamples)
     return Figure(name, mean(values), len(values), "videos", interval, baseline, "macro")
@@ -107,9 +107,9 @@ class RatioMeasure(MeasureBase):
         averaged = macro(self.name, values, baseline=baseline, resamples=resamples)
         if self.is_mean:
             return (averaged,)
-        value, among = Ratio.pooled(ratios).value, Ratio.pooled(trivial).value
+        value, baseline = Ratio.pooled(ratios).value, Ratio.pooled(trivial).value
         interval, n = pooled_interval(ratios, resamples=resamples), sum(each.n for each in ratios)
-        return averaged, Figure(self.name, value, n, self.unit, interval, among, "micro")
+        return averaged, Figure(self.name, value, n, self.unit, interval, baseline, "micro")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,15 +212,15 @@ def _of_stances(
     """Return a metric of judged claims; its trivial answer is their majority class."""
 
     def score(judged: Sequence[Judgement]) -> float | None:
-        found = metric(judged)
-        return found.value if isinstance(found, Ratio) else found
+        value = metric(judged)
+        return value.value if isinstance(value, Ratio) else value
 
-    usual: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "items": lambda video: video.judgements,
         "trivial": lambda judged, among: score(stances.as_majority(judged, among)),
         "count": lambda judged: len(stances.answered(judged)),
     }
-    return PooledMeasure(name=name, family="stances", unit=unit, of=score, **usual | others)
+    return PooledMeasure(name=name, family="stances", unit=unit, of=score, **defaults | others)
 
 
 _of_decided = partial(
@@ -358,7 +358,7 @@ MEASURES: Final[tuple[Measure, ...]] = (
     *_EVIDENCE,
     *_SERVICES,
     *(_mean(f"seconds of {asset}", partial(operations.seconds_of, asset)) for asset in METHOD),
-    _mean("seconds to first verdict", lambda it: it.first_verdict_seconds, headline=True),
+    _mean("seconds to first verdict", lambda video: video.first_verdict_seconds, headline=True),
     _mean("cost in USD", partial(operations.usage, "cost_usd"), headline=True),
     _mean("input tokens", partial(operations.usage, "input_tokens")),
     _mean("output tokens", partial(operations.usage, "output_tokens")),

@@ -48,9 +48,9 @@ def load_outcomes(
     store: Store, reading: CorporaReading, *, videos: Iterable[str] | None = None
 ) -> list[VideoOutcome]:
     """Return the outcome of every video of the warehouse, or of those of `videos` that it has."""
-    held = dict.fromkeys(store.video_ids())
-    wanted = held if videos is None else [each for each in videos if each in held]
-    outcomes = (outcome_of(video_id, store.read_video(video_id), reading) for video_id in wanted)
+    stored = dict.fromkeys(store.video_ids())
+    ids = stored if videos is None else [video_id for video_id in videos if video_id in stored]
+    outcomes = (outcome_of(video_id, store.read_video(video_id), reading) for video_id in ids)
     return [outcome for outcome in outcomes if outcome is not None]
 
 
@@ -64,12 +64,13 @@ def outcome_of(video_id: str, rows: VideoRows, reading: CorporaReading) -> Video
     if not videos:
         return None
     # The time is unknown if several runs made the sets. Pauses between steps do not count.
-    written = [rows.sets[asset] for asset in _TO_VERDICTS if asset in rows.sets]
+    sets = [rows.sets[asset] for asset in _TO_VERDICTS if asset in rows.sets]
     seconds = None
-    if len(written) == len(_TO_VERDICTS) and len({each.run_id for each in written}) == 1:
-        first = written[-1].first_result_seconds
-        before = sum(each.duration_seconds for each in written[:2])
-        seconds = None if first is None else first + before
+    if len(sets) == len(_TO_VERDICTS) and len({one.run_id for one in sets}) == 1:
+        transcripts, claims, *_, verdicts = sets
+        first = verdicts.first_result_seconds
+        before = transcripts.duration_seconds + claims.duration_seconds
+        seconds = None if first is None else before + first
     return VideoOutcome(
         **rows.parts() | {"videos": videos},
         truth=listed.claims if listed else None,

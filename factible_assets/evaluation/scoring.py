@@ -122,9 +122,9 @@ def _scored(outcome: VideoOutcome, matcher: Matcher) -> ScoredVideo:
         return ScoredVideo(outcome, nothing, nothing, ())
 
     def matched_with_gold(system: Iterable[ClaimEntry]) -> MatchedVideo:
-        found = tuple(system)
-        pairs = matcher.match([each.text for each in found], [each.text for each in gold])
-        return MatchedVideo(video_id, found, gold, pairs)
+        claims = tuple(system)
+        pairs = matcher.match([claim.text for claim in claims], [claim.text for claim in gold])
+        return MatchedVideo(video_id, claims, gold, pairs)
 
     matched = matched_with_gold(
         ClaimEntry(text=claim.text, importance=claim.importance) for claim in outcome.claims
@@ -134,13 +134,13 @@ def _scored(outcome: VideoOutcome, matcher: Matcher) -> ScoredVideo:
     for pair in matched.pairs if outcome.ran("verdicts") else ():
         annotated = gold[pair.gold]
         verdict = outcome.verdict_of.get(outcome.claims[pair.system].claim_id)
-        stance, sure = (verdict.stance, verdict.confidence_score) if verdict else (None, None)
+        stance, confidence = (verdict.stance, verdict.confidence_score) if verdict else (None, None)
         if annotated.stance is not None:
-            judgements.append(Judgement(video_id, annotated.stance, stance, sure))
-        level = level_of(annotated.label, annotated.stance)
-        said = (verdict.veracity if verdict else None) or veracity_of(stance, sure)
-        if level is not None and said is not None:
-            levels.append(Judgement(video_id, level, said))
+            judgements.append(Judgement(video_id, annotated.stance, stance, confidence))
+        gold_level = level_of(annotated.label, annotated.stance)
+        level = (verdict.veracity if verdict else None) or veracity_of(stance, confidence)
+        if gold_level is not None and level is not None:
+            levels.append(Judgement(video_id, gold_level, level))
     return ScoredVideo(outcome, matched, trivial, tuple(judgements), tuple(levels))
 
 
@@ -166,6 +166,6 @@ def _precision_recall(videos: Sequence[ScoredVideo]) -> tuple[DepthPoint, ...]:
             [metric(each, k).value for each in matched]
             for metric in (claims.precision_at_k, claims.recall_at_k, claims.f1_at_k)
         )
-        known = sum(value is not None for value in recall)
-        points.append(DepthPoint(k, mean(precision), mean(recall), mean(f1), known))
+        defined = sum(value is not None for value in recall)
+        points.append(DepthPoint(k, mean(precision), mean(recall), mean(f1), defined))
     return tuple(points)

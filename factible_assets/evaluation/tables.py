@@ -30,9 +30,9 @@ def figure_row(figure: Figure) -> tuple[str, ...]:
 
 
 def headlines(evaluation: Evaluation) -> tuple[Figure, ...]:
-    """Return the main figures, over items if there are such."""
-    found = (evaluation.figure(each, "micro") or evaluation.figure(each) for each in HEADLINES)
-    return tuple(figure for figure in found if figure is not None)
+    """Return the main figures: over all items if there is such a figure, else over videos."""
+    figures = (evaluation.figure(name, "micro") or evaluation.figure(name) for name in HEADLINES)
+    return tuple(figure for figure in figures if figure is not None)
 
 
 def columns_of(figure: Figure) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def videos_markdown(evaluation: Evaluation) -> str:
 def document(evaluation: Evaluation) -> dict[str, Any]:
     """Return the whole evaluation for JSON. Undefined values are null."""
 
-    def said(figures: Sequence[Figure]) -> list[dict[str, Any]]:
+    def described(figures: Sequence[Figure]) -> list[dict[str, Any]]:
         measures = ((figure, CATALOGUE[figure.name]) for figure in figures)
         return [
             {**asdict(figure), "family": measure.family, "better": measure.better}
@@ -89,6 +89,6 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
     whole = asdict(replace(evaluation, figures=(), per_video={}, judgements=()))
     del whole["judgements"]
     return whole | {
-        "figures": said(evaluation.figures),
-        "per_video": {video: said(each) for video, each in evaluation.per_video.items()},
+        "figures": described(evaluation.figures),
+        "per_video": {video: described(each) for video, each in evaluation.per_video.items()},
     }

@@ -24,10 +24,10 @@ class MetricTarget(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    target: float = Field(allow_inf_nan=False, description="Worse than this is warned of.")
-    floor: float = Field(allow_inf_nan=False, description="Worse than this fails.")
+    target: float = Field(allow_inf_nan=False, description="A worse value gives a warning.")
+    floor: float = Field(allow_inf_nan=False, description="A worse value fails.")
     averaging: Literal["macro", "micro"] = "macro"
-    min_n: int = Field(default=1, ge=1, description="With fewer items nothing is judged.")
+    min_n: int = Field(default=1, ge=1, description="With fewer items there is no judgement.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class Assessment:
 
 def assess(corpus: str, figures: Iterable[Figure], targets: Targets) -> tuple[Assessment, ...]:
     """Compare a corpus's figures with its targets."""
-    found = {(figure.name, figure.averaging): figure for figure in figures}
-    assessed = []
+    by_name = {(figure.name, figure.averaging): figure for figure in figures}
+    assessments = []
     for metric, target in targets.of(corpus).items():
-        figure = found.get((metric, target.averaging))
+        figure = by_name.get((metric, target.averaging))
         outcome: Outcome = "reached"
         if figure is None or figure.value is None:
             outcome = "undefined"
@@ -74,15 +74,16 @@ def assess(corpus: str, figures: Iterable[Figure], targets: Targets) -> tuple[As
             outcome = "below floor"
         elif _is_worse(metric, figure.value, target.target):
             outcome = "below target"
-        assessed.append(Assessment(corpus, metric, target, figure, outcome))
-    return tuple(assessed)
+        assessments.append(Assessment(corpus, metric, target, figure, outcome))
+    return tuple(assessments)
 
 
 def _is_worse(metric: str, value: float, than: float) -> bool:
     return value > than if CATALOGUE[metric].better == "lower" else value < than
 
 
-def _directed(metric: str) -> str:
+def _metric_with_direction(metric: str) -> str:
+    """Raises ValueError: There is no such metric, or neither high nor low values are better."""
     if metric not in CATALOGUE:
         hint = did_you_mean(metric, CATALOGUE, "All: factible evaluate --all.")
         raise ValueError(f"there is no such metric. {hint}")
@@ -91,7 +92,7 @@ def _directed(metric: str) -> str:
     return metric
 
 
-_Metric = Annotated[str, AfterValidator(_directed)]
+_Metric = Annotated[str, AfterValidator(_metric_with_direction)]
 _Override = Annotated[MetricTarget | None, BeforeValidator(lambda given: given or None)]
 """A target of one corpus; an empty entry switches the target off."""
 
@@ -119,11 +120,11 @@ def load_targets(folders: Iterable[Path]) -> Targets:
             problems.append(error.at(file))
             continue
         reader = EntryReader(file=file, document=document)
-        listed = reader.entry(_TargetsFile, document.data, ())
-        given: dict[str, Mapping[str, MetricTarget | None]] = {}
-        if listed is not None:
-            given = {"": listed.targets, **listed.overrides}
-        for corpus, entries in given.items():
+        content = reader.entry(_TargetsFile, document.data, ())
+        by_corpus: dict[str, Mapping[str, MetricTarget | None]] = {}
+        if content is not None:
+            by_corpus = {"": content.targets, **content.overrides}
+        for corpus, entries in by_corpus.items():
             for metric, target in entries.items():
                 if target and _is_worse(metric, target.target, target.floor):
                     place = ("overrides", corpus, metric) if corpus else ("targets", metric)
@@ -131,6 +132,6 @@ def load_targets(folders: Iterable[Path]) -> Targets:
                     reader.report(place, f"The target of {metric}, {words}")
         problems += reader.problems
         if not reader.problems:
-            for corpus, entries in given.items():
+            for corpus, entries in by_corpus.items():
                 found.setdefault(corpus, {}).update(entries)
     return Targets(found, tuple(problems))

@@ -25,16 +25,16 @@ def due_requests(
     Leaves out videos that have been checked since, have a running or queued run, or had 48 tries.
     """
     failed = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], tags={DUE_TAG: "transcript"})
-    stored = Warehouse(settings.warehouse).video_ids() if settings.warehouse.exists() else ()
-    held = in_flight(instance) | set(stored)
+    checked = Warehouse(settings.warehouse).video_ids() if settings.warehouse.exists() else ()
+    partitions = set(instance.get_dynamic_partitions(str(videos.name)))
+    candidates = partitions - in_flight(instance) - set(checked)
     last: dict[str, dg.DagsterRun] = {}
     tries: Counter[str] = Counter()
     for run in instance.get_runs(failed):  # the newest first
         video_id = run.tags.get(PARTITION_TAG, "")
         tries[video_id] += 1
         last.setdefault(video_id, run)
-    there = set(instance.get_dynamic_partitions(str(videos.name)))
-    due = [each for each in last if each in there - held and tries[each] < _MOST_TRIES]
+    due = [each for each in last if each in candidates and tries[each] < _MOST_TRIES]
     return [
         dg.RunRequest(
             run_key=f"{tick:%Y-%m-%dT%H:%MZ} {video_id}",

@@ -1,4 +1,4 @@
-"""Finds a fresh check of the same claim in another video, whose sources a run may take over."""
+"""Finds a recent check of the same claim in another video, so that a run can reuse its sources."""
 
 import asyncio
 from dataclasses import replace
@@ -21,7 +21,7 @@ _PROVIDERS = {"miniature": "miniature", "annotated": "given", "archive": "archiv
 def with_earlier_checks(
     services: Services, options: FactCheckConfig, store: Warehouse, video: Video
 ) -> Services:
-    """Let the claims of a video take over earlier checks, if the run allows it."""
+    """Let the checks of a video reuse earlier checks, if the run's options allow it."""
     days = options.verdicts.reuse_days
     is_english = (video.language or "en").startswith("en")
     if not days or options.renew or options.only_claims or not is_english:
@@ -40,17 +40,17 @@ def with_earlier_checks(
 
 
 def _earlier_check(store: Warehouse, claim: Claim, limits: dict[str, Any]) -> EarlierCheck | None:
-    """Return the newest check that the limits allow, None if there is none or they disagree."""
+    """Return the newest check within the limits; None if there is none, or if checks disagree."""
     if not stands_alone(claim.text):
         return None
-    others = bookkeeping.claims_sharing_words(store, [claim.text], without=claim.video_id)
-    same = [each.other_claim_id for each in matches_of(others) if each.relation == "same"]
+    candidates = bookkeeping.claims_sharing_words(store, [claim.text], without=claim.video_id)
+    same = [match.other_claim_id for match in matches_of(candidates) if match.relation == "same"]
     if not same:
         return None
-    found = store.rows(_SQL["fresh_checks"], {"ids": same} | limits)
-    if len({row["stance"] for row in found}) != 1:
+    checks = store.rows(_SQL["fresh_checks"], {"ids": same} | limits)
+    if len({row["stance"] for row in checks}) != 1:
         return None
-    newest = found[0]
+    newest = checks[0]
     judged = store.read_judged(newest["video_id"])
     rows = _of_claim(judged, newest["claim_id"])
     if {row.content_hash for row in rows.evidence} - {None, *judged.texts}:
@@ -63,14 +63,14 @@ def _earlier_check(store: Warehouse, claim: Claim, limits: dict[str, Any]) -> Ea
 
 
 def _of_claim(rows: VideoRows, claim_id: str) -> VideoRows:
-    own: dict[str, Any] = {
-        kind: tuple(row for row in getattr(rows, kind) if row.claim_id == claim_id)
-        for kind in ("queries", "searches", "hits", "prior_fact_checks", "evidence")
+    of_claim: dict[str, Any] = {
+        name: tuple(row for row in getattr(rows, name) if row.claim_id == claim_id)
+        for name in ("queries", "searches", "hits", "prior_fact_checks", "evidence")
     }
-    pages = {row.page_id for row in own["evidence"]}
-    hashes = {row.content_hash for row in own["evidence"]}
+    pages = {row.page_id for row in of_claim["evidence"]}
+    hashes = {row.content_hash for row in of_claim["evidence"]}
     return VideoRows(
-        **own,
+        **of_claim,
         pages=tuple(row for row in rows.pages if row.page_id in pages),
         page_texts=tuple(row for row in rows.page_texts if row.content_hash in hashes),
     )

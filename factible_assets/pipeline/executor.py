@@ -82,11 +82,12 @@ class _LockingExecutor(dg.Executor):
             for event in self._inner.execute(plan_context, execution_plan):
                 yield event
                 if event.is_step_failure or event.is_step_up_for_retry:
-                    now = instance.get_run_by_id(run.run_id)
+                    current = instance.get_run_by_id(run.run_id)
                     # End a run that is to stop before Dagster retries the step. If a user
                     # terminated it, Dagster records it as canceled. If its machine shuts down,
                     # Dagster records a failure, and run_retries (deploy/dagster.yaml) starts again.
-                    if CANCELLATIONS.is_requested(run.run_id) or (now and now.status in _CANCEL):
+                    is_canceled = current is not None and current.status in _CANCEL
+                    if is_canceled or CANCELLATIONS.is_requested(run.run_id):
                         raise dg.DagsterExecutionInterruptedError
 
 

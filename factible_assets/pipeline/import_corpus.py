@@ -63,7 +63,7 @@ def import_into_corpora(
     config, settings = ImportConfig.model_validate(context.op_config), services.settings()
     settings.ensure_home()
     try:
-        done = import_from(
+        written = import_from(
             permitted_path(config.path, settings, "factible corpus import"),
             settings.home_corpora,
             form=config.format,
@@ -72,20 +72,20 @@ def import_into_corpora(
         )
     except CorpusError as error:
         raise final_failure(str(error)) from error
-    for sentence in done.left_out:
+    for sentence in written.left_out:
         context.log.warning("Left out: %s", sentence)
-    context.instance.add_run_tags(context.run_id, {"corpus": done.name})
-    context.instance.add_dynamic_partitions(str(videos.name), done.video_ids)
+    context.instance.add_run_tags(context.run_id, {"corpus": written.name})
+    context.instance.add_dynamic_partitions(str(videos.name), written.video_ids)
     metadata: dict[str, Any] = {
-        "corpus": done.name,
-        "file": dg.MetadataValue.path(done.file),
-        "videos": len(done.video_ids),
-        "annotated claims": done.claims,
-        "transcripts": done.transcripts,
+        "corpus": written.name,
+        "file": dg.MetadataValue.path(written.file),
+        "videos": len(written.video_ids),
+        "annotated claims": written.claims,
+        "transcripts": written.transcripts,
     }
-    if done.left_out:
-        told = "\n".join(f"- {cell(sentence)}" for sentence in done.left_out)
-        metadata["left out"] = dg.MetadataValue.md(told)
+    if written.left_out:
+        items = "\n".join(f"- {cell(sentence)}" for sentence in written.left_out)
+        metadata["left out"] = dg.MetadataValue.md(items)
     context.add_output_metadata(metadata)
 
 

@@ -44,43 +44,43 @@ def _group(model: type[BaseModel]) -> dg.Field:
 
 def _field(option: FieldInfo, schema: Mapping[str, Any], shared: Mapping[str, Any]) -> dg.Field:
     """Return the field for an option with its JSON Schema; `shared` are the schema's `$defs`."""
-    kinds = schema.get("anyOf", [schema])
-    values = next(each for each in kinds if each.get("type") != "null")
-    values = shared.get(values.get("$ref", "").rpartition("/")[2], values)
-    choices = tuple(values.get("enum", ()))
-    dagster_type: Any = _enum(choices) if choices else _TYPES.get(values["type"], str)
+    alternatives = schema.get("anyOf", [schema])
+    value = next(each for each in alternatives if each.get("type") != "null")
+    value = shared.get(value.get("$ref", "").rpartition("/")[2], value)
+    choices = tuple(value.get("enum", ()))
+    dagster_type: Any = _enum(choices) if choices else _TYPES.get(value["type"], str)
     default = None
     if not option.is_required():
         default = to_jsonable_python(option.get_default(call_default_factory=True))
-    given = {} if default is None else {"default_value": default}
+    default_argument = {} if default is None else {"default_value": default}
     return dg.Field(
         dg.Noneable(dagster_type) if "anyOf" in schema else dagster_type,
         is_required=option.is_required(),
-        description=_description(option.description or "", choices, values),
-        **given,
+        description=_description(option.description or "", choices, value),
+        **default_argument,
     )
 
 
-def _description(words: str, choices: tuple[str, ...], values: Mapping[str, Any]) -> str:
+def _description(words: str, choices: tuple[str, ...], schema: Mapping[str, Any]) -> str:
     """Return a description with the choices or the range, if it lacks them."""
-    lowest, highest = values.get("minimum"), values.get("maximum")
+    lowest, highest = schema.get("minimum"), schema.get("maximum")
     added = f"One of: {', '.join(choices)}." if choices else ""
     if lowest is not None and highest is not None:
         added = f"From {lowest:,} to {highest:,}."
     elif lowest is not None:
         added = f"At least {lowest:,}."
-    is_said = added.casefold().rstrip(".") in words.casefold()
-    return words if is_said else f"{words} {added}".strip()
+    has_it = added.casefold().rstrip(".") in words.casefold()
+    return words if has_it else f"{words} {added}".strip()
 
 
 @functools.cache
 def _enum(words: tuple[str, ...]) -> dg.Enum:
-    """Return the type for a set of choices; Dagster refuses two types of one name."""
+    """Return the type for a set of choices, cached: Dagster refuses two types of one name."""
     return dg.Enum(" | ".join(words), [dg.EnumValue(word) for word in words])
 
 
 def validated_schema(model: type[BaseModel]) -> dg.Field:
-    """Return the config schema for a model, which refuses the values that the model refuses."""
+    """Return a config schema that refuses all values that the model refuses."""
     return dg.Field(_shape(model))
 
 
@@ -103,16 +103,16 @@ def _shape(model: type[BaseModel]) -> Any:
 def _refusal(model: type[BaseModel], error: ValidationError) -> FactibleError:
     """Name the option with the wrong value, the problem, and the description of the option."""
     first = error.errors(include_url=False)[0]
-    inner: Any = model
-    name = words = ""
+    group: Any = model
+    name = description = ""
     for part in first["loc"]:
-        option = getattr(inner, "model_fields", {}).get(part)
+        option = getattr(group, "model_fields", {}).get(part)
         if option is not None:
-            name, words, inner = str(part), option.description or "", option.annotation
+            name, description, group = str(part), option.description or "", option.annotation
     problem = reason_of(first)
     problem = f"{problem[:1].lower()}{problem[1:]}".rstrip(".")
     return FactibleError(
-        f"{name} cannot be {first['input']!r}: {problem}. {words}".rstrip(),
+        f"{name} cannot be {first['input']!r}: {problem}. {description}".rstrip(),
         "Correct it in the launchpad and launch again.",
         ExitCode.BAD_INPUT,
     )
@@ -135,6 +135,5 @@ def run_config_for(options: config.FactCheckConfig, assets: Collection[str]) -> 
     """Return the run config of a job that materializes these assets with these options."""
     ops: dict[str, Any] = {}
     if set(assets) & {"claims", *ALL_STAGES}:
-        given = options.model_dump(mode="json", exclude_none=True)
-        ops["claim_checks"] = {"config": given}
+        ops["claim_checks"] = {"config": options.model_dump(mode="json", exclude_none=True)}
     return {"ops": ops, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

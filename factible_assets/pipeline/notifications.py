@@ -110,8 +110,8 @@ def failure_message(video_id: str | None, job: str, run_id: str, reason: str) ->
 async def send(url: str, message: Message) -> str | None:
     """Send a message once. Return a sentence about the problem, or None.
 
-    A retry could deliver a message twice, because a webhook that answers too late may have it. The
-    network guard exempts the webhook's address, which may be on a private network.
+    There is no retry: a webhook that answers too late may have the message already. The network
+    guard exempts the webhook's address, which may be on a private network.
     """
     from resources.http import HttpClient, HttpFailureError, RetryPolicy
     from resources.network_guard import NameTable, NetworkGuard

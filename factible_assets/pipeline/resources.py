@@ -95,20 +95,20 @@ async def open_services(
     from factible_assets.services.search import search_names, search_remark
     from factible_assets.services.web import choose_web, open_web
 
-    corpus_web, rating = (listed.web, listed.entry.pages_rating) if listed else (None, None)
-    rating = pages_rating or rating
+    corpus_web = listed.web if listed else None
+    rating = pages_rating or (listed.entry.pages_rating if listed else None)
     async with AsyncExitStack() as stack:
         cache = DiskCache(settings.cache, settings.cache_policy)
         if renew:
             cache.renew()
         live_ready = bool(search_names(settings))
-        chosen = choose_web(web, corpus_web, settings.web, live_ready=live_ready)
-        claims = (listed.claims if listed else None) or ()
-        opened = await open_web(chosen, settings, stack, cache, claims)
+        web_name = choose_web(web, corpus_web, settings.web, live_ready=live_ready)
+        annotated = (listed.claims if listed else None) or ()
+        clients = await open_web(web_name, settings, stack, cache, annotated)
         ratings: RatingDirectory = rating_directory(rating_files(settings))
-        if chosen == "annotated":
+        if web_name == "annotated":
             rating = rating or "medium"
-        if rating is not None and chosen.startswith(("archive:", "annotated")):
+        if rating is not None and web_name.startswith(("archive:", "annotated")):
             ratings = CollectionRatings(ratings, rating)
         choices = reasoning.choose_reasoners(reasoners or Reasoners(), settings)
         for remark in (search_remark(settings, web, corpus_web), choices.remark):
@@ -120,13 +120,13 @@ async def open_services(
         )
         yield Services(
             reasoner=reasoner,
-            searcher=opened.searcher,
-            fetcher=opened.fetcher,
+            searcher=clients.searcher,
+            fetcher=clients.fetcher,
             ratings=ratings,
-            ages=opened.ages,
+            ages=clients.ages,
             observer=observer,
-            fact_checks=opened.fact_checks,
-            web=chosen,
+            fact_checks=clients.fact_checks,
+            web=web_name,
         )
 
 

@@ -51,14 +51,14 @@ def forget_video(instance: dg.DagsterInstance, video_id: str, mention: re.Patter
     runs: Any = instance.run_storage
     schedules: Any = instance.schedule_storage
     with runs.connect() as connection:
-        named = _mentioning(connection, "runs", "run_id", "run_body", video_id, mention)
-    deleted = sorted({*runs_of(instance, video_id), *named})
+        mentioning = _mentioning(connection, "runs", "run_id", "run_body", video_id, mention)
+    deleted = sorted({*runs_of(instance, video_id), *mentioning})
     delete_runs(instance, deleted)
     instance.delete_dynamic_partition(str(videos.name), video_id)
     with events.index_connection() as connection:
-        for question in ("remove_checks", "remove_events"):
-            connection.execute(text(_SQL[question]), {"video": video_id})
-    places: list[tuple[AbstractContextManager[Connection], str, str]] = [
+        for statement in ("remove_checks", "remove_events"):
+            connection.execute(text(_SQL[statement]), {"video": video_id})
+    columns: list[tuple[AbstractContextManager[Connection], str, str]] = [
         (runs.connect(), "bulk_actions", "body"),
         (schedules.connect(), "job_ticks", "tick_body"),
         (schedules.connect(), "asset_daemon_asset_evaluations", "asset_evaluation_body"),
@@ -66,13 +66,13 @@ def forget_video(instance: dg.DagsterInstance, video_id: str, mention: re.Patter
     ]
     # In SQLite each run has its own file.
     files = sorted(Path(instance.root_directory).glob("history/runs/*.db"))
-    places += [
+    columns += [
         (events.run_connection(file.stem), "event_logs", "event")
         for file in files
         if file.stem != "index" and _holds(file, video_id.encode())
     ]
-    for opened, table, column in places:
-        with opened as connection:
+    for opening, table, column in columns:
+        with opening as connection:
             sql = text(_SQL["remove_rows"].format(table=table))
             for row_id in _mentioning(connection, table, "id", column, video_id, mention):
                 connection.execute(sql, {"id": row_id})
@@ -87,28 +87,29 @@ def _mentioning(
     video_id: str,
     mention: re.Pattern[str],
 ) -> list[Any]:
+    """Return the keys of the rows whose column names the video and matches `mention`."""
     escaped = re.sub(r"([%_\\])", r"\\\1", video_id)
     sql = _SQL["mentioning"].format(table=table, key=key, column=column)
     rows = connection.execute(text(sql), {"like": f"%{escaped}%"}).fetchall()
-    return [found for found, body in rows if mention.search(str(body))]
+    return [row_key for row_key, body in rows if mention.search(str(body))]
 
 
 def _renew_newest(instance: dg.DagsterInstance, video_id: str, deleted: list[str]) -> None:
     """Replace the copy that Dagster keeps of each asset's newest event, if the event is gone."""
     events: Any = instance.event_log_storage
     with events.index_connection() as connection:
-        asked = text(_SQL["newest_events"]).bindparams(bindparam("runs", expanding=True))
-        rows = connection.execute(asked, {"video": f'%"{video_id}"%', "runs": deleted}).fetchall()
+        query = text(_SQL["newest_events"]).bindparams(bindparam("runs", expanding=True))
+        rows = connection.execute(query, {"video": f'%"{video_id}"%', "runs": deleted}).fetchall()
         # Dagster computes the status of all partitions anew.
         connection.execute(text(_SQL["no_status_of_partitions"]), {"video": f"%{video_id}%"})
-    for (written,) in rows:
-        key = dg.AssetKey.from_db_string(written)
+    for (stored_key,) in rows:
+        key = dg.AssetKey.from_db_string(stored_key)
         records = instance.fetch_materializations(key, limit=1).records if key else ()
         if records:
             events.store_asset_event(records[0].event_log_entry, records[0].storage_id)
             continue
         with events.index_connection() as connection:
-            connection.execute(text(_SQL["no_newest_event"]), {"key": written})
+            connection.execute(text(_SQL["no_newest_event"]), {"key": stored_key})
 
 
 def _holds(file: Path, needle: bytes) -> bool:

@@ -33,14 +33,14 @@ def newest_runs(
     statuses: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
     """List recent runs, optionally of one video, id, job or some statuses, as rows of a table."""
-    wanted = dg.RunsFilter(
+    selection = dg.RunsFilter(
         run_ids=[run_id] if run_id else None,
         job_name=job,
-        statuses=[dg.DagsterRunStatus[each.upper()] for each in statuses],
+        statuses=[dg.DagsterRunStatus[status.upper()] for status in statuses],
         tags={PARTITION_TAG: video} if video else None,
     )
     rows = []
-    for record in instance.get_run_records(wanted, limit=limit):
+    for record in instance.get_run_records(selection, limit=limit):
         run = record.dagster_run
         started, ended = (
             None if seconds is None else datetime.fromtimestamp(seconds, UTC)
@@ -88,59 +88,53 @@ def options_of_run(instance: dg.DagsterInstance, run_id: str | None) -> dict[str
     Leaves out the options that apply to one run alone (`renew`, `only_claims`) or to the search for
     claims, and those that only an earlier version had.
     """
-    own = {"renew", "only_claims", "claims"}
     run = instance.get_run_by_id(run_id) if run_id else None
     if run is None:
         return None
     ops: Any = run.run_config.get("ops", {})
-    given = ops.get("claim_checks", {}).get("config", {})
-    known = _known_options(given, FactCheckConfig())
-    return {name: each for name, each in known.items() if name not in own}
+    stored = ops.get("claim_checks", {}).get("config", {})
+    known = _known_options(stored, FactCheckConfig())
+    return {name: known[name] for name in known.keys() - {"renew", "only_claims", "claims"}}
 
 
-def _known_options(given: dict[str, Any], options: StageConfig) -> dict[str, Any]:
-    """Return the given options that this version has too."""
+def _known_options(stored: dict[str, Any], model: StageConfig) -> dict[str, Any]:
+    """Return the stored options that the model of this version has too."""
     known = {}
-    for name in given.keys() & type(options).model_fields.keys():
-        section = getattr(options, name)
+    for name in stored.keys() & type(model).model_fields.keys():
+        section = getattr(model, name)
         is_section = isinstance(section, StageConfig)
-        known[name] = _known_options(given[name], section) if is_section else given[name]
+        known[name] = _known_options(stored[name], section) if is_section else stored[name]
     return known
 
 
 def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:
     """Return a sentence per failed step, or one for the run if no step failed; at least one.
 
-    A sentence is the asset's own message, without the frames of the framework around it.
+    A sentence is the message of the asset, without the messages that Dagster puts around it.
     """
-    silent = "it failed without saying why"
-    steps = []
-    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
-    for event in (record.event_log_entry.dagster_event for record in found.records):
-        if event is None:
-            continue
+    no_reason = "it failed without saying why"
+
+    def events(kind: dg.DagsterEventType) -> list[dg.DagsterEvent]:
+        records = instance.get_records_for_run(run_id, of_type=kind).records
+        logged = (record.event_log_entry.dagster_event for record in records)
+        return [event for event in logged if event is not None]
+
+    sentences = []
+    for event in events(dg.DagsterEventType.STEP_FAILURE):
         data = event.step_failure_data
-        words = _cause(data.error) or silent
-        if data.user_failure_data and data.user_failure_data.description:
-            words = data.user_failure_data.description
-        steps.append(f"{event.step_key}: {words}")
-    if steps:
-        return tuple(steps)
-    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.RUN_FAILURE)
-    events = (record.event_log_entry.dagster_event for record in found.records)
-    failures = (
-        _cause(getattr(event.event_specific_data, "error", None)) or event.message or silent
-        for event in events
-        if event
-    )
-    return tuple(failures) or (silent,)
+        description = data.user_failure_data.description if data.user_failure_data else None
+        sentences.append(f"{event.step_key}: {description or _cause(data.error) or no_reason}")
+    for event in () if sentences else events(dg.DagsterEventType.RUN_FAILURE):
+        error = getattr(event.event_specific_data, "error", None)
+        sentences.append(_cause(error) or event.message or no_reason)
+    return tuple(sentences) or (no_reason,)
 
 
 def _cause(error: Any) -> str | None:
     """Return the message of our own exception in a chain of causes, else of the innermost one."""
-    causes = []
+    messages = []
     while error is not None:
-        causes.append(error.message.strip())
+        messages.append(error.message.strip())
         error = error.cause
-    own = (each.partition(": ")[2] for each in causes if each.startswith(_OWN_ERRORS))
-    return next(own, causes[-1] if causes else None)
+    ours = (words.partition(": ")[2] for words in messages if words.startswith(_OWN_ERRORS))
+    return next(ours, messages[-1] if messages else None)

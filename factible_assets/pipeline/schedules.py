@@ -52,12 +52,12 @@ def recheck_config(
     Another web, strategy or date limit would change verdicts although the world did not change.
     `last` is JSON, or None if unknown; then `say` gets a warning, and the defaults apply.
     """
-    own = {"renew": renew, "only_claims": tuple(only_claims)}
+    of_this_run = {"renew": renew, "only_claims": tuple(only_claims)}
     if last is not None:
         with suppress(ValidationError):
-            return FactCheckConfig.model_validate({**in_sections(given or {}, last), **own})
+            return FactCheckConfig.model_validate(in_sections(given or {}, last) | of_this_run)
     say(OPTIONS_UNKNOWN)
-    return FactCheckConfig.model_validate({**in_sections(given or {}), **own})
+    return FactCheckConfig.model_validate(in_sections(given or {}) | of_this_run)
 
 
 def last_options(
@@ -69,8 +69,8 @@ def last_options(
 
 
 def recheck_limits(settings: Settings) -> RecheckLimits:
-    set_up = settings.recheck_limits
-    return RecheckLimits(set_up.videos, set_up.cost_usd, set_up.min_age_days)
+    limits = settings.recheck_limits
+    return RecheckLimits(limits.videos, limits.cost_usd, limits.min_age_days)
 
 
 def next_tick(settings: Settings, after: datetime) -> datetime:
@@ -83,7 +83,7 @@ def next_tick(settings: Settings, after: datetime) -> datetime:
 
 
 def schedule_status(settings: Settings) -> dg.DefaultScheduleStatus:
-    """Return whether nightly and weekly schedules run unless a user decides otherwise."""
+    """Return the default status of the nightly and the weekly schedule; users can change it."""
     is_off = settings.recheck_schedule == "off"
     return dg.DefaultScheduleStatus.STOPPED if is_off else dg.DefaultScheduleStatus.RUNNING
 
@@ -97,14 +97,19 @@ def launches_for(
     preview: bool = False,
 ) -> list[Launch]:
     """Return the launches of a tick; a retried tick gets the same ones. A preview records none."""
-    limits, following = recheck_limits(settings), next_tick(settings, tick)
     end_dead_runs(instance)
     partitions = set(instance.get_dynamic_partitions(str(videos.name)))
-    held = in_flight(instance) | (set(store.video_ids()) - partitions)
-    launches = plan_night(store, limits, tick, held=held, next_tick=following, preview=preview)
-    # One deleted partition would fail all launches of the tick.
-    there = set(instance.get_dynamic_partitions(str(videos.name)))
-    return [launch for launch in launches if launch.video_id in there]
+    launches = plan_night(
+        store,
+        recheck_limits(settings),
+        tick,
+        held=in_flight(instance) | (set(store.video_ids()) - partitions),
+        next_tick=next_tick(settings, tick),
+        preview=preview,
+    )
+    # A partition deleted in the meantime would fail all launches of the tick.
+    partitions = set(instance.get_dynamic_partitions(str(videos.name)))
+    return [launch for launch in launches if launch.video_id in partitions]
 
 
 def run_requests(
@@ -180,10 +185,10 @@ def nightly(settings: Settings) -> tuple[Any, dg.ScheduleDefinition]:
         # The UI previews a tick under its time; the daemon's ticks have numbers.
         preview = (context.log_key or ("",))[-1] == f"{context.scheduled_execution_time:{_BY_TIME}}"
         launches = launches_for(store, context.instance, settings, tick, preview=preview)
-        for place, launch in enumerate(launches, start=1):
-            context.log.info("%d. %s: %s", place, launch.video_id, launch.reason)
-        known = partial(last_options, store, context.instance)
-        return list(run_requests(launches, known, context.log.warning)) or dg.SkipReason(
+        for position, launch in enumerate(launches, start=1):
+            context.log.info("%d. %s: %s", position, launch.video_id, launch.reason)
+        options_of = partial(last_options, store, context.instance)
+        return list(run_requests(launches, options_of, context.log.warning)) or dg.SkipReason(
             "No video is due; the view recheck_plan has the reasons."
         )
 

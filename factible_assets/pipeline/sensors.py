@@ -52,7 +52,7 @@ def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource)
     # The history of a video is data, so a partition stays when its entry goes.
     existing = set(context.instance.get_dynamic_partitions(str(videos.name)))
     listed = (entry.video.video_id for entry in reading.videos())
-    added = [each for each in listed if each not in existing][:PARTITIONS_PER_TICK]
+    added = [video_id for video_id in listed if video_id not in existing][:PARTITIONS_PER_TICK]
     skipped = None if added else "Every listed video has a partition."
     if reading.problems and not added:
         skipped = f"There are no new videos, and the partitions stay. {outcome}"

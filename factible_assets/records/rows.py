@@ -79,11 +79,11 @@ class VideoRows:
     @classmethod
     def of(cls, rows: Iterable[records.Record], **others: Any) -> Self:
         """Sort rows of any class into their fields; `others` are further fields."""
-        places: dict[str, list[records.Record]] = {}
+        by_field: dict[str, list[records.Record]] = {}
         for row in rows:
-            places.setdefault(_PLACES[type(row)], []).append(row)
-        everything: dict[str, Any] = {place: tuple(each) for place, each in places.items()}
-        return cls(**everything, **others)
+            by_field.setdefault(_FIELD_OF[type(row)], []).append(row)
+        values: dict[str, Any] = {name: tuple(of_class) for name, of_class in by_field.items()}
+        return cls(**values, **others)
 
     @property
     def video(self) -> records.Video:
@@ -116,7 +116,9 @@ class VideoRows:
     def of_asset(self, asset: str) -> list[records.Record]:
         """Return the rows of one asset, with only its own model calls."""
         rows = (
-            row for record in records.ASSET_RECORDS[asset] for row in getattr(self, _PLACES[record])
+            row
+            for record in records.ASSET_RECORDS[asset]
+            for row in getattr(self, _FIELD_OF[record])
         )
         return [row for row in rows if not isinstance(row, records.LlmCall) or row.stage == asset]
 
@@ -124,10 +126,11 @@ class VideoRows:
         """Return the rows of all or some assets by field, for building a subclass."""
         if assets is None:
             return {each.name: getattr(self, each.name) for each in fields(VideoRows)}
-        places = {_PLACES[record] for asset in assets for record in records.ASSET_RECORDS[asset]}
-        return {place: getattr(self, place) for place in places}
+        names = {_FIELD_OF[record] for asset in assets for record in records.ASSET_RECORDS[asset]}
+        return {name: getattr(self, name) for name in names}
 
 
-_PLACES: Mapping[type[records.Record], str] = {
+_FIELD_OF: Mapping[type[records.Record], str] = {
     get_args(kind)[0]: name for name, kind in get_type_hints(VideoRows).items() if name != "sets"
 }
+"""The field of VideoRows for each record class."""

@@ -16,7 +16,7 @@ from factible_assets.records.tables import Stance, Veracity
 
 
 def _labels(data_set: Literal["averitec", "fever"]) -> Mapping[str, Stance]:
-    """Return the labels of a data set; one that several stances share means the first of them."""
+    """Return the stance of each label of a data set; of a shared label, the first stance."""
     labels: dict[str, Stance] = {}
     for stance in STANCES.values():
         labels.setdefault(getattr(stance, data_set), stance.name)
@@ -94,8 +94,7 @@ def stance_of(label: str, labels: Mapping[str, Stance]) -> Stance:
 
     Raises ValueError: The label is unknown; the sentence lists them all.
     """
-    known = {_folded(each): stance for each, stance in labels.items()}
-    stance = known.get(_folded(label))
+    stance = {_folded(known): stance for known, stance in labels.items()}.get(_folded(label))
     if stance is None:
         raise ValueError(f"it is none of {', '.join(labels)}. Correct it, or take the item out.")
     return stance
@@ -122,10 +121,10 @@ def stance_of_label(text: str) -> Stance | None:
 
     Labels of data sets and stance names do not count, because no fact-checker prints them.
     """
-    told = _words(text)
+    words = _words(text)
     with suppress(ValueError):
-        return stance_of(_OTHER_NAMES.get(told, told), VERACITY)
-    return _stance_in(told, end=r"\Z")
+        return stance_of(_OTHER_NAMES.get(words, words), VERACITY)
+    return _stance_in(words, end=r"\Z")
 
 
 def names_a_verdict(title: str) -> bool:
@@ -168,20 +167,18 @@ def level_of(label: str | None, stance: Stance | None) -> Veracity | None:
 
     An annotated stance counts as certain: supports is true, refutes is false.
     """
-    named = _OTHER_NAMES.get(_folded(label or ""), label or "")
-    return next(
-        (level for level in LEVELS if _folded(level) == _folded(named)), veracity_of(stance, 1.0)
-    )
+    name = _folded(_OTHER_NAMES.get(_folded(label or ""), label or ""))
+    return next((level for level in LEVELS if _folded(level) == name), veracity_of(stance, 1.0))
 
 
 def _words(text: str) -> str:
     return " ".join(re.findall(r"[\w']+", _folded(text)))
 
 
-def _stance_in(told: str, end: str = r"\b") -> Stance | None:
-    """Return the stance of a rating in words at the beginning of a text, up to `end`."""
-    matches = (each for each, words in _WORDS.items() if re.match(f"{_LEAD}(?:{words}){end}", told))
-    return next(matches, None)
+def _stance_in(text: str, end: str = r"\b") -> Stance | None:
+    """Return the stance of a rating in words at the beginning of a text; `end` must follow it."""
+    found = (name for name, words in _WORDS.items() if re.match(f"{_LEAD}(?:{words}){end}", text))
+    return next(found, None)
 
 
 def _folded(label: str) -> str:

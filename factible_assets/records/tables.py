@@ -190,8 +190,8 @@ class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
 
     @model_validator(mode="after")
     def _location_and_time_fit(self) -> Self:
-        known = [self.char_start is None, self.char_end is None, self.match_score is None]
-        if any(known) and not all(known):
+        unknown = [self.char_start is None, self.char_end is None, self.match_score is None]
+        if any(unknown) and not all(unknown):
             raise ValueError("char_start, char_end and match_score come together or not at all")
         if self.char_start is not None and self.char_end is not None:
             if self.char_end <= self.char_start:
@@ -433,8 +433,8 @@ class Evidence(
             raise ValueError("exactly the evidence with status ok has a stance")
         if self.status != "ok" and self.reason is None:
             raise ValueError("evidence that is not ok needs a reason")
-        quote_parts = (self.quote is None, self.quote_start is None, self.quote_end is None)
-        if any(quote_parts) and not all(quote_parts):
+        unknown = (self.quote is None, self.quote_start is None, self.quote_end is None)
+        if any(unknown) and not all(unknown):
             raise ValueError("quote, quote_start and quote_end come together or not at all")
         return self
 
@@ -586,16 +586,9 @@ verdict and `sign` a signed ruling; both appear beside the machine's verdict and
 
 Prose = Annotated[str | None, Field(max_length=4000)]
 _WITH_QUERY = frozenset({"add_query", "edit_query"})
-_WITH_TARGET = frozenset(
-    {
-        "edit_query",
-        "remove_query",
-        "block_source",
-        "unblock_source",
-        "add_source",
-        "overrule_source",
-    }
-)
+_WITH_TARGET = frozenset({
+    "edit_query", "remove_query", "block_source", "unblock_source", "add_source", "overrule_source",
+})  # fmt: skip
 _WITH_WORDS = _WITH_QUERY | {
     "add_source", "note", "reword_claim", "split_claim", "restore_claim", "add_claim"
 }  # fmt: skip
@@ -638,13 +631,13 @@ class ReviewAction(Record, table="review_actions", assets=""):
             raise ValueError("exactly the words of a query have a query_id")
         if self.action == "assess" and self.value not in {None, *stances.STANCES}:
             raise ValueError("an assessment is a stance, or none")
-        given = (*stances.STANCES, *get_args(Rating), None)
-        if self.action == "overrule_source" and self.value not in given:
+        choices = (*stances.STANCES, *get_args(Rating), None)
+        if self.action == "overrule_source" and self.value not in choices:
             raise ValueError("a source is overruled with a stance, a rating or none")
         if self.action == "sign" and (self.value is None) != (self.stance is None):
             raise ValueError("exactly a ruling with a label has a stance")
-        decides = self.action in {"overrule_source", "sign"} and self.value is not None
-        if (decides or self.action == "drop_claim") and not (self.reason or "").strip():
+        is_decision = self.action in {"overrule_source", "sign"} and self.value is not None
+        if (is_decision or self.action == "drop_claim") and not (self.reason or "").strip():
             raise ValueError(f"{self.action} needs a reason")
         return self
 

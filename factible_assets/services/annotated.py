@@ -1,6 +1,7 @@
-"""The annotated evidence of a video's claims as its web, which shows the quality of judging alone.
+"""The web `annotated`: the annotated evidence of a video's claims is all that searches can find.
 
-Raw Evidence, section 4.1, compares with gold evidence likewise.
+So an evaluation measures the reading of pages, without errors of the search (as Raw Evidence does
+with gold evidence, section 4.1).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from resources.search.base import FoundHit, SearchAnswer, SearchRequest
 
 @dataclass(frozen=True, slots=True)
 class GivenPages:
-    """Some pages as the whole web: every search finds them in order, or `ranked` by its words."""
+    """Some pages as the whole web: a search returns all, or if `ranked` those with its words."""
 
     pages: Sequence[PageExcerpt]
     ranked: bool = False
@@ -56,17 +57,17 @@ def annotated_pages(claims: Iterable[ClaimEntry]) -> list[PageExcerpt]:
     """
     texts: dict[str, list[str]] = {}
     for claim in claims:
-        told = [(each.source, each.text) for each in claim.passages]
+        sources = [(passage.source, passage.text) for passage in claim.passages]
         for question in claim.questions:
             for answer in question.answers:
                 if answer.kind == "unanswerable":
                     continue
                 words = f"{answer.text.strip().rstrip('.')}. {answer.explanation or ''}"
-                told.append((answer.source_url or "", f"{question.text} {words}".strip()))
-        for source, text in told:
+                sources.append((answer.source_url or "", f"{question.text} {words}".strip()))
+        for source, text in sources:
             if text:
                 texts.setdefault(_address(source, len(texts)), []).append(text)
-    return [PageExcerpt(url, "", "", "\n\n".join(told)) for url, told in texts.items()]
+    return [PageExcerpt(url, "", "", "\n\n".join(parts)) for url, parts in texts.items()]
 
 
 def _address(source: str, number: int) -> str:

@@ -67,13 +67,15 @@ async def examine(settings: Settings, *, network: bool = False) -> list[PartStat
     """Check every part concurrently; with `network` also the services without configuration."""
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(search.service_client(settings, retry=_NO_RETRY))
-        found: list[Any] = await asyncio.gather(
+        results: list[Any] = await asyncio.gather(
             asyncio.to_thread(_local_parts, settings),
             asyncio.to_thread(_rating_sets, settings),
             _models(settings, stack),
             *_services(settings, http, network=network),
         )
-    parts = [one for each in found for one in (each if isinstance(each, list) else [each])]
+    parts: list[PartStatus] = []
+    for result in results:
+        parts += result if isinstance(result, list) else [result]
     if any("could not be resolved" in part.sentence for part in parts):
         sentence = "A name could not be resolved: this machine seems to be offline."
         parts.append(PartStatus("network", "fails", sentence, _OFFLINE))
@@ -83,9 +85,9 @@ async def examine(settings: Settings, *, network: bool = False) -> list[PartStat
 async def _probe(
     idle: PartStatus, call: Callable[[], Awaitable[str | None]], works: str, *, calls: bool
 ) -> PartStatus:
-    """Return `idle`, or with `calls` the state that a call shows.
+    """Return `idle`, or with `calls` the result of a call.
 
-    `call` returns the problem, raises it, or returns None. `works` is the sentence without one.
+    `call` returns a problem, raises it, or returns None. `works` is the sentence for no problem.
     """
     if not calls:
         return idle
@@ -124,8 +126,8 @@ def _folder(name: str, place: Path, remedy: str) -> PartStatus:
             pass
     except OSError as error:
         return PartStatus(name, "fails", f"{existing} is not writable: {error.strerror}.", remedy)
-    is_there = f"{place} is writable." if existing == place else f"factible can create {place}."
-    return PartStatus(name, "works", is_there)
+    words = f"{place} is writable." if existing == place else f"factible can create {place}."
+    return PartStatus(name, "works", words)
 
 
 def _warehouse(settings: Settings) -> PartStatus:
@@ -155,12 +157,13 @@ def _rating_sets(settings: Settings) -> PartStatus:
         sets = rating_directory(rating_files(settings)).sets
     except SetupError as error:
         return PartStatus("rating sets", "fails", str(error), "Correct it, or remove the file.")
-    named = []
+    descriptions = []
     for each in sets:
         day = each.as_of.isoformat() if each.as_of else "undated"
-        about = filter(None, (day, f"{len(each.ratings):,}", each.licence))
-        named.append(f"{each.name} ({', '.join(about)})")
-    return PartStatus("rating sets", "works", f"In order of precedence: {', '.join(named)}.")
+        details = filter(None, (day, f"{len(each.ratings):,}", each.licence))
+        descriptions.append(f"{each.name} ({', '.join(details)})")
+    order = ", ".join(descriptions)
+    return PartStatus("rating sets", "works", f"In order of precedence: {order}.")
 
 
 def _browser(settings: Settings) -> PartStatus:
@@ -171,8 +174,8 @@ def _browser(settings: Settings) -> PartStatus:
         remedy = f"For pages that need scripts: {install_command('browser')}."
         return PartStatus("browser", "not set up", "The extra is not installed.", remedy)
     if executable is not None:
-        drawn = f"{executable} renders pages that need scripts."
-        return PartStatus("browser", "works", drawn, "" if is_sandboxed() else UNSANDBOXED)
+        works = f"{executable} renders pages that need scripts."
+        return PartStatus("browser", "works", works, "" if is_sandboxed() else UNSANDBOXED)
     if settings.browser != "auto":
         sentence = f"There is no browser at {settings.browser}."
         return PartStatus("browser", "fails", sentence, "Correct FACTIBLE_BROWSER.")
@@ -181,15 +184,15 @@ def _browser(settings: Settings) -> PartStatus:
 
 
 def _reader(settings: Settings) -> PartStatus:
-    here = reasoning.best_reader(settings)
+    reader = reasoning.best_reader(settings)
     sentence = (
-        f"Without a large language model, pages are read by {reasoning.READERS[here]}. "
+        f"Without a large language model, pages are read by {reasoning.READERS[reader]}. "
         "Claims and pages must be in English."
     )
-    if here == "labels":
+    if reader == "labels":
         return PartStatus("reader", "works", sentence)
     remedy = "A small language model reads pages far better: factible models pull reader."
-    return PartStatus("reader", "not set up" if here == "plain" else "works", sentence, remedy)
+    return PartStatus("reader", "not set up" if reader == "plain" else "works", sentence, remedy)
 
 
 # --- Services -----------------------------------------------------------------------------------
@@ -207,10 +210,10 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[PartStatus]
                 PartStatus("language model", "not set up", f"{plan.missing} is not set.", remedy)
             ]
         clients = await stack.enter_async_context(model_clients(settings, plan.registry))
-        made = [clients.model(each.name, provider=each.provider) for each in plan.models]
+        models = [clients.model(each.name, provider=each.provider) for each in plan.models]
     except SetupError as error:
         return [PartStatus("language model", "fails", str(error), "Correct it in .env.")]
-    probes = await asyncio.gather(*(model.probe() for model in made))
+    probes = await asyncio.gather(*(model.probe() for model in models))
     return [
         PartStatus(
             f"model {model.model}",
@@ -218,22 +221,22 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[PartStatus]
             probe.sentence,
             "" if probe.ok else "Correct this, or name another model in FACTIBLE_MODEL.",
         )
-        for model, probe in zip(made, probes, strict=True)
+        for model, probe in zip(models, probes, strict=True)
     ]
 
 
 def _services(
     settings: Settings, http: HttpClient, *, network: bool
 ) -> Iterator[Awaitable[PartStatus]]:
-    """Call the services of the web, or say why not."""
+    """Yield a check of each service of the web; a service that is not set up is not called."""
 
     async def searched(name: SearchProvider) -> str | None:
         answers = await search.search_service(name, http, settings).search(SearchRequest(_QUERY, 1))
         return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
 
     async def fact_checks() -> str | None:
-        lane = search.open_service(GoogleFactChecks, http, settings)
-        answer = await lane.prior_checks(SearchRequest(_QUERY, 1))
+        google = search.open_service(GoogleFactChecks, http, settings)
+        answer = await google.prior_checks(SearchRequest(_QUERY, 1))
         return answer.reason if answer.outcome == "outage" else None
 
     async def fetched(name: str) -> str | None:

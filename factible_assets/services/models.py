@@ -52,8 +52,8 @@ class ModelPlan:
 
 def names_models(settings: Settings) -> bool:
     """Tell whether a setting names a language model."""
-    named = [settings.model, *map(settings.stage_models.get, JUDGEMENTS)]
-    return bool(settings.openai_api_key or settings.openai_base_url or any(named))
+    names = [settings.model, *map(settings.stage_models.get, JUDGEMENTS)]
+    return bool(settings.openai_api_key or settings.openai_base_url or any(names))
 
 
 def plan_models(settings: Settings, *stages: str) -> ModelPlan:
@@ -62,14 +62,14 @@ def plan_models(settings: Settings, *stages: str) -> ModelPlan:
     Raises SetupError: A registry is unreadable, or a model or provider is unknown.
     """
     registry = model_registry(settings)
-    found = {}
+    models = {}
     for stage in stages or JUDGEMENTS:
         name = settings.stage_models.get(stage) or settings.model or DEFAULT_MODEL
-        found[stage] = named_model(settings, registry, name)
+        models[stage] = named_model(settings, registry, name)
     # Only OpenAI itself always needs a key.
     is_set = settings.openai_base_url or settings.openai_api_key
-    lacks = not is_set and any(info.provider == "openai" for info in found.values())
-    return ModelPlan(registry, found, "OPENAI_API_KEY" if lacks else None)
+    lacks_key = not is_set and any(model.provider == "openai" for model in models.values())
+    return ModelPlan(registry, models, "OPENAI_API_KEY" if lacks_key else None)
 
 
 def named_model(settings: Settings, registry: ModelRegistry, name: str) -> ModelInfo:
@@ -82,14 +82,15 @@ def named_model(settings: Settings, registry: ModelRegistry, name: str) -> Model
     Raises SetupError: The model or its provider is unknown.
     """
     provider, slash, rest = name.partition("/")
-    elsewhere = urlsplit(settings.openai_base_url or "").hostname not in {None, "api.openai.com"}
+    host = urlsplit(settings.openai_base_url or "").hostname
+    is_other_server = host not in {None, "api.openai.com"}
     if slash and provider in registry.providers:
-        whole = elsewhere and provider == "openai"
+        whole = is_other_server and provider == "openai"
         return registry.model(name if whole else rest, provider=provider)
     try:
         return registry.model(name)
     except RegistryError:
-        if elsewhere or (settings.openai_api_key and not slash):
+        if is_other_server or (settings.openai_api_key and not slash):
             return registry.model(name, provider="openai")
         raise
 
@@ -113,24 +114,24 @@ _OLLAMA_PORT = 11434
 
 def model_addresses(settings: Settings) -> dict[str, str]:
     """Return the URLs of model servers that the settings name, by provider."""
-    given = {"openai": settings.openai_base_url, "ollama": _ollama_url(settings.ollama_host)}
-    return {name: address for name, address in given.items() if address}
+    urls = {"openai": settings.openai_base_url, "ollama": _ollama_url(settings.ollama_host)}
+    return {provider: url for provider, url in urls.items() if url}
 
 
-def _ollama_url(written: str | None) -> str | None:
+def _ollama_url(setting: str | None) -> str | None:
     """Return the URL of Ollama. OLLAMA_HOST may hold only a host or a port.
 
     A server that listens on every address (0.0.0.0) is on loopback too.
     """
-    if written is None:
+    if setting is None:
         return None
-    written = written.strip()
-    parts = urlsplit(written if "://" in written else f"http://{written}")
+    setting = setting.strip()
+    parts = urlsplit(setting if "://" in setting else f"http://{setting}")
     host = parts.hostname or "127.0.0.1"
     host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host  # noqa: S104 - not listened on
-    shown = f"[{host}]" if ":" in host else host
-    implied = {"https": 443}.get(parts.scheme, _OLLAMA_PORT)
-    return f"{parts.scheme}://{shown}:{parts.port or implied}{parts.path}".rstrip("/")
+    bracketed = f"[{host}]" if ":" in host else host
+    port = parts.port or (443 if parts.scheme == "https" else _OLLAMA_PORT)
+    return f"{parts.scheme}://{bracketed}:{port}{parts.path}".rstrip("/")
 
 
 def model_clients(

@@ -48,13 +48,13 @@ class CollectionRatings:
 
 
 def rating_files(settings: Settings) -> tuple[Path, ...]:
-    """Return the rating set files, the strongest first: the project's, then the data folder's."""
-    own, project = settings.home / "ratings", settings.project_corpora
-    found = sorted(p for p in own.iterdir() if p.is_file()) if own.is_dir() else []
+    """Return the files of rating sets, in order of precedence."""
+    folder, project = settings.home / "ratings", settings.project_corpora
+    files = sorted(file for file in folder.iterdir() if file.is_file()) if folder.is_dir() else []
     return (
         project / "domain_ratings.yaml",
         project / "miniature_ratings.yaml",
-        *found,
+        *files,
         project / "credibility_tiers.yaml",  # from a published method
     )
 
@@ -92,18 +92,18 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
         problem = "`columns` describes tables, but this file has Media Bias/Fact Check's layout"
         raise SetupError(f"{datasets.description_of(file)}: {problem}")
     if layout is None or not layout.columns:
-        told = layout.model_dump(include={"dataset", "licence", "as_of"}) if layout else {}
+        described = layout.model_dump(include={"dataset", "licence", "as_of"}) if layout else {}
         known = _layout_by_header(file) if kind == ".csv" else datasets.OUTLETS
-        layout = known.model_copy(update=told)
+        layout = known.model_copy(update=described)
     layout = layout.model_copy(update={"as_of": layout.as_of or _day_in_name(file)})
     with naming(file):
         return datasets.load_table(file, layout)
 
 
 def _day_in_name(file: Path) -> date | None:
-    found = _DAY.search(file.stem)
+    match = _DAY.search(file.stem)
     try:
-        return date(*(int(part) for part in found.groups())) if found else None
+        return date(*map(int, match.groups())) if match else None
     except ValueError:
         return None
 
@@ -114,6 +114,6 @@ def _layout_by_header(file: Path) -> datasets.TableLayout:
         header = next(csv.reader(opened), [])
     if datasets.DOMAIN_QUALITY.columns["rating"] in header:
         return datasets.DOMAIN_QUALITY
-    told = [each for each in ("class", "bias", "reason") if each in header]
-    columns = {each: each for each in ("domain", "rating", *told)}
+    optional = [column for column in ("class", "bias", "reason") if column in header]
+    columns = {column: column for column in ("domain", "rating", *optional)}
     return datasets.TableLayout(dataset=file.stem, columns=columns)

@@ -95,12 +95,12 @@ def choose_reasoners(options: Reasoners, settings: Settings) -> Choices:
 
     Raises SetupError: An option names something that is not set up, or settings are wrong.
     """
-    named = {stage: _named_maker(options, settings, stage) for stage in JUDGEMENTS}
-    needs_llm = "llm" in named.values()
-    is_open = any(maker == "auto" for stage, maker in named.items() if stage != "verdicts")
-    plan = plan_models(settings) if needs_llm or (is_open and names_models(settings)) else None
+    makers = {stage: _named_maker(options, settings, stage) for stage in JUDGEMENTS}
+    needs_llm = "llm" in makers.values()
+    may_use_llm = any(maker == "auto" for stage, maker in makers.items() if stage != "verdicts")
+    plan = plan_models(settings) if needs_llm or (may_use_llm and names_models(settings)) else None
     has_llm = plan is not None and plan.missing is None
-    here = best_reader(settings)
+    without_llm = {"evidence": best_reader(settings), "verdicts": "template"}
     remark = None
     if plan is not None and plan.missing is None:
         remark = _unpriced(plan)
@@ -115,29 +115,31 @@ def choose_reasoners(options: Reasoners, settings: Settings) -> Choices:
             f"A setting names a model, but {plan.missing} is not set. The embedded engine judges "
             "instead; its verdicts are automatic leanings."
         )
-    elif is_open:
-        small = "" if here == "labels" else ", or fetch a small reader: factible models pull reader"
+    elif may_use_llm:
+        has_small_model = without_llm["evidence"] == "labels"
+        pull = "" if has_small_model else ", or fetch a small reader: factible models pull reader"
         remark = (
             "No language model is set up, so the embedded engine judges, and its verdicts are "
             "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key"
-            f"{small}."
+            f"{pull}."
         )
-    made: dict[str, str] = {}
-    for stage, own in named.items():
-        without = {"evidence": here, "verdicts": "template"}.get(stage, "embedded")
-        chosen = "llm" if own == "auto" and has_llm and stage != "verdicts" else own
-        made[stage] = without if chosen in {"auto", "embedded"} else chosen
+    for stage, maker in makers.items():
+        if maker == "auto" and has_llm and stage != "verdicts":
+            makers[stage] = "llm"
+        elif maker in {"auto", "embedded"}:
+            makers[stage] = without_llm.get(stage, "embedded")
     for reader, remedy in _REMEDIES.items():
-        if made["evidence"] == reader and reader not in _readers_here(settings):
+        if makers["evidence"] == reader and reader not in _readers_here(settings):
             raise SetupError(f"The run reads pages by {READERS[reader]}, but {remedy}")
-    return Choices.model_validate({**made, "remark": remark})
+    return Choices.model_validate({**makers, "remark": remark})
 
 
 def _named_maker(options: Reasoners, settings: Settings, stage: str) -> str:
-    named = [getattr(options, f"{stage}_by"), getattr(settings.reasoners, f"{stage}_by")]
+    """Return the first maker that an option or a setting names; auto if none does."""
+    makers = [getattr(options, f"{stage}_by"), getattr(settings.reasoners, f"{stage}_by")]
     if stage != "verdicts":
-        named.insert(1, options.reasoner)
-    return next((each for each in named if each != "auto"), "auto")
+        makers.insert(1, options.reasoner)
+    return next((maker for maker in makers if maker != "auto"), "auto")
 
 
 _REMEDIES: Mapping[ReaderName, str] = {
@@ -158,23 +160,25 @@ def best_reader(settings: Settings) -> ReaderName:
 
 
 def _readers_here(settings: Settings) -> frozenset[ReaderName]:
-    found: set[ReaderName] = {"lexical", "plain"}
+    readers: set[ReaderName] = {"lexical", "plain"}
     model = reading_model(settings)
     if model is not None and (model.folder is None or find_spec("xllamacpp") is not None):
-        found.add("labels")
+        readers.add("labels")
     if model_path(settings.home, ENTAILMENT) is not None:
-        found.add("entailment")
-    return frozenset(found)
+        readers.add("entailment")
+    return frozenset(readers)
 
 
 def _unpriced(plan: ModelPlan) -> str | None:
-    unpriced = sorted({each.name for each in plan.models if not each.price_known})
+    """Return a remark on models without a known price; None if all have one."""
+    unpriced = sorted({model.name for model in plan.models if not model.price_known})
+    if not unpriced:
+        return None
     names = ", ".join(f"{name}{plan.registry.nearest(name)}" for name in unpriced)
-    remark = (
+    return (
         f"The price of {names} is unknown, so its calls have no cost. Add it to models.yaml in the "
         "data folder."
     )
-    return remark if unpriced else None
 
 
 def fitting_strategy(name: StrategyName, options: Reasoners, settings: Settings) -> Strategy:
@@ -184,8 +188,8 @@ def fitting_strategy(name: StrategyName, options: Reasoners, settings: Settings)
     """
     strategy = strategy_named(name)
     if strategy.needs_model:
-        asked = choose_reasoners(options, settings).asks_llm
-        bases = ["llm" if stage in asked else "embedded" for stage in ("queries", "evidence")]
+        of_llm = choose_reasoners(options, settings).asks_llm
+        bases = ["llm" if stage in of_llm else "embedded" for stage in ("queries", "evidence")]
         try:
             strategy.refuse_unfit(bases)
         except StrategyError as error:

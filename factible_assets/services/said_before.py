@@ -1,4 +1,4 @@
-"""Tells which claims of other videos say the same as a claim, the contrary, or another figure.
+"""Compares a claim with claims of other videos: the same, the contrary, or another figure.
 
 Sentence embeddings compare the meaning; names, figures and negations tell the claims apart, as in
 the plain reader of pages.
@@ -44,21 +44,22 @@ def matches_of(candidates: Iterable[tuple[str, str, str]]) -> list[Counterpart]:
     """
     from factible_assets.reasoners.embedded.embedder import minilm
 
-    rows = list(candidates)
-    vectors = minilm().embed([each for claim, _, text in rows for each in (claim, text)])
-    found = []
-    for place, (claim, other_id, text) in enumerate(rows):
-        cosine = float(vectors[2 * place] @ vectors[2 * place + 1])
-        relation = relation_of(claim, text) if cosine >= SAME_MEANING else None
+    pairs = list(candidates)
+    embed = minilm().embed
+    vectors = embed([text for claim, _, other in pairs for text in (claim, other)])
+    matches = []
+    for (claim, other_id, other), one, two in zip(pairs, vectors[::2], vectors[1::2], strict=True):
+        cosine = float(one @ two)
+        relation = relation_of(claim, other) if cosine >= SAME_MEANING else None
         if relation is not None:
-            found.append(Counterpart(claim, other_id, round(min(cosine, 1.0), 4), relation))
-    return sorted(found, key=lambda each: -each.similarity)
+            matches.append(Counterpart(claim, other_id, round(min(cosine, 1.0), 4), relation))
+    return sorted(matches, key=lambda match: -match.similarity)
 
 
 def stands_alone(claim: str) -> bool:
-    """Whether an English claim means the same in any video: no word points to its own one.
+    """Whether an English claim means the same in any video.
 
-    Such words are pronouns ("he", "this", "my") and times without a figure ("last year").
+    Pronouns ("he", "this", "my") and times without a figure ("last year") depend on the video.
     """
     # It loads numpy, which Dagster's definitions do without.
     from factible_assets.reasoners.embedded.claims.checkworthiness import count_words
@@ -78,17 +79,17 @@ def relation_of(one: str, other: str) -> Relation | None:
     if _names(one, other) and _names(other, one):
         return None
     first, second = terms_of(fold(one)), terms_of(fold(other))
-    ours, theirs = first.quantities, second.quantities
-    are_parallel = [each.dimension for each in ours] == [each.dimension for each in theirs]
+    figures, theirs = first.quantities, second.quantities
+    are_parallel = [each.dimension for each in figures] == [each.dimension for each in theirs]
     if are_parallel:
-        is_other = any(map(_differs, ours, theirs))
+        figures_differ = any(map(_differs, figures, theirs))
     else:
-        alike = [[other for other in theirs if each.is_like(other)] for each in ours]
-        is_other = any(
-            others and all(_differs(each, other) for other in others)
-            for each, others in zip(ours, alike, strict=True)
+        # A figure differs if the other claim has figures of its kind, and none agrees.
+        comparable = ((each, [x for x in theirs if each.is_like(x)]) for each in figures)
+        figures_differ = any(
+            others and all(_differs(each, x) for x in others) for each, others in comparable
         )
-    if is_other:
+    if figures_differ:
         return "other figure"
     if (
         first.stems != second.stems
@@ -105,11 +106,11 @@ def _differs(one: Quantity, other: Quantity) -> bool:
     bounds = {one.bound, other.bound}
     if bounds & {"at_least", "at_most"}:
         return bounds == {"at_least", "at_most"}
-    part = 0.0 if one.dimension == "year" else _ABOUT if "about" in bounds else _ROUNDED
-    room = max(one.half_decade, other.half_decade, part * abs(one.value))
-    return abs(one.value - other.value) > room
+    share = 0.0 if one.dimension == "year" else _ABOUT if "about" in bounds else _ROUNDED
+    tolerance = max(one.half_decade, other.half_decade, share * abs(one.value))
+    return abs(one.value - other.value) > tolerance
 
 
 def _names(text: str, without: str) -> set[str]:
-    """Return the capitalised words of a text, past its first, that another text lacks."""
+    """Return the capitalised words of a text, except its first word, that another text lacks."""
     return {name.casefold() for name in _NAME.findall(text)} - {*_WORD.findall(without.casefold())}

@@ -32,7 +32,7 @@ NO_LIVE_SEARCH = (
     "no search provider is set up. Set SERPER_API_KEY or FACTIBLE_SEARXNG_URL, name one without "
     "a key (FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
 )
-"""The end of a sentence that names the origin of the wish for the live web."""
+"""The end of a sentence that begins with the option or setting that asks for the live web."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +95,17 @@ def search_names(settings: Settings) -> tuple[SearchProvider, ...]:
     nobody should get a provider unasked. Perplexity must be named because each question costs
     money.
     """
+    if settings.search:
+        return tuple(name for name in PROVIDERS if name in settings.search)
     return tuple(
         name
-        for name, each in PROVIDERS.items()
-        if (
-            name in settings.search if settings.search else each.by_default and each.value(settings)
-        )
+        for name, provider in PROVIDERS.items()
+        if provider.by_default and provider.value(settings)
     )
 
 
 def search_remark(settings: Settings, run_web: str | None, corpus_web: str | None) -> str | None:
-    """Report if no live search is set up, or if the corpus overrides FACTIBLE_WEB."""
+    """Return a remark if no live search is set up, or if the corpus overrides FACTIBLE_WEB."""
     chosen = [web for web in (run_web, corpus_web, settings.web) if web not in {None, "", "auto"}]
     if not chosen:
         return None if search_names(settings) else _NO_SEARCH
@@ -119,16 +119,16 @@ def search_remark(settings: Settings, run_web: str | None, corpus_web: str | Non
 
 
 def default_remarks(settings: Settings, config: FactCheckConfig, corpus_web: str | None) -> str:
-    """Report in one line unknown variables, and defaults for services that are not set up.
+    """Return one line on unknown variables, and on defaults for services that are not set up.
 
     `corpus_web` is the web that the video's corpus names.
     """
     try:
-        who = choose_reasoners(config, settings).remark
+        on_reasoners = choose_reasoners(config, settings).remark
     except SetupError:  # The run will report it with the remedy.
-        who = None
-    where = search_remark(settings, config.search.web, corpus_web)
-    return " ".join(filter(None, (unknown_variables(), who, where)))
+        on_reasoners = None
+    on_search = search_remark(settings, config.search.web, corpus_web)
+    return " ".join(filter(None, (unknown_variables(), on_reasoners, on_search)))
 
 
 def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> HttpClient:

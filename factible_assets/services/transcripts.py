@@ -67,16 +67,16 @@ def _linked_transcript(video: WantedVideo, settings: Load) -> Client:
 def _recording(video: WantedVideo, settings: Load) -> Client:
     if not (is_recording(video.media) or video.recording_url):
         return None
-    made = settings()
+    loaded = settings()
     recognise = partial(
         RecordingTranscript,
-        model=speech_model(made),
+        model=speech_model(loaded),
         language=video.language,
         on_progress=video.on_progress,
     )
     if video.media is not None and is_recording(video.media):
         return recognise(video.media)
-    client = partial(feed_client, made)
+    client = partial(feed_client, loaded)
     return podcast.LinkedRecording(str(video.recording_url), client, recognise, video.on_progress)
 
 
@@ -102,11 +102,11 @@ async def fetch_feed(address: str, settings: Settings) -> podcast.Feed:
         response.raise_for_status()
         return podcast.parse_feed(response.body, response.url)
     except HttpFailureError as failure:
-        is_passing = isinstance(failure, OutageError)
+        is_outage = isinstance(failure, OutageError)
         raise FactibleError(
             f"{plain(address, 200)} could not be fetched: {failure.reason}.",
-            "Try again later." if is_passing else "Correct the address of the feed.",
-            ExitCode.ENVIRONMENT if is_passing else ExitCode.BAD_INPUT,
+            "Try again later." if is_outage else "Correct the address of the feed.",
+            ExitCode.ENVIRONMENT if is_outage else ExitCode.BAD_INPUT,
         ) from failure
     except PlacedError as error:
         raise FactibleError(f"{plain(address, 200)}: {plain(error.sentence, 300)}") from error
@@ -114,8 +114,8 @@ async def fetch_feed(address: str, settings: Settings) -> podcast.Feed:
 
 def speech_model(settings: Settings) -> Path | None:
     """Return the folder of the speech recognition model; None if no model was pulled."""
-    found = (model_path(settings.home, name) for name in MODELS)
-    return next((each for each in found if each is not None), None)
+    folders = (model_path(settings.home, name) for name in MODELS)
+    return next((folder for folder in folders if folder is not None), None)
 
 
 async def find_transcript(video: WantedVideo, settings: Load) -> base.TranscriptAnswer:

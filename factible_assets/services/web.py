@@ -96,14 +96,13 @@ async def open_web(
         return OpenWeb(given, given, registries.RegistryAges(()))
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]
-    if collection and collection not in (there := await asyncio.to_thread(archive.collections)):
-        known = f"It has {', '.join(sorted(there))}." if there else "It is empty."
+    if collection and collection not in (known := await asyncio.to_thread(archive.collections)):
+        content = f"It has {', '.join(sorted(known))}." if known else "It is empty."
         raise SetupError(
-            f"The archive has no collection {collection}. {known} Name an existing one, or import "
-            f"pages: factible archive import FOLDER --collection {collection}"
+            f"The archive has no collection {collection}. {content} Name an existing one, or "
+            f"import pages: factible archive import FOLDER --collection {collection}"
         )
-    collections = (collection,) if collection else None
-    stored = ArchivedWeb(archive, collections)
+    stored = ArchivedWeb(archive, (collection,) if collection else None)
     return OpenWeb(stored, stored, registries.RegistryAges(()))
 
 

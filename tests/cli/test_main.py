@@ -14,7 +14,7 @@ import pytest
 
 import factible_assets
 from factible_assets.cli.output import as_json, message_and_code, sentence
-from factible_assets.errors import KNOWN, ExitCode, FactibleError, explained
+from factible_assets.errors import EXIT_CODES, ExitCode, FactibleError, explained
 from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
@@ -196,7 +196,7 @@ def test_an_unexpected_error_gets_a_sentence_that_asks_for_the_traceback() -> No
 
 
 def test_errors_of_other_rooms_are_known_by_their_true_names() -> None:
-    for name in KNOWN:
+    for name in EXIT_CODES:
         module, _, kind = name.rpartition(".")
         error = getattr(import_module(module), kind)
         assert issubclass(error, BaseException)

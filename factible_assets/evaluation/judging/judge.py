@@ -124,8 +124,8 @@ def subjects_of(
     for claim in outcome.claims:
         about: _Material = {"claim": prompts.claim_pieces(claim)}
         key = claim.video_id, claim.claim_id
-        said: _Material = {"title": title, "passage": _passage(claim, outcome.transcript)}
-        yield Subject("claim", claim.claim_id, *key, {**said, **about})
+        context: _Material = {"title": title, "passage": _passage(claim, outcome.transcript)}
+        yield Subject("claim", claim.claim_id, *key, {**context, **about})
         for query in _usable(outcome.queries, claim):
             yield Subject("query", query.query_id, *key, {**about, "query": _query(query)})
         for row in _usable(outcome.evidence, claim):
@@ -157,8 +157,8 @@ def _passage(claim: Claim, transcript: Transcript | None) -> Sequence[prompts.Pi
     if transcript is None or claim.char_start is None or claim.char_end is None:
         return ["The claim has no place in the transcript: nothing that was said is shown."]
     start = max(0, claim.char_start - _AROUND_CLAIM)
-    said = transcript.text[start : claim.char_end + _AROUND_CLAIM]
-    return ["What is said in the video around the claim:\n", prompts.Data("transcript", said)]
+    passage = transcript.text[start : claim.char_end + _AROUND_CLAIM]
+    return ["What is said in the video around the claim:\n", prompts.Data("transcript", passage)]
 
 
 def _sources(rows: Sequence[Evidence], texts: Mapping[str, str]) -> Sequence[prompts.Piece]:

@@ -89,9 +89,9 @@ def ndcg_by_importance(video: MatchedVideo) -> Ratio:
     """
     gains = {pair.system: _importance(video.gold[pair.gold]) for pair in video.pairs}
     ideal = sorted(map(_importance, video.gold), reverse=True)
-    gained = math.fsum(gain / math.log2(place + 2) for place, gain in gains.items())
-    possible = math.fsum(gain / math.log2(place + 2) for place, gain in enumerate(ideal))
-    return Ratio(gained, possible, items=sum(map(bool, ideal)))
+    dcg = math.fsum(gain / math.log2(position + 2) for position, gain in gains.items())
+    idcg = math.fsum(gain / math.log2(position + 2) for position, gain in enumerate(ideal))
+    return Ratio(dcg, idcg, items=sum(map(bool, ideal)))
 
 
 def _importance(claim: ClaimEntry) -> float:
@@ -128,10 +128,10 @@ def importance_mae(video: MatchedVideo) -> Ratio:
 
 
 def error_of_mean_importance(video: MatchedVideo) -> Ratio:
-    """Return that error if every matched claim had the mean annotated importance: the baseline."""
-    gold = [gold for _, gold in importance_pairs(video)]
-    middle = math.fsum(gold) / len(gold) if gold else 0.0
-    return Ratio(math.fsum(abs(each - middle) for each in gold), len(gold))
+    """Return the error of a constant guess, the mean annotated importance: the baseline."""
+    annotated = [gold for _, gold in importance_pairs(video)]
+    mean = math.fsum(annotated) / len(annotated) if annotated else 0.0
+    return Ratio(math.fsum(abs(importance - mean) for importance in annotated), len(annotated))
 
 
 def importance_pairs(video: MatchedVideo) -> list[tuple[float, float]]:

@@ -89,9 +89,9 @@ def mixed_up_calls(rows: VideoRows) -> Ratio:
 
     |rejected calls| / |calls about several pages|. Undefined without such calls.
     """
-    calls = [each for each in rows.llm_calls if each.stage == "evidence"]
-    joint = [each for each in calls if each.canonical_url is None]
-    return Ratio(sum(each.reason == MIXED_UP for each in joint), len(joint))
+    calls = [call for call in rows.llm_calls if call.stage == "evidence"]
+    joint = [call for call in calls if call.canonical_url is None]
+    return Ratio(sum(call.reason == MIXED_UP for call in joint), len(joint))
 
 
 def agreement(rows: Iterable[Evidence], others: Iterable[Evidence]) -> Ratio:
@@ -99,9 +99,9 @@ def agreement(rows: Iterable[Evidence], others: Iterable[Evidence]) -> Ratio:
 
     Undefined without such sources.
     """
-    stances, theirs = (
-        {row.evidence_id: row.stance for row in each if row.stance is not None}
-        for each in (rows, others)
+    first, second = (
+        {row.evidence_id: row.stance for row in evidence if row.stance is not None}
+        for evidence in (rows, others)
     )
-    both = stances.keys() & theirs.keys()
-    return Ratio(sum(stances[each] == theirs[each] for each in both), len(both))
+    both = first.keys() & second.keys()
+    return Ratio(sum(first[source] == second[source] for source in both), len(both))

@@ -18,8 +18,8 @@ def complete_verdicts(rows: VideoRows) -> Ratio:
 
 def decided_verdicts(rows: VideoRows) -> Ratio:
     """Return the share of complete verdicts with another stance than unclear."""
-    found = [each.stance for each in rows.verdicts if each.stance is not None]
-    return Ratio(sum(stance != "unclear" for stance in found), len(found))
+    stances = [verdict.stance for verdict in rows.verdicts if verdict.stance is not None]
+    return Ratio(sum(stance != "unclear" for stance in stances), len(stances))
 
 
 def infrastructure_failure_rate(rows: VideoRows) -> Ratio:

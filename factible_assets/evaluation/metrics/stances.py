@@ -43,7 +43,7 @@ def accuracy(judgements: Sequence[Judgement]) -> Ratio:
 
 
 def majority_class(judgements: Sequence[Judgement]) -> str | None:
-    """Return the most frequent gold class of the answered claims, the first by name of equals."""
+    """Return the most frequent gold class of the answered claims; ties go to the first by name."""
     counts = Counter(each.gold for each in answered(judgements))
     return min(counts, key=lambda name: (-counts[name], name)) if counts else None
 
@@ -75,8 +75,8 @@ def as_majority(
     judgements: Sequence[Judgement], among: Sequence[Judgement] | None = None
 ) -> list[Judgement]:
     """Return the judgements of always answering the majority class (of `among`, if given)."""
-    most = majority_class(judgements if among is None else among)
-    return [Judgement(each.video_id, each.gold, most) for each in answered(judgements)]
+    majority = majority_class(judgements if among is None else among)
+    return [Judgement(each.video_id, each.gold, majority) for each in answered(judgements)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +134,18 @@ class ReliabilityBin:
 
 def reliability_diagram(judgements: Sequence[Judgement]) -> tuple[ReliabilityBin, ...]:
     """Return confidence against accuracy in ten bins of one width (Guo et al., 2017, section 2)."""
-    members: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
+    bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for sure, right in _outcomes(judgements):
-        members[min(int(sure * BINS), BINS - 1)].append((sure, right))
+        bins[min(int(sure * BINS), BINS - 1)].append((sure, right))
     return tuple(
         ReliabilityBin(
             low=index / BINS,
             high=(index + 1) / BINS,
-            n=len(inside),
-            confidence=math.fsum(sure for sure, _ in inside) / len(inside) if inside else None,
-            accuracy=sum(right for _, right in inside) / len(inside) if inside else None,
+            n=len(members),
+            confidence=math.fsum(sure for sure, _ in members) / len(members) if members else None,
+            accuracy=sum(right for _, right in members) / len(members) if members else None,
         )
-        for index, inside in enumerate(members)
+        for index, members in enumerate(bins)
     )
 
 
@@ -190,5 +190,6 @@ def level_error(judgements: Sequence[Judgement]) -> Ratio:
 
 
 def _level_errors(judgements: Sequence[Judgement]) -> list[int]:
-    known = answered(judgements)
-    return [abs(LEVELS.index(each.predicted) - LEVELS.index(each.gold)) for each in known]
+    return [
+        abs(LEVELS.index(each.predicted) - LEVELS.index(each.gold)) for each in answered(judgements)
+    ]

@@ -1,4 +1,4 @@
-"""The blocking asset check `integrity`, which applies stages/integrity.py, and one on readings.
+"""Two asset checks: `integrity`, which applies stages/integrity.py and blocks, and one on readings.
 
 An asset has one check for all rules: each check costs three events and a query per run. The step
 that computes rows also checks them before it writes them, so rows that break a blocking rule are
@@ -54,33 +54,33 @@ def check_integrity(
     Returns a result per asset, in their order, and the failure to raise if a blocking rule is
     broken. Yield the results before you raise the failure, so that Dagster records them.
     """
-    found = judge(assets, rows, limits)
+    outcomes = judge(assets, rows, limits)
     results = [
-        _result(asset, [each for each in found if each.rule.asset == asset]) for asset in assets
+        _result(asset, [each for each in outcomes if each.rule.asset == asset]) for asset in assets
     ]
-    refused = [each for each in found if each.refuses]
-    if not refused:
+    broken = [each for each in outcomes if each.refuses]
+    if not broken:
         return results, None
-    broken = "; ".join(
-        f"{each.rule.asset}, {each.rule.name}: {_first_violation(each)}" for each in refused
+    violations = "; ".join(
+        f"{each.rule.asset}, {each.rule.name}: {_first_violation(each)}" for each in broken
     )
     sentence = (
-        f"The rows break {len(refused)} of their rules, so nothing was written and the last good "
-        f"rows stay. {broken} The pipeline or a service that it asked has a defect. Please report "
-        "it with the rows, which the checks of the asset list."
+        f"The rows break {len(broken)} of their rules, so nothing was written and the last good "
+        f"rows stay. {violations} The pipeline or a service that it asked has a defect. Please "
+        "report it with the rows, which the checks of the asset list."
     )
     return results, dg.Failure(sentence, allow_retries=False)
 
 
-def _result(asset: str, rules: Sequence[RuleResult]) -> dg.AssetCheckResult:
-    broken = [each for each in rules if each.violations]
-    refuses = any(each.refuses for each in rules)
+def _result(asset: str, outcomes: Sequence[RuleResult]) -> dg.AssetCheckResult:
+    broken = [each for each in outcomes if each.violations]
+    refuses = any(each.refuses for each in outcomes)
     metadata: dict[str, dg.MetadataValue] = {
         "violations": dg.MetadataValue.int(sum(len(each.violations) for each in broken))
     }
-    for each in rules:
-        outcome = f"{len(each.violations)} rows break it" if each.violations else "holds"
-        metadata[each.rule.name] = dg.MetadataValue.text(f"{outcome}: {each.rule.description}")
+    for each in outcomes:
+        words = f"{len(each.violations)} rows break it" if each.violations else "holds"
+        metadata[each.rule.name] = dg.MetadataValue.text(f"{words}: {each.rule.description}")
     if broken:
         rows = [
             (each.rule.name, cell(row), cell(problem, 300))
@@ -96,7 +96,7 @@ def _result(asset: str, rules: Sequence[RuleResult]) -> dg.AssetCheckResult:
         severity=dg.AssetCheckSeverity.ERROR if refuses else dg.AssetCheckSeverity.WARN,
         metadata=metadata,
         description=" ".join(f"{each.rule.name}: {_first_violation(each)}" for each in broken)
-        or f"All {len(rules)} rules hold for every row.",
+        or f"All {len(outcomes)} rules hold for every row.",
     )
 
 

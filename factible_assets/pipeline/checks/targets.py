@@ -14,7 +14,7 @@ from factible_assets.wording import number
 READABLE = "targets_are_readable"
 
 _ASSET = "evaluation"
-_JUDGED = {
+_OUTCOME_WORDS = {
     "reached": "reaches its target {0.target:g}",
     "undefined": "is undefined",
     "too few": "has fewer than {0.min_n} items and is not judged",
@@ -22,20 +22,20 @@ _JUDGED = {
     "below floor": "misses even its floor {0.floor:g}",
 }
 """The words for the outcome of a target, from the best outcome to the worst."""
-_ORDER = list(_JUDGED)
+_ORDER = list(_OUTCOME_WORDS)
 
 
 def target_specs(targets: Targets) -> list[dg.AssetCheckSpec]:
     """Return a check per metric with a target, and one on the file of targets."""
-    described = {READABLE: f"Every entry of {FILE_NAME} can be used; if not, its file and line."}
+    descriptions = {READABLE: f"Every entry of {FILE_NAME} can be used; if not, its file and line."}
     for metric in targets.metrics:
         side = "above" if CATALOGUE[metric].better == "lower" else "below"
-        described[_check_name(metric)] = (
+        descriptions[_check_name(metric)] = (
             f"{metric}: warns {side} its target and fails {side} its floor, in any corpus."
         )
     return [
         dg.AssetCheckSpec(name=name, asset=_ASSET, description=words)
-        for name, words in described.items()
+        for name, words in descriptions.items()
     ]
 
 
@@ -45,14 +45,14 @@ def _check_name(metric: str) -> str:
 
 
 def target_results(
-    defined: Targets, targets: Targets, assessments: Sequence[Assessment]
+    at_load: Targets, targets: Targets, assessments: Sequence[Assessment]
 ) -> Iterator[dg.AssetCheckResult]:
     """Yield the result of every check over all corpora.
 
-    `defined` are the targets when Dagster loaded the definitions, `targets` the current ones.
+    `at_load` are the targets when Dagster loaded the definitions, `targets` the current ones.
     """
     problems = [str(problem) for problem in targets.problems]
-    unseen = [metric for metric in targets.metrics if metric not in defined.metrics]
+    unseen = [metric for metric in targets.metrics if metric not in at_load.metrics]
     if unseen:
         problems.append(f"Reload the definitions to see the checks of {', '.join(unseen)}.")
     yield dg.AssetCheckResult(
@@ -62,16 +62,16 @@ def target_results(
         severity=dg.AssetCheckSeverity.ERROR if targets.problems else dg.AssetCheckSeverity.WARN,
         description=" ".join(problems) or f"{len(targets.metrics)} metrics have a target.",
     )
-    for metric in defined.metrics:
-        assessed = [each for each in assessments if each.metric == metric]
-        worst = max((each.outcome for each in assessed), key=_ORDER.index, default="undefined")
-        said, metadata = [], dict[str, Any](outcome=worst)
-        for each in assessed:
+    for metric in at_load.metrics:
+        of_metric = [each for each in assessments if each.metric == metric]
+        worst = max((each.outcome for each in of_metric), key=_ORDER.index, default="undefined")
+        sentences, metadata = [], dict[str, Any](outcome=worst)
+        for each in of_metric:
             value = each.figure.value if each.figure else None
-            judged = _JUDGED[each.outcome].format(each.target)
             if each.outcome == worst:
                 shown = number(value, tables.UNDEFINED)
-                said.append(f"{each.corpus}: {metric} is {shown} and {judged}")
+                words = _OUTCOME_WORDS[worst].format(each.target)
+                sentences.append(f"{each.corpus}: {metric} is {shown} and {words}")
             if value is not None:
                 # Dagster plots numbers over time.
                 metadata[f"{metric} of {each.corpus}"] = dg.MetadataValue.float(value)
@@ -81,6 +81,6 @@ def target_results(
             check_name=_check_name(metric),
             passed=worst not in {"below target", "below floor"},
             severity=dg.AssetCheckSeverity.ERROR if failed else dg.AssetCheckSeverity.WARN,
-            description="; ".join(said) or "No corpus with a target was evaluated.",
+            description="; ".join(sentences) or "No corpus with a target was evaluated.",
             metadata=metadata,
         )
