@@ -1,1 +1,1 @@
-"""The DuckDB warehouse: schema, views, store and the Dagster bindings of the store."""
+"""The warehouse in DuckDB or a lake: schema and views, reading and writing, and its upkeep."""

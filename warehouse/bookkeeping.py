@@ -1,4 +1,4 @@
-"""Rows without a set: costs, actions of reviewers, claims taken over, judgements."""
+"""Rows that belong to no set: costs, actions of reviewers, claims carried over, judgements."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def service_uses(
         if row.provider in services and row.latency_seconds > 0 and row.status != "infra_error"
     )
     read = sum(page.latency_seconds > 0 and page.status == "ok" for page in pages)
-    counted = [("search_hits", service, number) for service, number in sorted(answered.items())]
+    counts = [("search_hits", service, number) for service, number in sorted(answered.items())]
     if reader is not None and read:
-        counted.append(("evidence", reader, read))
+        counts.append(("evidence", reader, read))
     return [
         {
             "stage": stage,
@@ -56,13 +56,13 @@ def service_uses(
             "requests": number,
             "cost_usd": prices[name] * number if name in prices else None,
         }
-        for stage, name, number in counted
+        for stage, name, number in counts
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedClaim:
-    """A claim that a run took over: the last run that checked it, and when (timezone-aware)."""
+    """A claim that a run did not check: the last run that did, and its time (timezone-aware)."""
 
     claim_id: str
     source_run_id: str
@@ -75,13 +75,13 @@ def read_actions(warehouse: Warehouse, video_id: str) -> list[ReviewAction]:
 
 
 def known_claims(warehouse: Warehouse, video_id: str) -> dict[str, Claim]:
-    """Return every claim that was ever found in a video, by id, as the last run found it."""
-    found = warehouse.records(_SQL["known"], Claim, {"video_id": video_id})
-    return {claim.claim_id: claim for claim in found}
+    """Return every claim ever found in a video, by id, as the last run with it found it."""
+    claims = warehouse.records(_SQL["known"], Claim, {"video_id": video_id})
+    return {claim.claim_id: claim for claim in claims}
 
 
 def read_carried(warehouse: Warehouse, video_id: str, run_id: str) -> dict[str, CarriedClaim]:
-    """Return the claims that a run took over, by claim id."""
+    """Return the claims that a run carried over unchecked, by claim id."""
     rows = warehouse.rows(_SQL["carried"], {"video_id": video_id, "run_id": run_id})
     return {row["claim_id"]: CarriedClaim(*row.values()) for row in rows}
 
@@ -95,7 +95,7 @@ def record_run(
     carried: Iterable[CarriedClaim],
     uses: Iterable[dict[str, Any]] = (),
 ) -> None:
-    """Record a run's applied actions, claims taken over and service uses (see `service_uses`).
+    """Record a run's applied actions, carried claims and service uses (see `service_uses`).
 
     Only the first run that applies an action is recorded for it. Writes in the caller's
     transaction; a repeated run records the same again.
@@ -105,15 +105,15 @@ def record_run(
         connection,
         "review_applications",
         [
-            {"action_id": each, "run_id": stamp.run_id, "applied_at": stamp.checked_at}
-            for each in applied
+            {"action_id": action_id, "run_id": stamp.run_id, "applied_at": stamp.checked_at}
+            for action_id in applied
         ],
         again="keep",
     )
     connection.execute(_SQL["forget_carried"], run)
-    insert_rows(connection, "carried_claims", [run | asdict(each) for each in carried])
-    paid = run | {"checked_at": stamp.checked_at}
-    insert_rows(connection, "service_uses", [paid | use for use in uses], again="replace")
+    insert_rows(connection, "carried_claims", [run | asdict(claim) for claim in carried])
+    stamped = run | {"checked_at": stamp.checked_at}
+    insert_rows(connection, "service_uses", [stamped | use for use in uses], again="replace")
 
 
 def claims_sharing_words(

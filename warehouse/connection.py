@@ -124,8 +124,8 @@ class FileConnector:
         return self.path.exists()
 
     def state(self) -> Hashable:
-        found = self.path.stat()
-        return found.st_ino, found.st_mtime_ns
+        status = self.path.stat()
+        return status.st_ino, status.st_mtime_ns
 
     def waiting(self, seconds: float) -> FileConnector:
         return replace(self, lock_timeout_seconds=seconds)
@@ -218,11 +218,11 @@ class FileConnector:
             except duckdb.Error as failure:
                 if not any(words in str(failure) for words in _LOCK_MESSAGES):
                     raise self._explain(failure) from failure
-                found = _LOCK_HOLDER.search(str(failure))
+                match = _LOCK_HOLDER.search(str(failure))
                 raise errors.WarehouseBusyError(
                     self.path,
                     waited_seconds=time.monotonic() - started,
-                    holder=found["holder"] if found else None,
+                    holder=match["holder"] if match else None,
                 ) from failure
 
         left = started + self.lock_timeout_seconds - time.monotonic()
@@ -231,12 +231,12 @@ class FileConnector:
     def _connect_to(self, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         # In small files, further threads find nothing to do and keep looking for work: a published
         # copy took 290 ms of CPU with two threads, 170 ms with one.
-        chosen: dict[str, Any] = {} if read_only else {"threads": 1}
+        config: dict[str, Any] = {} if read_only else {"threads": 1}
         with suppress(OSError):  # the file may be missing, or unreadable
             if path.stat().st_size < LARGE_FILE_BYTES:
-                chosen |= {"threads": 1} if read_only else {"force_compression": "uncompressed"}
+                config |= {"threads": 1} if read_only else {"force_compression": "uncompressed"}
         connection = duckdb.connect(
-            str(path), read_only=read_only, config={**CONNECTION_CONFIG, **chosen, **self.config}
+            str(path), read_only=read_only, config={**CONNECTION_CONFIG, **config, **self.config}
         )
         # DuckDB draws a progress bar on stdout if it takes the process for an interactive one.
         connection.execute("SET enable_progress_bar = false")
@@ -276,19 +276,19 @@ def patiently(
     busy: type[Exception],
     seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS,
 ) -> Found:
-    """Repeat an attempt for some seconds, as long as others are `busy`.
+    """Repeat an attempt that raises the error `busy`, for at most so many seconds.
 
     The pauses double; a random part keeps processes apart.
     """
-    deadline, longest = time.monotonic() + seconds, _FIRST_PAUSE_SECONDS
+    deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE_SECONDS
     while True:
         try:
             return attempt()
         except busy:
             if time.monotonic() >= deadline:
                 raise
-        time.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - jitter, not a secret
-        longest = min(2 * longest, _LONGEST_PAUSE_SECONDS)
+        time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - jitter, not a secret
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
 def trouble_with(path: Path, failure: Exception) -> errors.WarehouseError | None:

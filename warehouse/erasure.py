@@ -41,19 +41,18 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
 
     One transaction. With `dry_run`, only count. The file keeps its size until `upkeep.compact`.
     """
-    own = {"video_id": video_id}
+    of_video = {"video_id": video_id}
 
     def erase(connection: duckdb.DuckDBPyConnection) -> Erasure:
-        def ask(question: str, values: dict[str, str]) -> frozenset[str]:
-            found = connection.execute(_SQL[question], values).fetchall()
-            return frozenset(row[0] for row in found)
+        def column(query: str, values: dict[str, str]) -> frozenset[str]:
+            return frozenset(row[0] for row in connection.execute(_SQL[query], values).fetchall())
 
         addresses, sentences, requests = (
-            ask(question, own) for question in ("addresses", "sentences", "requests")
+            column(query, of_video) for query in ("addresses", "sentences", "requests")
         )
-        connection.execute(_SQL["mark_texts"], own)
-        for question in () if dry_run else ("unname_verdicts", "unname_evidence"):
-            connection.execute(_SQL[question], own | {"words": _UNNAMED})
+        connection.execute(_SQL["mark_texts"], of_video)
+        for statement in () if dry_run else ("unname_verdicts", "unname_evidence"):
+            connection.execute(_SQL[statement], of_video | {"words": _UNNAMED})
         rows: Counter[str] = Counter()
 
         def remove(kind: str, table: str, values: dict[str, str], **names: str) -> None:
@@ -66,11 +65,11 @@ def erase_video(warehouse: Warehouse, video_id: str, *, dry_run: bool) -> Erasur
 
         for table in _TEXTS:
             remove("texts", table, {})
-        for table, column, parent, key in _LINKED:
-            remove("linked", table, own, column=column, parent=parent, key=key)
-        for table in sorted(ask("tables_of_videos", {})):
-            remove("rows", table, own)
-        found = {table: count for table, count in sorted(rows.items()) if count}
-        return Erasure(found, addresses, sentences, requests)
+        for table, link, parent, key in _LINKED:
+            remove("linked", table, of_video, column=link, parent=parent, key=key)
+        for table in sorted(column("tables_of_videos", {})):
+            remove("rows", table, of_video)
+        counts = {table: count for table, count in sorted(rows.items()) if count}
+        return Erasure(counts, addresses, sentences, requests)
 
     return warehouse.write(erase, locks=[ALL_TEXTS, f"video {video_id}"])

@@ -92,9 +92,9 @@ class Lake:
         Raises WarehouseError: The location has neither form (the message does not repeat it), or
         the object store of the data is unknown.
         """
-        given = location.removeprefix(SCHEME)
-        words = connection_words(given)
-        if given == location or words is None:
+        address = location.removeprefix(SCHEME)
+        words = connection_words(address)
+        if address == location or words is None:
             raise WarehouseError(
                 "The location of the lake cannot be read. Write it as "
                 "ducklake:postgres:dbname=NAME host=HOST user=USER, or as ducklake:postgres:postgresql://USER@HOST/NAME."
@@ -269,7 +269,7 @@ class Lake:
         store = () if is_folder else (store_of(self.data)[0],)
         for name in ("ducklake", "postgres_scanner", *store):
             connection.execute(_SQL["load"].format(file=extension(name)))
-        named = {
+        parts = {
             "catalogue": escaped(self.catalogue),
             "data": escaped(self.data),
             "mode": ", READ_ONLY" if read_only else "",
@@ -279,34 +279,36 @@ class Lake:
         if not is_folder:
             connection.execute(secret_of_store(self.data))
         try:
-            connection.execute(_SQL["attach"].format(**named))
+            connection.execute(_SQL["attach"].format(**parts))
         except duckdb.Error as failure:
             # The lake is new, or another process creates it right now.
             if not any(words in str(failure) for words in ("does not exist", "already exists")):
                 raise
             self._open(read_only=False).close()
-            connection.execute(_SQL["attach"].format(**named))
+            connection.execute(_SQL["attach"].format(**parts))
         if read_only:
-            connection.execute(_SQL["shut"].format(**named))
+            connection.execute(_SQL["shut"].format(**parts))
         else:
-            connection.execute(_SQL["attach_locks"].format(**named))
+            connection.execute(_SQL["attach_locks"].format(**parts))
         return connection
 
     def _explain(self, failure: Exception) -> WarehouseError | None:
+        """Return the error for a failure of DuckDB; None if the lake is not the cause."""
         words = str(failure)
         if isinstance(failure, WarehouseError):
             return failure
         # The server's message follows DuckDB's own, over several lines.
-        said = " ".join(words.split()).rpartition('": ')[2][:300]
-        said = said.replace(self.password, "…") if self.password else said
+        server_words = " ".join(words.split()).rpartition('": ')[2][:300]
+        if self.password:
+            server_words = server_words.replace(self.password, "…")
         is_lost = isinstance(failure, duckdb.InternalException | duckdb.FatalException)
-        if is_lost or any(each in words for each in _PASSING):
-            return LakeBusyError(self.path, said)
+        if is_lost or any(message in words for message in _PASSING):
+            return LakeBusyError(self.path, server_words)
         if "DATA_PATH" in words:
             why = f"its files are not in {self.data}. Set FACTIBLE_LAKE_DATA to where they are"
             return LakeError(self.path, why)
         if "PostgreSQL" in words or "Postgres" in words:
-            return LakeError(self.path, said)
+            return LakeError(self.path, server_words)
         if isinstance(failure, duckdb.IOException) and "://" in self.data:
             why = " ".join(words.split())[:300]
             return LakeError(self.path, f"its files in {self.data} cannot be reached: {why}")
@@ -323,15 +325,15 @@ _reached: set[Lake] = set()
 def _end(cursor: duckdb.DuckDBPyConnection) -> None:
     """Roll back, then close.
 
-    If a dying server left the instance invalid, closing it would end the process, because DuckDB
-    cannot roll back. So such an instance stays open for good; the next connection opens a new one.
+    If a dying server left the instance invalid, DuckDB cannot roll back, and closing it would end
+    the process. So such an instance stays open for good; the next connection opens a new one.
     """
     try:
         cursor.rollback()
     except duckdb.FatalException:
         with _opening:
-            for each in (cursor, *_opened.values()):
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
+            for connection in (cursor, *_opened.values()):
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
             _opened.clear()
         return
     except duckdb.Error:

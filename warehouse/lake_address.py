@@ -33,17 +33,17 @@ _STORES: dict[str, tuple[str, str, dict[str, str]]] = {
 variables. Google's HMAC keys use the names of AWS, as its S3-compatible tools do."""
 
 
-def connection_words(given: str) -> dict[str, str] | None:
+def connection_words(text: str) -> dict[str, str] | None:
     """Parse libpq's keywords or an address; None if the text is neither."""
-    if "://" not in given:
-        if _WORD.sub("", given).strip():
+    if "://" not in text:
+        if _WORD.sub("", text).strip():
             return None
         return {
             name: re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith("'") else value
-            for name, value in _WORD.findall(given)
+            for name, value in _WORD.findall(text)
         }
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(text)
         port = parts.port
     except ValueError:
         return None
@@ -66,6 +66,7 @@ def quoted(value: str) -> str:
 
 
 def store_of(data: str) -> tuple[str, str, dict[str, str]]:
+    """Return the entry of _STORES for an address. Raises WarehouseError: The scheme is unknown."""
     scheme = urlsplit(data).scheme
     if scheme not in _STORES:
         known = ", ".join(f"{each}://" for each in _STORES)
@@ -78,16 +79,16 @@ def secret_of_store(data: str) -> str:
 
     DuckDB also keeps AWS's variables as settings, which a query could show; the SQL erases them.
     """
-    speaks, kind, variables = store_of(data)
-    given = {name: os.environ[each] for name, each in variables.items() if os.environ.get(each)}
-    forget = _SQL["forget_keys"] if speaks == "httpfs" else ""
-    if not given.keys() & {"KEY_ID", "CONNECTION_STRING"}:
+    extension_name, kind, variables = store_of(data)
+    values = {name: os.environ[each] for name, each in variables.items() if os.environ.get(each)}
+    forget = _SQL["forget_keys"] if extension_name == "httpfs" else ""
+    if not values.keys() & {"KEY_ID", "CONNECTION_STRING"}:
         return forget
     server = urlsplit(os.environ.get("AWS_ENDPOINT_URL", ""))
-    if server.netloc and speaks == "httpfs":
-        given |= {"ENDPOINT": server.netloc, "URL_STYLE": "path"}
-        given["USE_SSL"] = str(server.scheme == "https").lower()
-    options = "".join(f", {name} '{escaped(value)}'" for name, value in given.items())
+    if server.netloc and extension_name == "httpfs":
+        values |= {"ENDPOINT": server.netloc, "URL_STYLE": "path"}
+        values["USE_SSL"] = str(server.scheme == "https").lower()
+    options = "".join(f", {name} '{escaped(value)}'" for name, value in values.items())
     return forget + _SQL["secret_of_store"].format(kind=kind, data=escaped(data), options=options)
 
 

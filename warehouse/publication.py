@@ -7,7 +7,7 @@ DuckDB makes the first copies as a whole: tables, views, constraints and comment
 displaced copy becomes a spare, which the next publication brings up to date. It compares
 the two files, so that writers need no log, and an interrupted update needs no repair. If a reader
 still has the spare open, it makes a whole copy instead. docs/performance.md compares the
-alternatives. Copying the bytes of the live file is none: closing a second handle on it loses
+alternatives. It never copies the bytes of the live file: closing a second handle on it would lose
 DuckDB's lock (connection.py).
 """
 
@@ -129,14 +129,14 @@ def entries_beyond(connection: duckdb.DuckDBPyConnection, copy: Path) -> int:
 
 
 def _is_free(copy: Path) -> bool:
-    """Tell whether a copy exists that this process does not have open itself."""
+    """Tell whether a copy exists, and this process does not have it open."""
     if not copy.exists() or not (_OPEN_FILES.is_dir() or os.name == "nt"):
         return False
-    place = copy.stat()
-    for each in _OPEN_FILES.iterdir() if _OPEN_FILES.is_dir() else ():
+    status = copy.stat()
+    for descriptor in _OPEN_FILES.iterdir() if _OPEN_FILES.is_dir() else ():
         # Another thread may have closed the descriptor since.
         with suppress(OSError):
-            if os.path.samestat(os.fstat(int(each.name)), place):
+            if os.path.samestat(os.fstat(int(descriptor.name)), status):
                 return False
     return True
 
@@ -148,8 +148,8 @@ def _bring_up_to_date(
     copy.chmod(0o644)
     source = _source(connection)
 
-    def ask(question: str, table: str = "", **values: object) -> list[tuple[Any, ...]]:
-        sql = _SQL[question].format(source=source, table=table)
+    def run(statement: str, table: str = "", **values: object) -> list[tuple[Any, ...]]:
+        sql = _SQL[statement].format(source=source, table=table)
         return connection.execute(sql, values).fetchall()
 
     try:
@@ -158,28 +158,28 @@ def _bring_up_to_date(
     except duckdb.Error:
         return False
     try:
-        if ask("other_schema"):
+        if run("other_schema"):
             return False
-        ask("changed_sets")
-        ((first, last, again),) = ask("changed_moments")
+        run("changed_sets")
+        ((first, last, has_rewritten),) = run("changed_moments")
         moments = {"first": first, "last": last}
         connection.begin()
-        every = [table for (table,) in ask("tables", name=source)]
+        every = [table for (table,) in run("tables", name=source)]
         tables = [only_added_to] if only_added_to else every
         for table in tables:
             if table not in _OF_SETS:
-                ask("remove_others", table)
-                ask("add_others", table)
+                run("remove_others", table)
+                run("add_others", table)
                 continue
-            if again and table != PageText.table:
-                ask("remove_sets", table)
-            ask("add_texts" if table == PageText.table else "add_sets", table, **moments)
+            if has_rewritten and table != PageText.table:
+                run("remove_sets", table)
+            run("add_texts" if table == PageText.table else "add_sets", table, **moments)
             # Rows without a set, such as model calls of failed runs.
-            if table != PageText.table and ask("uneven", table):
-                ask("remove_uneven", table)
-                ask("add_missing", table)
+            if table != PageText.table and run("uneven", table):
+                run("remove_uneven", table)
+                run("add_missing", table)
         # Without trimmed texts the counts differ, and a whole copy saves their room.
-        is_whole = not any(ask("uneven", table) for table in tables)
+        is_whole = not any(run("uneven", table) for table in tables)
         if is_whole:
             connection.commit()
             connection.execute(_SQL["checkpoint_copy"])
@@ -195,9 +195,9 @@ def _bring_up_to_date(
 
 def copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> None:
     """Copy the database of a connection into a new file, with views and comments."""
-    named = {"path": escaped(destination), "source": _source(connection)}
+    names = {"path": escaped(destination), "source": _source(connection)}
     for step in ("attach_copy", "copy", "detach_copy"):
-        connection.execute(_SQL[step].format(**named))
+        connection.execute(_SQL[step].format(**names))
 
 
 def _source(connection: duckdb.DuckDBPyConnection) -> str:

@@ -25,7 +25,7 @@ def read_rows(
     key: str = "",
     **values: Any,
 ) -> list[AnyRecord]:
-    """Return the rows of one class that a query of reading.sql finds with some values."""
+    """Run a query of reading.sql with some values, and return its rows of one class."""
     sql = _SQL[question].format(
         columns=", ".join(record.model_fields),
         table=record.table,
@@ -44,35 +44,37 @@ def read_sets(
     calls: dict[str, list[records.LlmCall]] = {}
     for asset, one in sets.items():
         # DuckDB finds a set by its run at once.
-        own = {"video_id": one.video_id, "run_id": one.run_id}
+        key = {"video_id": one.video_id, "run_id": one.run_id}
         for record in records.ASSET_RECORDS[asset]:
             if record is records.LlmCall:
                 # All stages of a run share one table of model calls.
                 if one.run_id not in calls:
-                    of_run = read_rows(connection, "calls_of_run", records.LlmCall, **own)
+                    of_run = read_rows(connection, "calls_of_run", records.LlmCall, **key)
                     calls[one.run_id] = of_run
                 rows += (call for call in calls[one.run_id] if call.stage == asset)
             elif record is records.Verdict and current:
                 rows += read_rows(connection, "current", record, video_id=one.video_id)
             elif record is not records.PageText:
                 moment = to_utc(one.checked_at)
-                rows += read_rows(connection, "of_run", record, checked_at=moment, **own)
+                rows += read_rows(connection, "of_run", record, checked_at=moment, **key)
     if "evidence" in sets:
-        read = (
+        hashes = (
             row.content_hash for row in rows if isinstance(row, records.Page | records.Evidence)
         )
-        texts = stored_texts(connection, [each for each in read if each is not None])
-        rows += (records.PageText(content_hash=each, text=texts[each]) for each in sorted(texts))
+        texts = stored_texts(connection, filter(None, hashes))
+        rows += (
+            records.PageText(content_hash=key, text=text) for key, text in sorted(texts.items())
+        )
     return VideoRows.of(rows, sets=sets)
 
 
 def find_sets(
     connection: duckdb.DuckDBPyConnection, question: str, **values: str
 ) -> dict[str, Materialization]:
-    """Return the sets that a query of reading.sql finds with some values, by asset."""
+    """Run a query of reading.sql with some values, and return the sets that it finds, by asset."""
     columns = ", ".join(each.name for each in fields(Materialization))
-    found = connection.execute(_SQL[question].format(columns=columns), values).fetchall()
-    return {one.asset: one for one in (Materialization(*map(aware, row)) for row in found)}
+    rows = connection.execute(_SQL[question].format(columns=columns), values).fetchall()
+    return {one.asset: one for one in (Materialization(*map(aware, row)) for row in rows)}
 
 
 def has_one_run(connection: duckdb.DuckDBPyConnection, video_id: str) -> bool:

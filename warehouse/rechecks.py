@@ -82,8 +82,8 @@ def read_plan(
 ) -> list[PlannedVideo]:
     """Return the plan for a moment: the night's videos first, then the others with the reason.
 
-    Videos in `held` have a run in flight and must wait. The limits are stored, so that the view
-    `recheck_plan` shows the same plan; a `preview` stores nothing.
+    Videos in `held` must wait, for instance for a run in progress. The limits are stored, so that
+    the view `recheck_plan` shows the same plan; a `preview` stores nothing.
     """
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[PlannedVideo]:
@@ -106,7 +106,7 @@ def plan_night(
 ) -> list[Launch]:
     """Choose and store a night's launches, in one transaction. A `preview` stores nothing.
 
-    A repeated tick, after an interruption, gets the same launches as the first.
+    If Dagster repeats an interrupted tick, it gets the same launches again.
     """
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[Launch]:
@@ -137,13 +137,13 @@ def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -
 
 def forget_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
     """Delete a cancelled launch: it does not count as a failed attempt."""
-    place = [planned.video_id, to_utc(at)]
-    warehouse.write(lambda opened: opened.execute(_SQL["forget"], place), locks=[_TABLE])
+    key = [planned.video_id, to_utc(at)]
+    warehouse.write(lambda opened: opened.execute(_SQL["forget"], key), locks=[_TABLE])
 
 
 def _launch(planned: PlannedVideo, tick: datetime) -> dict[str, object]:
-    taken = ("video_id", "position", "reason", "with_queries", "estimated_cost_usd")
-    return {name: getattr(planned, name) for name in taken} | {"planned_at": tick}
+    copied = ("video_id", "position", "reason", "with_queries", "estimated_cost_usd")
+    return {name: getattr(planned, name) for name in copied} | {"planned_at": tick}
 
 
 def _plan(
@@ -153,9 +153,13 @@ def _plan(
     held: Collection[str],
     next_tick: datetime | None,
 ) -> list[PlannedVideo]:
-    kept = {"videos": limits.videos, "cost": limits.cost_usd, "age": limits.minimum_age_days}
-    following = to_utc(next_tick) if next_tick else None
-    connection.execute(_SQL["store_limits"], kept | {"next": following})
+    stored = {
+        "videos": limits.videos,
+        "cost": limits.cost_usd,
+        "age": limits.minimum_age_days,
+        "next": to_utc(next_tick) if next_tick else None,
+    }
+    connection.execute(_SQL["store_limits"], stored)
     sql = _SQL["plan"].format(columns=", ".join(PlannedVideo.__slots__))
     rows = connection.execute(sql, [to_utc(as_of), sorted(held)]).fetchall()
     return [PlannedVideo(*map(aware, row)) for row in rows]

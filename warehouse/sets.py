@@ -61,32 +61,33 @@ def insert_rows(
     """
     values: list[dict[str, Any]] = []
     for row in rows:
-        if isinstance(row, Mapping | BaseModel):
-            named = dict(row)
-        else:
-            named = {each.name: getattr(row, each.name) for each in fields(row)}
+        is_mapping = isinstance(row, Mapping | BaseModel)
+        cells = dict(row) if is_mapping else {f.name: getattr(row, f.name) for f in fields(row)}
         values.append(
-            {name: to_utc(at) if isinstance(at, datetime) else at for name, at in named.items()}
+            {
+                name: to_utc(each) if isinstance(each, datetime) else each
+                for name, each in cells.items()
+            }
         )
     if not values:
         return
     import pyarrow as pa  # noqa: PLC0415 - slow to load, and only writers need it
 
-    key, rows_of = KEYS.get(table, ()), table.replace("_", " ")
+    key, noun = KEYS.get(table, ()), table.replace("_", " ")
     names = {"table": table, "key": ", ".join(key)}
     connection.register("incoming", pa.Table.from_pylist(values))
     try:
         if key:
-            is_repeated = len({tuple(row[each] for each in key) for row in values}) < len(values)
+            is_repeated = len({tuple(map(row.get, key)) for row in values}) < len(values)
             if again == "replace":
                 connection.execute(_SQL["delete_known"].format(**names))
             elif again == "refuse" and not is_repeated:
                 is_repeated = bool(connection.execute(_SQL["known"].format(**names)).fetchall())
             if is_repeated:
-                raise _broken(rows_of, f"duplicate key ({names['key']})")
+                raise _broken(noun, f"duplicate key ({names['key']})")
         connection.execute(_SQL["insert_unknown" if key else "insert"].format(**names))
     except duckdb.ConstraintException as failure:
-        raise _broken(rows_of, failure) from failure
+        raise _broken(noun, failure) from failure
     finally:
         connection.unregister("incoming")
 
@@ -127,31 +128,31 @@ class PreparedSet:
     texts: Mapping[str, str]
 
 
-def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> PreparedSet:
-    """Check a set and convert its rows, without the file.
+def prepare(asset: str, video_id: str, new: AssetRows, stamp: Stamp) -> PreparedSet:
+    """Check a set and convert its rows to Arrow, before the store is opened.
 
     Raises WarehouseIntegrityError: A row does not belong to the set, a value does not fit its
     column, or a text does not match its hash.
     """
     classes, problem = ASSET_RECORDS[asset], None
-    for row in given.rows:
+    for row in new.rows:
         if type(row) not in classes:
             problem = f"A {type(row).__name__} does not belong to the asset {asset}"
         elif getattr(row, "video_id", video_id) != video_id:
             problem = f"A {type(row).__name__} of another video is among the {asset} of {video_id}"
         elif isinstance(row, LlmCall) and row.stage != asset:
             problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
-    of_class = {record: [row for row in given.rows if type(row) is record] for record in classes}
+    of_class = {record: [row for row in new.rows if type(row) is record] for record in classes}
     for record, rows in of_class.items():
         # The tables of records have no keys (versions.py), and equal texts are stored once.
-        keys = {tuple(getattr(row, each) for each in record.key) for row in rows}
+        keys = {tuple(getattr(row, column) for column in record.key) for row in rows}
         if record.key and record is not PageText and len(keys) < len(rows):
             why = f"duplicate key in {record.table} ({', '.join(record.key)})"
             raise _broken(f"{asset} of video {video_id}", why)
-    texts = {row.content_hash: row.text for row in given.rows if isinstance(row, PageText)}
-    for stated, text in texts.items():
-        if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != stated:
-            problem = f"The text of a page is not the one whose SHA-256 is {stated}"
+    texts = {row.content_hash: row.text for row in new.rows if isinstance(row, PageText)}
+    for text_hash, text in texts.items():
+        if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != text_hash:
+            problem = f"The text of a page is not the one whose SHA-256 is {text_hash}"
     if problem:
         raise WarehouseIntegrityError(f"{problem}. Nothing was written.")
     return PreparedSet(
@@ -160,11 +161,11 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             video_id=video_id,
             run_id=stamp.run_id,
             checked_at=stamp.checked_at.astimezone(UTC),
-            code_version=given.code_version,
-            data_version=given.data_version,
-            row_count=sum(not isinstance(row, PageText) for row in given.rows),
-            duration_seconds=given.duration_seconds,
-            first_result_seconds=given.first_result_seconds,
+            code_version=new.code_version,
+            data_version=new.data_version,
+            row_count=sum(not isinstance(row, PageText) for row in new.rows),
+            duration_seconds=new.duration_seconds,
+            first_result_seconds=new.first_result_seconds,
         ),
         rows=of_class,
         frames={record: to_frame(record, rows, stamp) for record, rows in of_class.items()},
@@ -199,8 +200,9 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[Prepa
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
-    done = prepared.materialization
-    key, asset = [done.video_id, done.run_id], done.asset
+    """Delete the rows that the run wrote before for this set."""
+    new = prepared.materialization
+    key, asset = [new.video_id, new.run_id], new.asset
     connection.execute(_SQL["forget"], [*key, asset])
     for record in prepared.frames:
         if record is LlmCall:
@@ -214,18 +216,18 @@ def insert_records(
     connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table
 ) -> None:
     """Insert rows of one class, in the caller's transaction."""
-    question = "insert_texts" if record is PageText else "insert"
+    statement = "insert_texts" if record is PageText else "insert"
     if record is LlmCall and any(frame["cache_hit"].to_pylist()):
-        question = "insert_calls"
+        statement = "insert_calls"
     connection.register("incoming", frame)
-    connection.execute(_SQL[question].format(table=record.table))
+    connection.execute(_SQL[statement].format(table=record.table))
     connection.unregister("incoming")
 
 
 def _refuse_ungrounded(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
-    """Compare every quote with its page's stored text."""
-    given = (row for rows in prepared.rows.values() for row in rows)
-    rows = [row for row in given if isinstance(row, Page | Evidence)]
+    """Compare every quote with its page's stored text. Raises WarehouseIntegrityError."""
+    every_row = (row for rows in prepared.rows.values() for row in rows)
+    rows = [row for row in every_row if isinstance(row, Page | Evidence)]
     hashes = {row.content_hash for row in rows if row.content_hash is not None}
     texts = {**prepared.texts, **stored_texts(connection, sorted(hashes - prepared.texts.keys()))}
     missing = hashes - texts.keys()

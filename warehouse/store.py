@@ -1,8 +1,8 @@
-"""The warehouse: write sets, read current rows, and query, each in one short visit to the store.
+"""The warehouse: writes sets, reads current rows, and answers SQL queries.
 
 A *set* is everything that one run found for one asset and one video. One transaction writes a set
-with its row in `materializations`, so a set is complete or absent. No method leaves a connection
-open, or holds one while it waits for anything but the store.
+with its row in `materializations`, so a set is complete or absent. Each method opens the store for
+a short time only.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Warehouse:
             raise errors.WarehouseIntegrityError(
                 f"There is no asset {asset}; the warehouse holds {known}."
             )
-        prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
+        prepared = [prepare(asset, video_id, rows, stamp) for asset, rows in sets.items()]
 
         def replace_all(connection: duckdb.DuckDBPyConnection) -> None:
             if prepared:
@@ -121,18 +121,18 @@ class Warehouse:
         In one transaction with the sets, they would wait for each other's sets too. The texts of
         refused sets stay until retention removes them.
         """
-        texts = {each for one in prepared for each in one.texts}
-        if texts:
-            stored = self.rows(_SQL["known_texts"], {"hashes": sorted(texts)})
-            texts -= {row["content_hash"] for row in stored}
+        hashes = {text_hash for one in prepared for text_hash in one.texts}
+        if hashes:
+            stored = self.rows(_SQL["known_texts"], {"hashes": sorted(hashes)})
+            hashes -= {row["content_hash"] for row in stored}
 
         def insert_texts(connection: duckdb.DuckDBPyConnection) -> None:
             for one in prepared:
                 if records.PageText in one.frames:
                     insert_records(connection, records.PageText, one.frames[records.PageText])
 
-        if texts:
-            with self.connector.locked(f"text {each}" for each in texts):
+        if hashes:
+            with self.connector.locked(f"text {text_hash}" for text_hash in hashes):
                 self._in_transaction(insert_texts)
 
     def write_rows(
@@ -142,17 +142,17 @@ class Warehouse:
 
         `replacing` is a column and a value: the transaction first deletes the rows that have it.
         """
-        given = {table: list(rows) for table, rows in entries.items()}
+        lists = {table: list(rows) for table, rows in entries.items()}
 
         def insert_all(connection: duckdb.DuckDBPyConnection) -> None:
-            for table, rows in given.items():
+            for table, rows in lists.items():
                 if replacing is not None:
                     column, value = replacing
                     forget = _SQL["forget"].format(table=table, column=column)
                     connection.execute(forget, [value])
                 insert_rows(connection, table, rows)
 
-        self.write(insert_all, locks=given)
+        self.write(insert_all, locks=lists)
 
     def write(
         self, change: Callable[[duckdb.DuckDBPyConnection], Changed], *, locks: Collection[str] = ()
@@ -205,8 +205,8 @@ class Warehouse:
         with self.connection(read_only=True) as connection:
             sets: dict[str, Materialization] = {}
             for asset, run_id in runs.items():
-                own = {"asset": asset, "video_id": video_id, "run_id": run_id}
-                sets |= find_sets(connection, "set_of_run", **own)
+                key = {"asset": asset, "video_id": video_id, "run_id": run_id}
+                sets |= find_sets(connection, "set_of_run", **key)
             return read_sets(connection, sets, current=False)
 
     def read_judged(self, video_id: str) -> VideoRows:
@@ -225,7 +225,7 @@ class Warehouse:
                 evidence = read_rows(connection, "current", records.Evidence, **own)
             evidence += (row for row in rows.evidence if row.claim_id not in judged)
             hashes = {row.content_hash for row in evidence if row.content_hash}
-            texts = {each: text for each, text in rows.texts.items() if each in hashes}
+            texts = {key: text for key, text in rows.texts.items() if key in hashes}
             texts |= stored_texts(connection, hashes - texts.keys())
             newest = partial(read_rows, connection, "newest", video_id=video_id)
             hit_ids = sorted({row.hit_id for row in evidence})
@@ -259,25 +259,25 @@ class Warehouse:
 
         def attempt() -> tuple[list[str], list[list[Any]]]:
             with self.connection(read_only=True) as connection:
-                found = connection.execute(sql, params).fetchall()
+                rows = connection.execute(sql, params).fetchall()
                 names = [column[0] for column in connection.description or ()]
-                return names, [[*map(aware, row)] for row in found]
+                return names, [[*map(aware, row)] for row in rows]
 
         return patiently(attempt, errors.LakeBusyError)
 
     def rows(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
-        """Return the same rows as dictionaries by column."""
-        names, found = self.table(sql, params)
-        return [dict(zip(names, row, strict=True)) for row in found]
+        """Return the rows of an SQL query as dictionaries by column; see `table`."""
+        names, rows = self.table(sql, params)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def records(
         self, sql: str, record: type[AnyRecord], params: Mapping[str, Any]
     ) -> list[AnyRecord]:
         """Return the rows of an SQL query as records; `{columns}` stands for their columns."""
-        asked = sql.format(columns=", ".join(record.model_fields))
-        return [from_row(record, tuple(row.values())) for row in self.rows(asked, params)]
+        _, rows = self.table(sql.format(columns=", ".join(record.model_fields)), params)
+        return [from_row(record, row) for row in rows]
 
     def query(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
@@ -345,7 +345,7 @@ class Warehouse:
     def open_to_read(self) -> duckdb.DuckDBPyConnection:
         """Return a connection for a person at a notebook; the caller closes it.
 
-        Of a file it may read other files too. As long as it is open, nobody can write the file.
+        SQL on it may read other files too. As long as it is open, nobody can write the warehouse.
         """
         with self.connection(read_only=True):
             pass  # creates the schema, or refuses another one
@@ -359,13 +359,13 @@ class Warehouse:
         file.
         """
         self.ensure_exists()
-        place, now = (self.path, self.schema), time.monotonic()
+        key, now = (self.path, self.schema), time.monotonic()
         # In a lake this check takes a seventh of a write.
-        is_known = self.connector.is_shared and _checked.get(place, -math.inf) > now - _TRUSTED
+        is_known = self.connector.is_shared and now - _checked.get(key, -math.inf) < _TRUSTED
         with self.connector.connect(read_only=read_only) as connection:
             if is_known or self.schema.is_applied(connection, self.path):
                 if not is_known:
-                    _checked[place] = now
+                    _checked[key] = now
                 yield connection
                 return
         with self.connector.locked(["schema"]), self.connector.connect() as connection:
@@ -377,6 +377,7 @@ class Warehouse:
 _TRUSTED = 60.0
 """Seconds for which a process trusts a lake whose schema it has checked."""
 _checked: dict[tuple[Path, Schema], float] = {}
+"""The monotonic time of the last check of each warehouse."""
 
 
 class Snapshot(Warehouse):

@@ -82,8 +82,8 @@ def holds_all_of(path: Path, copy: Path) -> bool:
     """Tell whether a warehouse is readable and has everything that its copy has."""
     try:
         FileConnector(path).refuse_damage(thoroughly=True)
-        with FileConnector(path).connect() as held:
-            return not entries_beyond(held, copy)
+        with FileConnector(path).connect() as connection:
+            return not entries_beyond(connection, copy)
     except NotAWarehouseError:
         return False
 
@@ -210,8 +210,8 @@ def _copy_rows(
     """
     moved: list[MovedTable] = []
     databases = {"source": source, "prefix": prefix, "target": target}
-    for was_named, table, columns in connection.execute(_SQL["tables"], databases).fetchall():
-        old, new = f'"{source}".{was_named}', f"{target}.{table}"
+    for old_name, table, columns in connection.execute(_SQL["tables"], databases).fetchall():
+        old, new = f'"{source}".{old_name}', f"{target}.{table}"
         if table == "recheck_settings":  # the only table in which a new warehouse has a row
             connection.execute(_SQL["clear"].format(table=new))
         elif connection.execute(_SQL["any_row"].format(table=new)).fetchall():
@@ -219,12 +219,12 @@ def _copy_rows(
                 f"The {target} is not empty: it has rows in {table}. Nothing was copied. Name a "
                 "new database and a new folder."
             )
-        was = _digest(connection, old, columns)
-        if was[0]:
+        rows, hash_sum = _digest(connection, old, columns)
+        if rows:
             connection.execute(_SQL["copy"].format(old=old, new=new, columns=columns))
-            if _digest(connection, new, columns) != was:
+            if _digest(connection, new, columns) != (rows, hash_sum):
                 raise WarehouseError(f"The {table} differ after the copy. Nothing was changed.")
-        moved.append(MovedTable(table, *was))
+        moved.append(MovedTable(table, rows, hash_sum))
         say(moved[-1])
     return moved
 

@@ -78,15 +78,15 @@ class Schema:
         Raises like `is_applied`.
         """
         # Ask before the transaction: a query to a missing table would end it.
-        found = self._applied_version(connection, path)
-        if found == (self.version, self.views_checksum):
+        applied = self._applied_version(connection, path)
+        if applied == (self.version, self.views_checksum):
             return
         # Bypass the write-ahead log: after a crash, DuckDB 1.5 cannot replay every change of the
         # catalogue from it.
         connection.execute(_SQL["into_the_file"])
         # No rollback: closing the connection discards uncommitted changes.
         connection.begin()
-        if found is None:
+        if applied is None:
             self.create_tables(connection)
         self._create_views(connection)
         connection.commit()

@@ -68,11 +68,11 @@ def remove_video(file: Path, video_id: str) -> tuple[Path, ...]:
         numbers = [number for number, each in enumerate(videos) if _id_of(each) == video_id]
         if not numbers:
             raise CorpusError(f"{target} does not list the video {video_id!r}.")
-        left = [each for number, each in enumerate(videos) if number not in numbers]
-        named = {name for number in numbers for name in _files_of(videos[number])}
-        named -= {name for each in left for name in _files_of(each)}
-        _replace(target, before, _Listing.of(before).without(numbers), left)
-    return tuple(sorted(target.parent / name for name in named))
+        rest = [each for number, each in enumerate(videos) if number not in numbers]
+        files = {name for number in numbers for name in _files_of(videos[number])}
+        files -= {name for each in rest for name in _files_of(each)}
+        _replace(target, before, _Listing.of(before).without(numbers), rest)
+    return tuple(sorted(target.parent / name for name in files))
 
 
 def listed_already(video: CorpusVideo) -> str:
@@ -125,8 +125,8 @@ def _id_of(entry: Any) -> str | None:
 
 
 def _files_of(entry: Any) -> set[str]:
-    named = entry if isinstance(entry, dict) else {}
-    return {str(named[key]) for key in ("transcript", "ground_truth", "media") if named.get(key)}
+    values = entry if isinstance(entry, dict) else {}
+    return {str(values[key]) for key in ("transcript", "ground_truth", "media") if values.get(key)}
 
 
 def _item_of(entry: VideoEntry) -> str:
@@ -186,11 +186,10 @@ class _Listing:
         starts = [*(item.start_mark.line for item in items), min(later, default=len(lines))]
         spans = []
         for start, following in pairwise(starts):
-            own = range(start + 1, following)
-            is_content = (
-                n for n in reversed(own) if lines[n].strip() and not margin.match(lines[n])
-            )
-            spans.append((start, next(is_content, start) + 1))
+            last = following - 1
+            while last > start and (not lines[last].strip() or margin.match(lines[last])):
+                last -= 1
+            spans.append((start, last + 1))
         return cls(lines, head, spans, indent)
 
     def with_item(self, item: str) -> list[str]:

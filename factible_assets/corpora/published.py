@@ -60,12 +60,14 @@ def read_published(
     transcript_files: dict[str, bytes] = {}
     for video_id, row in rows.items():
         known = truths[video_id][1] if video_id in truths else None
-        problems.extend(str(problem) for problem in (known.problems if known else ()))
+        problems.extend(map(str, known.problems if known else ()))
         valid = None if known is None or known.problems else known
         transcript = _transcript_of(folder, video_id)
         if transcript is None and (valid is None or not is_video_id(video_id)):
-            lacks = "valid annotations" if valid is None else "an id of YouTube"
-            problems.append(f"{video_id}: no run of it has a timed transcript, nor has it {lacks}.")
+            missing = "valid annotations" if valid is None else "an id of YouTube"
+            problems.append(
+                f"{video_id}: no run of it has a timed transcript, nor has it {missing}."
+            )
             continue
         listed = listing.find(video_id) if listing else None
         file = f"{name}/{video_id}.json" if transcript else None
@@ -133,6 +135,7 @@ def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:
 
 
 def _transcript_of(folder: Path, video_id: str) -> TimedText | None:
+    """Return the timed transcript of the first run that has one."""
     # Not a glob with the id: an id may contain pattern characters.
     runs = sorted(
         path

@@ -244,20 +244,20 @@ def _listed_before(video_id: str, file: Path, line: int) -> str:
 
 
 class _CorpusReader(EntryReader):
-    """Reads one file and collects its problems. An entry with a problem is left out."""
+    """Reads one file, collects its problems, and leaves out entries with a problem."""
 
     def corpus(self) -> Corpus | None:
         """Return the corpus of the file; None if the file itself has a problem."""
         data = self.document.data
         if not isinstance(data, dict):
-            what = "empty" if data is None else "not a mapping"
-            self.report((), f"The file is {what}. Begin with videos: and a list of them.")
+            state = "empty" if data is None else "not a mapping"
+            self.report((), f"The file is {state}. Begin with videos: and a list of them.")
             return None
         listed = data.get("videos")
         if listed is not None and not isinstance(listed, list):
             self.report(("videos",), "videos is not a list. Begin each video with a dash.")
         head = self.entry(CorpusFile, {**data, "videos": ()}, ())
-        is_whole = head is not None and not self.problems
+        is_valid = head is not None and not self.problems
         head = head or CorpusFile()
         name = head.corpus or self.file.stem
         # Read the entries of a rejected file too, to report all problems at once.
@@ -266,32 +266,32 @@ class _CorpusReader(EntryReader):
             self._video(("videos", index), name, head.web, first_places)
             for index in range(len(listed) if isinstance(listed, list) else 0)
         ]
-        if not is_whole:
+        if not is_valid:
             return None
-        found = tuple(each for each in videos if each is not None)
-        return Corpus(name, head.description, head.web, self.file, found, head.on_demand)
+        valid = tuple(video for video in videos if video is not None)
+        return Corpus(name, head.description, head.web, self.file, valid, head.on_demand)
 
     def _video(
         self, place: Place, corpus: str, web: str, first_places: dict[str, Place]
     ) -> CorpusVideo | None:
         """Return an entry; `first_places` has the place of each id before it."""
-        before = len(self.problems)
-        written = self.document.at(place)
+        problems_before = len(self.problems)
+        value = self.document.at(place)
         # An entry with another problem reports its missing files, too.
-        named = written if isinstance(written, dict) else {}
+        keys = value if isinstance(value, dict) else {}
         transcript, media, truth = (
-            self._existing(named.get(key), (*place, key))
+            self._existing(keys.get(key), (*place, key))
             for key in ("transcript", "media", "ground_truth")
         )
-        entry = self.entry(VideoEntry, written, place)
+        entry = self.entry(VideoEntry, value, place)
         if entry is None:
             return None
         first = first_places.setdefault(entry.video_id, place)
         if first != place:
             line = self.document.line(first)
             self.report(place, _listed_before(entry.video_id, self.file, line))
-        words = (entry.transcript, entry.media, entry.transcript_url, entry.recording_url)
-        if not (any(words) or is_video_id(entry.video_id)):
+        sources = (entry.transcript, entry.media, entry.transcript_url, entry.recording_url)
+        if not (any(sources) or is_video_id(entry.video_id)):
             self.report(
                 place,
                 f"The video {entry.video_id!r} has neither a transcript nor a recording, and is "
@@ -304,7 +304,7 @@ class _CorpusReader(EntryReader):
             )
         elif truth is not None:
             claims = self._own_ground_truth(entry, truth)
-        if len(self.problems) > before:
+        if len(self.problems) > problems_before:
             return None
         return CorpusVideo(
             entry=entry,
@@ -329,6 +329,7 @@ class _CorpusReader(EntryReader):
         return truth.claims
 
     def _existing(self, name: object, place: Place) -> Path | None:
+        """Return the path of a named file; report a missing or empty one."""
         if not isinstance(name, str):
             return None
         path = self.file.parent / name
@@ -339,9 +340,9 @@ class _CorpusReader(EntryReader):
             return None
         if path.is_file() and path.stat().st_size:
             return path
-        words = f"There is no file {name!r} beside this one (looked for as {path}). Correct it."
+        missing = f"There is no file {name!r} beside this one (looked for as {path}). Correct it."
         empty = f"The file {name!r} is empty. Put something into it."
-        self.report(place, empty if path.is_file() else words)
+        self.report(place, empty if path.is_file() else missing)
         return None
 
     def report_repeated_claims(self, claims: Iterable[tuple[Place, ClaimEntry]]) -> None:
@@ -357,12 +358,12 @@ class _CorpusReader(EntryReader):
 
 def _record(entry: VideoEntry, corpus: str) -> Video:
     """Return the row of an entry. A video on YouTube without a transcript file has a URL."""
-    same = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
+    copied = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
     url = entry.url
     if url is None and entry.transcript is None and is_video_id(entry.video_id):
         url = watch_url(entry.video_id)
     return Video(
-        **entry.model_dump(include=same),
+        **entry.model_dump(include=copied),
         video_id=entry.video_id,
         title=entry.title or entry.video_id,
         url=url,
@@ -389,13 +390,13 @@ def load_ground_truth(file: Path) -> GroundTruth:
         reader.report(("claims",), "There is no list of claims. Add one.")
         listed = []
     claims: dict[Place, ClaimEntry] = {}
-    for index, written in enumerate(listed):
-        is_published = isinstance(written, dict) and "claim_text" in written
+    for index, value in enumerate(listed):
+        is_published = isinstance(value, dict) and "claim_text" in value
         place = ("claims", index)
-        claim = reader.entry(PublishedClaimEntry if is_published else ClaimEntry, written, place)
+        claim = reader.entry(PublishedClaimEntry if is_published else ClaimEntry, value, place)
         if claim is not None:
-            known = claim.model_dump(include=set(ClaimEntry.model_fields))
-            claims[place] = ClaimEntry.model_validate(known)
+            fields = claim.model_dump(include=set(ClaimEntry.model_fields))
+            claims[place] = ClaimEntry.model_validate(fields)
     reader.report_repeated_claims(claims.items())
     return GroundTruth(
         claims=tuple(claims.values()),

@@ -61,7 +61,7 @@ def list_new_video(
         )
     words = read_transcript(transcript) if transcript else None
     copied = f"{TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}" if transcript else None
-    given = {
+    values = {
         **details,
         "id": video_id,
         "url": watch_url(video_id) if is_video_id(video_id) else None,
@@ -70,7 +70,7 @@ def list_new_video(
         "media": f"{_MEDIA}/{video_id}{media.suffix.lower()}" if media else None,
     }
     try:
-        entry = VideoEntry.model_validate({key: each for key, each in given.items() if each})
+        entry = VideoEntry.model_validate({key: each for key, each in values.items() if each})
     except ValidationError as error:
         why = problem_words(error.errors()[0], VideoEntry)
         raise CorpusError(why, code=ExitCode.USAGE) from error
@@ -123,10 +123,9 @@ def write_corpus(
             f"{MAX_BYTES >> 20}. Import a part: set a limit (--limit on the command line) where "
             "claims are listed, or divide the file."
         )
-    others = (each for each in load_corpora([destination]).videos() if each.file != file)
-    known = {listed.video.video_id: listed for listed in others}
-    for entry in corpus.videos:
-        if (listed := known.get(entry.video_id)) is not None:
+    new = {entry.video_id for entry in corpus.videos}
+    for listed in load_corpora([destination]).videos():
+        if listed.file != file and listed.video.video_id in new:
             raise CorpusError(
                 f"{listed_already(listed)} Remove that entry, or leave the video out."
             )

@@ -33,27 +33,16 @@ from resources.text_files import PlacedError
 
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 _TYPES: Final = (
-    "Event/Property Claim",
-    "Numerical Claim",
-    "Quote Verification",
-    "Causal Claim",
+    "Event/Property Claim", "Numerical Claim", "Quote Verification", "Causal Claim",
     "Position Statement",
-)
+)  # fmt: skip
 """Claim types (arXiv:2305.13117, table 2); a claim's other tags are strategies."""
 
 _STRATEGIES: Final = (
-    "Written Evidence",
-    "Consultation",
-    "Numerical Comparison",
-    "Fact-checker Reference",
-    "Satirical Source Identification",
-    "Expert Consultation",
-    "Geolocation",
-    "Image analysis",
-    "Video Analysis",
-    "Audio Analysis",
-    "Keyword Search",
-)
+    "Written Evidence", "Consultation", "Numerical Comparison", "Fact-checker Reference",
+    "Satirical Source Identification", "Expert Consultation", "Geolocation", "Image analysis",
+    "Video Analysis", "Audio Analysis", "Keyword Search",
+)  # fmt: skip
 _KINDS: Final = ("Extractive", "Abstractive", "Boolean", "Unanswerable")
 UNANSWERED: Final = "No answer could be found."
 
@@ -143,19 +132,19 @@ def read_averitec(text: str, file: Path) -> Stated:
     """Read AVeriTeC's JSON. Never raises: unusable items become problems with a line."""
     try:
         for item in items_of_list(text):
-            given = validated(_Averitec, item, file)
-            if not isinstance(given, _Averitec):
-                yield from given
+            read = validated(_Averitec, item, file)
+            if not isinstance(read, _Averitec):
+                yield from read
                 continue
             claim = ClaimEntry.model_validate(
                 {
-                    **given.model_dump(include=_OF_CLAIM | {"label", "questions"}),
-                    "said_on": given.said_on,
-                    "stance": stance_of(given.label, AVERITEC) if given.label else None,
+                    **read.model_dump(include=_OF_CLAIM | {"label", "questions"}),
+                    "said_on": read.said_on,
+                    "stance": stance_of(read.label, AVERITEC) if read.label else None,
                 }
             )
-            tags = tuple(dict.fromkeys((*given.claim_types, *given.strategies)))
-            yield AnnotatedClaim(claim, item.line, language="en", channel=given.channel, tags=tags)
+            tags = tuple(dict.fromkeys((*read.claim_types, *read.strategies)))
+            yield AnnotatedClaim(claim, item.line, language="en", channel=read.channel, tags=tags)
     except PlacedError as error:
         yield error.at(file)
 
@@ -165,7 +154,7 @@ def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
     items = []
     for listed, claim in claims:
         video = listed.video
-        given = {
+        values = {
             **claim.model_dump(include=_OF_CLAIM | {"questions"}),
             "label": STANCES[claim.stance].averitec if claim.stance else None,
             "said_on": claim.said_on or video.published_on,
@@ -174,7 +163,7 @@ def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
             "claim_types": [tag for tag in video.tags if tag in _TYPES],
             "strategies": [tag for tag in video.tags if tag in _STRATEGIES],
         }
-        items.append(_Averitec.model_validate(given).written())
+        items.append(_Averitec.model_validate(values).written())
     return _dumped(items)
 
 
@@ -193,7 +182,7 @@ def _result(
 ) -> dict[str, Any] | None:
     if verdict is None or verdict.stance is None:
         return None
-    given = {
+    values = {
         "text": claim.text,
         "label": STANCES[verdict.stance].averitec,
         "reasoning": verdict.summary,
@@ -204,7 +193,7 @@ def _result(
         "questions": _questions(data, claim),
     }
     # AVeriTeC has no keys for the software's authorship and origin.
-    return _Averitec.model_validate(given).written(
+    return _Averitec.model_validate(values).written(
         made_by=SOFTWARE,
         disclaimer=DISCLAIMER,
         basis=verdict.basis,
@@ -216,14 +205,14 @@ def _result(
 
 def _questions(data: ReportData, claim: Claim) -> list[dict[str, Any]]:
     """Return the queries of a claim as questions, and the quotes that they found as answers."""
-    asked = [row for row in data.queries if row.claim_id == claim.claim_id and row.status == "ok"]
+    queries = [row for row in data.queries if row.claim_id == claim.claim_id and row.status == "ok"]
     quoted = [
         row for row in data.evidence if row.claim_id == claim.claim_id and row.quote is not None
     ]
     links = source_links(data, quoted)
-    answers: dict[str, list[dict[str, Any]]] = {query.query_id: [] for query in asked}
+    answers: dict[str, list[dict[str, Any]]] = {query.query_id: [] for query in queries}
     # If a verdict outlived a failed re-check, the queries of its quotes no longer exist.
-    others: list[dict[str, Any]] = []
+    without_query: list[dict[str, Any]] = []
     for row in quoted:
         answer = {
             "text": row.quote,
@@ -231,10 +220,14 @@ def _questions(data: ReportData, claim: Claim) -> list[dict[str, Any]]:
             "source_url": links[row.evidence_id] or row.canonical_url,
             "medium": "PDF" if row.via == "pdf" else "Web text",
         }
-        answers.get(row.query_id, others).append(answer)
+        answers.get(row.query_id, without_query).append(answer)
     none = [{"text": UNANSWERED, "kind": "unanswerable"}]
-    questions = [{"text": each.text, "answers": answers[each.query_id] or none} for each in asked]
-    return [*questions, {"text": claim.text, "answers": others}] if others else questions
+    questions = [
+        {"text": query.text, "answers": answers[query.query_id] or none} for query in queries
+    ]
+    if without_query:
+        questions.append({"text": claim.text, "answers": without_query})
+    return questions
 
 
 def _dumped(items: list[dict[str, Any]]) -> str:

@@ -156,8 +156,8 @@ def _review(
 
 def _signed(ruling: ReviewAction, verdict: Verdict | None) -> _Opinion:
     stance: Stance = ruling.stance or "unclear"
-    house = ruling.organisation and {"@type": "Organization", "name": ruling.organisation}
-    author = {"@type": "Person", "name": ruling.reviewer, "affiliation": house}
+    employer = ruling.organisation and {"@type": "Organization", "name": ruling.organisation}
+    author = {"@type": "Person", "name": ruling.reviewer, "affiliation": employer}
     keys = {
         "datePublished": _day(ruling.acted_at),
         "author": _known(author),
@@ -183,8 +183,8 @@ def _automatic(verdict: Verdict, stance: Stance, data: ReportData) -> _Opinion:
         "disambiguatingDescription": f"{DISCLAIMER} Basis: {_BASIS_WORDS[verdict.basis]}.",
         "reviewBody": verdict.summary,
     }
-    sure = f"{verdict.confidence} confidence, " if sureness(verdict) else ""
-    words = f"{verdict_words(verdict).capitalize()} ({sure}automatic)"
+    confidence = f"{verdict.confidence} confidence, " if sureness(verdict) else ""
+    words = f"{verdict_words(verdict).capitalize()} ({confidence}automatic)"
     origin = verdict.model_dump(include={"basis", "confidence", "confidence_score"})
     return _Opinion(stance, words, f"{SCALE} {DISCLAIMER}", keys, origin)
 

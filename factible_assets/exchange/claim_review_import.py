@@ -26,16 +26,9 @@ from factible_assets.records.scales import stance_of_rating
 from resources.text_files import FileProblem, PlacedError, quoted, read_json
 
 _CONTAINERS: Final = (
-    "@graph",
-    "dataFeedElement",
-    "item",
-    "itemListElement",
-    "mainEntity",
-    "mainEntityOfPage",
-    "hasPart",
-    "review",
-    "subjectOf",
-)
+    "@graph", "dataFeedElement", "item", "itemListElement", "mainEntity", "mainEntityOfPage",
+    "hasPart", "review", "subjectOf",
+)  # fmt: skip
 """The keys under which publishers put reviews."""
 _MAX_REFERENCES: Final = 4
 _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Turns stated claims without a video into a corpus, and reads a table of such claims.
+"""Turns claims without a video into a corpus, and reads such claims from a table.
 
 The columns of a table, in any order and case: `claim` (required), `date` (2026-01-31, the date
 limit of the evidence), `label` (of any scale in scales.py), `speaker`, `language` and `id`. The
@@ -70,21 +70,22 @@ def corpus_of_claims(
     first: dict[str, AnnotatedClaim] = {}
     transcripts: dict[str, bytes] = {}
     problems: list[FileProblem] = []
-    for given in stated:
+    for annotated in stated:
         if limit is not None and len(entries) >= limit:
             break
-        claim, video_id = given.claim, f"{name}.{_key(given)}"
-        if first.setdefault(video_id, given) is not given:
-            problems.append(FileProblem(file, given.line, _repeated(given, first[video_id])))
+        claim, video_id = annotated.claim, f"{name}.{_key(annotated)}"
+        if first.setdefault(video_id, annotated) is not annotated:
+            sentence = _repeated(annotated, first[video_id])
+            problems.append(FileProblem(file, annotated.line, sentence))
             continue
         transcript = f"{name}/{video_id}.json"
         try:
             entries[video_id] = VideoEntry(
                 id=video_id,
                 title=plain(claim.text, _TITLE_CHARACTERS),
-                channel=given.channel,
-                language=given.language,
-                tags=given.tags,
+                channel=annotated.channel,
+                language=annotated.language,
+                tags=annotated.tags,
                 published_on=claim.said_on,
                 published_before=claim.said_on,
                 transcript=transcript,
@@ -93,29 +94,29 @@ def corpus_of_claims(
             )
         except ValidationError as error:
             words = problem_words(error.errors(include_url=False)[0], VideoEntry)
-            problems.append(FileProblem(file, given.line, f"{quoted(claim.text)}: {words}"))
+            problems.append(FileProblem(file, annotated.line, f"{quoted(claim.text)}: {words}"))
             continue
         transcripts[transcript] = json.dumps({"text": claim.text}, ensure_ascii=False).encode()
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries.values()))
     return corpus, transcripts, problems
 
 
-def _key(given: AnnotatedClaim) -> str:
+def _key(annotated: AnnotatedClaim) -> str:
     """Return the data set's id of a claim if a file name can hold it, otherwise a hash."""
-    claim, own = given.claim, given.key or ""
-    if own and own == _UNSAFE.sub("-", own)[:_MAX_KEY].strip("-"):
-        return own
+    claim, key = annotated.claim, annotated.key or ""
+    if key and key == _UNSAFE.sub("-", key)[:_MAX_KEY].strip("-"):
+        return key
     said_on = claim.said_on.isoformat() if claim.said_on else ""
-    data = "\x1f".join((own, normalise_text(claim.text), claim.speaker or "", said_on))
+    data = "\x1f".join((key, normalise_text(claim.text), claim.speaker or "", said_on))
     return hashlib.sha256(data.encode()).hexdigest()[:_KEY_DIGITS]
 
 
-def _repeated(given: AnnotatedClaim, first: AnnotatedClaim) -> str:
+def _repeated(second: AnnotatedClaim, first: AnnotatedClaim) -> str:
     where = f" on line {first.line}" if first.line else " before"
-    claim = f"The claim {given.claim.text[:60]!r}"
-    if given.claim.text == first.claim.text:
+    claim = f"The claim {second.claim.text[:60]!r}"
+    if second.claim.text == first.claim.text:
         return f"{claim} stands{where} too. Remove one of the two."
-    return f"{claim} has the id {given.key} of another,{where}. Give each an id of its own."
+    return f"{claim} has the id {second.key} of another,{where}. Give each an id of its own."
 
 
 # --- A list of claims as a table ------------------------------------------------------------------
@@ -155,21 +156,22 @@ def read_claim_list(text: str, file: Path) -> Stated:
             remedy = f"Put text that contains {delimiter!r} in quotation marks."
             yield FileProblem(file, line, f"{words} {remedy}")
             continue
-        told = {column: (row.get(column) or "").strip() or None for column in COLUMNS}
-        label = told["label"]
+        cells = {column: (row.get(column) or "").strip() or None for column in COLUMNS}
         try:
             entry = ClaimEntry.model_validate(
                 {
-                    "text": told["claim"] or "",
-                    "said_on": told["date"],
-                    "label": label,
-                    "stance": stance_of_rating(label),
-                    "speaker": told["speaker"],
+                    "text": cells["claim"] or "",
+                    "said_on": cells["date"],
+                    "label": cells["label"],
+                    "stance": stance_of_rating(cells["label"]),
+                    "speaker": cells["speaker"],
                 }
             )
-            yield AnnotatedClaim(entry, line, told["id"], told["language"])
+            yield AnnotatedClaim(entry, line, cells["id"], cells["language"])
         except ValidationError as error:
             sentence = "There is no claim in this row. Word it, or take the row out."
             if error.errors(include_url=False)[0]["loc"] == ("said_on",):
-                sentence = f"The date is {told['date']!r}. Write it as 2026-01-31, or leave it out."
+                sentence = (
+                    f"The date is {cells['date']!r}. Write it as 2026-01-31, or leave it out."
+                )
             yield FileProblem(file, line, sentence)

@@ -106,17 +106,17 @@ def read_fever(lines: Iterable[bytes], file: Path) -> Stated:
         value = item.value
         is_climate = isinstance(value, dict) and ("claim_label" in value or "evidences" in value)
         model: type[_Fever | _ClimateFever] = _ClimateFever if is_climate else _Fever
-        given = validated(model, item, file)
-        if isinstance(given, list):
-            yield from given
+        read = validated(model, item, file)
+        if isinstance(read, list):
+            yield from read
             continue
         claim = ClaimEntry(
-            text=given.claim,
-            stance=stance_of(given.label, FEVER) if given.label else None,
-            label=given.label,
-            passages=tuple(given.passages()),
+            text=read.claim,
+            stance=stance_of(read.label, FEVER) if read.label else None,
+            label=read.label,
+            passages=tuple(read.passages()),
         )
-        key = None if given.key is None else str(given.key)
+        key = None if read.key is None else str(read.key)
         yield AnnotatedClaim(claim, item.line, key, "en")
 
 
@@ -127,8 +127,8 @@ def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[st
     """
     for number, (listed, claim) in enumerate(claims):
         # Use the data set's own id if the entry's id contains it, else the position.
-        _, dot, own = listed.video.video_id.rpartition(".")
-        key = own if dot else str(number)
+        _, dot, data_set_id = listed.video.video_id.rpartition(".")
+        key = data_set_id if dot else str(number)
         if any(passage.text is not None for passage in claim.passages):
             values: dict[str, Any] = {"claim_id": key, "claim": claim.text}
             if claim.stance is not None:
@@ -146,8 +146,8 @@ def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[st
             evidence = [[[None, None, each.source, _number(each.place)]] for each in claim.passages]
             values = {"id": _number(key), "claim": claim.text}
             if claim.stance is not None:
-                is_open = claim.stance == "unclear"
-                values["verifiable"] = "NOT VERIFIABLE" if is_open else "VERIFIABLE"
+                is_unclear = claim.stance == "unclear"
+                values["verifiable"] = "NOT VERIFIABLE" if is_unclear else "VERIFIABLE"
                 values["label"] = STANCES[claim.stance].fever
                 evidence = evidence or [[[None, None, None, None]]]
             if evidence:

@@ -57,42 +57,44 @@ def import_corpus(
 
     Raises CorpusError if nothing can be imported, with file, line and remedy.
     """
-    given = detect(path) if form == "auto" else form
-    named = _name(name, path)
-    there = listing.corpus(named) if listing else None
-    if there and not there.on_demand and there.file.parent.resolve() != destination.resolve():
+    form = detect(path) if form == "auto" else form
+    corpus_name = _name(name, path)
+    known = listing.corpus(corpus_name) if listing else None
+    if known and not known.on_demand and known.file.parent.resolve() != destination.resolve():
         raise CorpusError(
-            f"{there.file}: there is a corpus {named!r} already. Give another name "
+            f"{known.file}: there is a corpus {corpus_name!r} already. Give another name "
             "(--name on the command line)."
         )
-    if limit is not None and given in _OF_VIDEOS:
+    if limit is not None and form in _OF_VIDEOS:
         raise CorpusError(
-            f"{path}: a limit counts the claims of a list, and {_OF_VIDEOS[given]} lists "
+            f"{path}: a limit counts the claims of a list, and {_OF_VIDEOS[form]} lists "
             "videos with all of theirs. Leave the limit out."
         )
-    if given == "published":
-        made = read_published(path, named, web or "archive", listing)
-        return write_corpus(destination, *made, replace=replace)
+    if form == "published":
+        content = read_published(path, corpus_name, web or "archive", listing)
+        return write_corpus(destination, *content, replace=replace)
     if path.is_dir():
-        raise CorpusError(f"{path}: this is a folder, and {given} is a file. Give the file.")
-    if given == "corpus":
-        made = _read_listing(path, named if name else None, web)
+        raise CorpusError(f"{path}: this is a folder, and {form} is a file. Give the file.")
+    if form == "corpus":
+        content = _read_listing(path, corpus_name if name else None, web)
         if path.resolve().parent == destination.resolve() and not replace:
             raise CorpusError(
                 f"{path} is listed already: it lies in the folder of your corpora. Edit "
                 "it there; nothing is to be imported."
             )
-        return write_corpus(destination, *made, replace=replace)
+        return write_corpus(destination, *content, replace=replace)
     try:
-        if given == "fever":
-            read = list(read_fever(read_lines(path), path))
+        if form == "fever":
+            items = list(read_fever(read_lines(path), path))
         else:
-            read = list(_READERS[given](read_text(path, MAX_BYTES), path))
+            items = list(_READERS[form](read_text(path, MAX_BYTES), path))
     except PlacedError as error:
         raise CorpusError(str(error.at(path))) from error
-    stated = [each for each in read if isinstance(each, AnnotatedClaim)]
-    corpus, beside, unused = corpus_of_claims(named, stated, path, web=web or "auto", limit=limit)
-    problems = [*(each for each in read if isinstance(each, FileProblem)), *unused]
+    claims = [item for item in items if isinstance(item, AnnotatedClaim)]
+    corpus, beside, unused = corpus_of_claims(
+        corpus_name, claims, path, web=web or "auto", limit=limit
+    )
+    problems = [*(item for item in items if isinstance(item, FileProblem)), *unused]
     more = len(problems) - _MAX_TOLD
     if not corpus.videos:
         _refuse(path, problems)
@@ -128,8 +130,8 @@ def detect(path: Path) -> ImportFormat:
     if first.startswith("{") and first.endswith("}") and '"claim"' in first:
         return "fever"
     raise CorpusError(
-        f"{path}: this is none of the formats that are known by their beginning. Set the "
-        f"format (--format on the command line): {', '.join(get_args(ImportFormat)[1:])}."
+        f"{path}: the beginning of this file has no known format. Set the format (--format on the "
+        f"command line): {', '.join(get_args(ImportFormat)[1:])}."
     )
 
 
@@ -166,22 +168,22 @@ def _read_listing(
         nothing = FileProblem(path, 1, "This is no corpus. Begin it with videos: and a list.")
         _refuse(path, reading.problems or (nothing,))
     corpus = reading.corpora[0]
-    named = _name(name or corpus.name, path)
+    name = _name(name or corpus.name, path)
     beside: dict[str, bytes] = {}
     entries = []
-    for one in corpus.videos:
-        place = None
-        if one.transcript is not None:
-            place = f"{named}/{one.video.video_id}{one.transcript.suffix.lower()}"
+    for listed in corpus.videos:
+        file = None
+        if listed.transcript is not None:
+            file = f"{name}/{listed.video.video_id}{listed.transcript.suffix.lower()}"
             try:
-                beside[place] = one.transcript.read_bytes()
+                beside[file] = listed.transcript.read_bytes()
             except OSError as error:
                 raise CorpusError(
-                    f"{one.transcript} cannot be read ({error.strerror}). Check its rights."
+                    f"{listed.transcript} cannot be read ({error.strerror}). Check its rights."
                 ) from error
-        copied = {"transcript": place, "claims": one.claims, "ground_truth": None}
-        entries.append(one.entry.model_copy(update=copied))
+        changes = {"transcript": file, "claims": listed.claims, "ground_truth": None}
+        entries.append(listed.entry.model_copy(update=changes))
     copy = CorpusFile(
-        corpus=named, description=corpus.description, web=web or corpus.web, videos=tuple(entries)
+        corpus=name, description=corpus.description, web=web or corpus.web, videos=tuple(entries)
     )
     return copy, beside, []

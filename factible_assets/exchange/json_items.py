@@ -98,7 +98,7 @@ def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[
     try:
         return model.model_validate(item.value)
     except ValidationError as error:
-        called = f"Item {item.number}{f' ({quoted(name)})' if isinstance(name, str) else ''}"
+        subject = f"Item {item.number}{f' ({quoted(name)})' if isinstance(name, str) else ''}"
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
         words = [problem_words(each, model, ".".join(map(str, each["loc"]))) for each in details]
-        return [FileProblem(file, item.line, f"{called}: {each}") for each in words]
+        return [FileProblem(file, item.line, f"{subject}: {each}") for each in words]

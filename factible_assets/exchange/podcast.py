@@ -37,8 +37,8 @@ def list_feed(
     # The oldest first, so that appended episodes stay in order of time.
     entries = [entry_of(each, feed) for each in reversed(feed.episodes[:limit])]
     if not file.exists():
-        given = {"corpus": file.stem, "description": description, "videos": entries}
-        corpus = CorpusFile.model_validate(given | ({"web": web} if web else {}))
+        values = {"corpus": file.stem, "description": description, "videos": entries}
+        corpus = CorpusFile.model_validate(values | ({"web": web} if web else {}))
         write_corpus(file.parent, corpus, {})
         return ListedFeed(file, tuple(each.video_id for each in entries))
     reading = load_corpus(file)
@@ -60,7 +60,7 @@ def entry_of(episode: Episode, feed: Feed) -> VideoEntry:
     page = episode.page_url
     with suppress(NotAVideoLinkError):
         page = None if video_id_of(page or "") else page  # the id of an entry is that of its video
-    given = {
+    values = {
         "id": f"{slug(feed.title)[:30].strip('-')}-{digest(episode.identity.encode())}",
         "title": episode.title,
         "channel": feed.title,
@@ -72,7 +72,7 @@ def entry_of(episode: Episode, feed: Feed) -> VideoEntry:
         "recording_url": episode.recording_url,
     }
     try:
-        return VideoEntry.model_validate(given)
+        return VideoEntry.model_validate(values)
     except ValidationError as error:
         field = error.errors()[0]["loc"][:1]
         raise CorpusError(

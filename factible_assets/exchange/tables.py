@@ -85,17 +85,17 @@ def write_tables(
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[Path, int] = {}
     left_out: list[str] = []
-    chosen = {} if video_ids is None else {"video_ids": list(video_ids)}
+    selection = {} if video_ids is None else {"video_ids": list(video_ids)}
     with warehouse.connection(read_only=True) as connection:
-        ask = statements("factible_assets.exchange", "tables.sql")
-        for name, by_video in connection.execute(ask["views"]).fetchall():
-            if chosen and not by_video:
+        sql = statements("factible_assets.exchange", "tables.sql")
+        for name, has_video in connection.execute(sql["views"]).fetchall():
+            if selection and not has_video:
                 left_out.append(name)
                 continue
             # Identifiers cannot be parameters.
             view = '"{}"'.format(name.replace('"', '""'))
-            question = ask["rows_of_videos" if chosen else "every_row"].format(view=view)
-            batches = connection.execute(question, chosen).to_arrow_reader(_BATCH_ROWS)
+            query = sql["rows_of_videos" if selection else "every_row"].format(view=view)
+            batches = connection.execute(query, selection).to_arrow_reader(_BATCH_ROWS)
             path, unfinished = folder / f"{name}.{form}", folder / f".{name}.{form}.unfinished"
             try:
                 if rows := write(batches, unfinished):

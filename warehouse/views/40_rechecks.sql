@@ -1,7 +1,7 @@
 -- The plan of re-checks, the changes between checks, and the state of page texts.
 --
--- Only this file has the rule of the plan: the schedule, the command line and SQL queries read the same
--- rows. It is a macro, because a plan is for one moment; the view shows it for the next night.
+-- The schedule, the command line and SQL queries all read the plan from here. It is a macro, because a
+-- plan is for one moment; the view shows the plan of the next night.
 
 CREATE OR REPLACE MACRO recheck_plan_at(as_of, held) AS TABLE
 WITH limits AS (
@@ -13,7 +13,7 @@ WITH limits AS (
     FROM recheck_settings
     LIMIT 1
 ),
-standing AS (
+claim_counts AS (
     SELECT
         claims.video_id,
         count(*) AS claims,
@@ -34,7 +34,7 @@ checks AS (
     FROM materializations AS judged
     LEFT JOIN verdict_history AS verdicts
         ON verdicts.video_id = judged.video_id AND verdicts.run_id = judged.run_id
-    -- A run for one claim alone leaves the others as old as they were.
+    -- A run of some claims does not check the video as a whole.
     ANTI JOIN (SELECT DISTINCT video_id, run_id FROM carried_claims) AS partial
         ON partial.video_id = judged.video_id AND partial.run_id = judged.run_id
     WHERE judged.asset = 'verdicts'
@@ -48,7 +48,7 @@ checked AS (
     FROM checks
     GROUP BY video_id
 ),
--- A run that failed as a whole leaves no verdicts, but it was launched.
+-- Failed attempts since the last good check. A run that failed as a whole left no verdicts, but its launch counts.
 attempts AS (
     SELECT video_id, checked_at AS attempted_at
     FROM checks
@@ -60,32 +60,32 @@ attempts AS (
     LEFT JOIN checked USING (video_id)
     WHERE planned_at > coalesce(last_checked_at, '-infinity'::TIMESTAMPTZ) AND planned_at < as_of
 ),
-tried AS (
+failures AS (
     SELECT video_id, count(*) AS failed_attempts, max(attempted_at) AS last_attempt_at
     FROM attempts
     GROUP BY video_id
 ),
 -- Actions of reviewers on queries that no run has applied yet.
-open_words AS (
+open_actions AS (
     SELECT DISTINCT video_id, claim_id
     FROM review_actions
     ANTI JOIN review_applications USING (action_id)
     WHERE action IN ('add_query', 'edit_query', 'remove_query')
 ),
-unwritten AS (
+missing_queries AS (
     SELECT
         claims.video_id,
         bool_or(
-            queries.claim_id IS NULL OR queries.status = 'infra_error' OR open_words.claim_id IS NOT NULL
+            queries.claim_id IS NULL OR queries.status = 'infra_error' OR open_actions.claim_id IS NOT NULL
         ) AS with_queries
     FROM current_claims AS claims
     LEFT JOIN current_queries AS queries
         ON queries.claim_id = claims.claim_id AND queries.video_id = claims.video_id
-    LEFT JOIN open_words
-        ON open_words.claim_id = claims.claim_id AND open_words.video_id = claims.video_id
+    LEFT JOIN open_actions
+        ON open_actions.claim_id = claims.claim_id AND open_actions.video_id = claims.video_id
     GROUP BY claims.video_id
 ),
-spent AS (
+recent_costs AS (
     SELECT
         video_id,
         run_id,
@@ -97,79 +97,79 @@ spent AS (
     GROUP BY video_id, run_id
     QUALIFY row_number() OVER (PARTITION BY video_id ORDER BY max(checked_at) DESC, run_id DESC) <= 3
 ),
-cost_of AS (
+costs AS (
     SELECT video_id, max(cost_usd) AS cost_usd, max(queries_cost_usd) AS queries_cost_usd
-    FROM spent
+    FROM recent_costs
     GROUP BY video_id
 ),
-typical AS (
+average AS (
     SELECT sum(cost_usd) / sum(claims) AS cost_per_claim_usd
-    FROM cost_of
-    JOIN standing USING (video_id)
+    FROM costs
+    JOIN claim_counts USING (video_id)
 ),
 candidates AS (
     SELECT
-        standing.*,
+        claim_counts.*,
         videos.title,
         videos.corpus,
         checked.last_checked_at,
-        coalesce(tried.failed_attempts, 0) AS failed_attempts,
-        tried.last_attempt_at,
-        unwritten.with_queries,
+        coalesce(failures.failed_attempts, 0) AS failed_attempts,
+        failures.last_attempt_at,
+        missing_queries.with_queries,
         CASE
-            -- After six failures in a row, a month or more, the gap counts as lasting: the video waits its turn.
-            WHEN coalesce(tried.failed_attempts, 0) >= 6 THEN 3
-            WHEN standing.incomplete_claims > 0 THEN 1
-            WHEN standing.open_claims + standing.low_confidence_claims > 0 THEN 2
+            -- After six failures in a row, over a month, the video loses its precedence.
+            WHEN coalesce(failures.failed_attempts, 0) >= 6 THEN 3
+            WHEN claim_counts.incomplete_claims > 0 THEN 1
+            WHEN claim_counts.open_claims + claim_counts.low_confidence_claims > 0 THEN 2
             ELSE 3
         END AS priority,
         coalesce(
-            cost_of.cost_usd + CASE WHEN unwritten.with_queries THEN cost_of.queries_cost_usd ELSE 0 END,
-            typical.cost_per_claim_usd * standing.claims,
+            costs.cost_usd + CASE WHEN missing_queries.with_queries THEN costs.queries_cost_usd ELSE 0 END,
+            average.cost_per_claim_usd * claim_counts.claims,
             0
         ) AS estimated_cost_usd,
         date_diff('second', checked.last_checked_at, as_of) / 86400 AS age_days,
         CASE
-            WHEN coalesce(tried.failed_attempts, 0) < 2 THEN '-infinity'::TIMESTAMPTZ
-            ELSE tried.last_attempt_at
-                + to_days(CAST(least(pow(2, least(tried.failed_attempts, 9) - 2), 16) AS INTEGER))
+            WHEN coalesce(failures.failed_attempts, 0) < 2 THEN '-infinity'::TIMESTAMPTZ
+            ELSE failures.last_attempt_at
+                + to_days(CAST(least(pow(2, least(failures.failed_attempts, 9) - 2), 16) AS INTEGER))
                 - INTERVAL 6 HOUR
-        END AS tried_again_from,
+        END AS retry_from,
         CASE
-            WHEN standing.incomplete_claims + standing.open_claims > 0 OR checked.last_checked_at IS NULL
+            WHEN claim_counts.incomplete_claims + claim_counts.open_claims > 0 OR checked.last_checked_at IS NULL
                 THEN '-infinity'::TIMESTAMPTZ
             ELSE checked.last_checked_at + limits.minimum_age
-        END AS old_enough_from,
+        END AS fresh_until,
         limits.videos_per_night,
         limits.cost_per_night_usd
-    FROM standing
+    FROM claim_counts
     CROSS JOIN limits
-    CROSS JOIN typical
-    LEFT JOIN checked ON checked.video_id = standing.video_id
-    LEFT JOIN tried ON tried.video_id = standing.video_id
-    LEFT JOIN unwritten ON unwritten.video_id = standing.video_id
-    LEFT JOIN cost_of ON cost_of.video_id = standing.video_id
-    LEFT JOIN current_videos AS videos ON videos.video_id = standing.video_id
+    CROSS JOIN average
+    LEFT JOIN checked ON checked.video_id = claim_counts.video_id
+    LEFT JOIN failures ON failures.video_id = claim_counts.video_id
+    LEFT JOIN missing_queries ON missing_queries.video_id = claim_counts.video_id
+    LEFT JOIN costs ON costs.video_id = claim_counts.video_id
+    LEFT JOIN current_videos AS videos ON videos.video_id = claim_counts.video_id
 ),
-sorted_out AS (
+classified AS (
     SELECT
         *,
         CASE
             WHEN list_contains(CAST(held AS VARCHAR[]), video_id) THEN 'in_flight'
-            WHEN tried_again_from > as_of THEN 'backing_off'
-            WHEN old_enough_from > as_of THEN 'too_fresh'
+            WHEN retry_from > as_of THEN 'backing_off'
+            WHEN fresh_until > as_of THEN 'too_fresh'
             WHEN estimated_cost_usd > cost_per_night_usd THEN 'too_expensive'
             ELSE 'due'
         END AS state
     FROM candidates
 ),
-in_order AS (
+ordered AS (
     SELECT
         *,
-        count(*) FILTER (state = 'due') OVER first_things_first AS place,
-        sum(estimated_cost_usd) FILTER (state = 'due') OVER first_things_first AS cost_so_far_usd
-    FROM sorted_out
-    WINDOW first_things_first AS (
+        count(*) FILTER (state = 'due') OVER by_priority AS queue_position,
+        sum(estimated_cost_usd) FILTER (state = 'due') OVER by_priority AS cost_so_far_usd
+    FROM classified
+    WINDOW by_priority AS (
         ORDER BY
             priority,
             greatest(
@@ -185,14 +185,14 @@ decided AS (
         *,
         CASE
             WHEN state <> 'due' THEN state
-            WHEN place > videos_per_night THEN 'over_limit'
+            WHEN queue_position > videos_per_night THEN 'over_limit'
             WHEN cost_so_far_usd > cost_per_night_usd THEN 'over_cost'
             ELSE 'planned'
         END AS decision
-    FROM in_order
+    FROM ordered
 )
 SELECT
-    CASE WHEN decision = 'planned' THEN place END AS position,
+    CASE WHEN decision = 'planned' THEN queue_position END AS position,
     video_id,
     title,
     decision,
@@ -211,8 +211,8 @@ SELECT
     || CASE decision
         WHEN 'planned' THEN ''
         WHEN 'in_flight' THEN '; a run is in flight'
-        WHEN 'backing_off' THEN strftime(tried_again_from, '; tried again from %Y-%m-%d %H:%M')
-        WHEN 'too_fresh' THEN strftime(old_enough_from, '; fresh until %Y-%m-%d %H:%M')
+        WHEN 'backing_off' THEN strftime(retry_from, '; tried again from %Y-%m-%d %H:%M')
+        WHEN 'too_fresh' THEN strftime(fresh_until, '; fresh until %Y-%m-%d %H:%M')
         WHEN 'too_expensive' THEN '; costs more than a night may'
         WHEN 'over_limit' THEN '; the night has enough videos'
         ELSE '; the night has cost enough'
@@ -230,36 +230,34 @@ SELECT
     corpus,
     CAST(as_of AS TIMESTAMPTZ) AS planned_for
 FROM decided
-ORDER BY decision <> 'planned', place, priority, last_checked_at, video_id;
+ORDER BY decision <> 'planned', queue_position, priority, last_checked_at, video_id;
 COMMENT ON MACRO TABLE recheck_plan_at IS 'The plan of re-checks for a moment (UTC), without the videos whose runs are in flight: recheck_plan_at(as_of, held).';
 
-CREATE OR REPLACE VIEW recheck_plan AS  -- Which videos the next night checks again, in order, and why; and why the others have to wait. Runs in flight are left out when the night comes.
+CREATE OR REPLACE VIEW recheck_plan AS  -- The plan of the next night: the videos to check again, in order, and the videos that wait, each with the reason. Videos with a run in progress are left out when the night comes.
 SELECT
     position,  -- Place in the night's list, from 1; null for a video that is not on it.
     video_id,  -- The video.
     title,  -- Title of the video.
-    decision,  -- planned; or why not: too_fresh, backing_off (it keeps failing), too_expensive (on its own), over_limit or over_cost (the night is full), in_flight.
+    decision,  -- planned, or the reason against it: too_fresh, backing_off (it keeps failing), too_expensive (on its own), over_limit or over_cost (the night is full), in_flight.
     reason,  -- The decision in words.
-    priority,  -- 1: a verdict is incomplete or missing; 2: sources are missing that could make a verdict surer, or one has low confidence; 3: all others, and videos whose last six checks failed or stayed incomplete. Within each, the longest unchecked first.
+    priority,  -- 1: a verdict is incomplete or missing; 2: missing sources could make a verdict surer, or a verdict has low confidence; 3: all others, and videos whose last six checks failed or stayed incomplete. Within a priority, the longest unchecked video comes first.
     claims,  -- Claims of the video.
     incomplete_claims,  -- Claims whose newest check is incomplete, or that were never judged.
     low_confidence_claims,  -- Claims whose verdict has low confidence.
-    last_checked_at,  -- When the newest check that left verdicts checked the video (UTC).
-    age_days,  -- How long ago that will be, in days.
-    failed_attempts,  -- Checks in a row that failed or stayed incomplete. From the second on the next one waits: 1 day, then 2, 4, 8, at most 16.
-    with_queries,  -- Whether queries are missing that a service failed to write, or wait that a reviewer corrected; they are then seen to too.
-    estimated_cost_usd,  -- Expected cost in US dollars: the maximum of the video's last three checks, else the cost of a claim elsewhere.
-    cost_so_far_usd,  -- The same, summed up to this place in the list.
+    last_checked_at,  -- Time of the newest check with verdicts (UTC).
+    age_days,  -- Days from that check to the planned moment.
+    failed_attempts,  -- Consecutive checks that failed or stayed incomplete. From the second failure on, the next check waits 1 day, then 2, 4, 8, at most 16.
+    with_queries,  -- Whether the check also writes queries: a service failed to write some, or a reviewer corrected some.
+    estimated_cost_usd,  -- Expected cost in US dollars: the maximum of the video's last three checks, else the average cost of as many claims of other videos.
+    cost_so_far_usd,  -- The sum of the expected costs up to this position.
     corpus,  -- The corpus file that lists the video.
-    planned_for  -- The moment that the plan is for (UTC): the next tick of the schedule, or now if none is known.
+    planned_for  -- The moment of the plan (UTC): the next tick of the schedule, or now if none is known.
 FROM recheck_plan_at(
     (SELECT greatest(make_timestamp(epoch_us(now())), max(next_tick_at)) FROM recheck_settings), []
 );
 
--- The checks of a claim's evidence, and whether a search failed. After a failed search, a missing source
--- may not have vanished.
 CREATE OR REPLACE VIEW evidence_checks AS  -- One row per claim and check of its evidence, in order.
-WITH sought AS (
+WITH evidence_runs AS (
     SELECT gathered.video_id, gathered.run_id, gathered.checked_at, found.run_id AS search_run_id
     FROM materializations AS gathered
     JOIN materializations AS found
@@ -272,29 +270,29 @@ WITH sought AS (
         ORDER BY found.run_id = gathered.run_id DESC, found.checked_at DESC, found.run_id DESC
     ) = 1
 ),
-asked AS (
+search_outcomes AS (
     SELECT video_id, run_id, claim_id, bool_or(status = 'infra_error') AS failed
     FROM searches
     GROUP BY video_id, run_id, claim_id
 )
 SELECT
-    sought.video_id,  -- The video.
-    asked.claim_id,  -- The claim.
-    sought.run_id,  -- The run that gathered the evidence.
-    sought.checked_at,  -- When that run checked the video (UTC).
-    NOT asked.failed AS searches_complete,  -- Whether all searches for the claim were answered. Otherwise a missing source may not have vanished.
+    evidence_runs.video_id,  -- The video.
+    search_outcomes.claim_id,  -- The claim.
+    evidence_runs.run_id,  -- The run that gathered the evidence.
+    evidence_runs.checked_at,  -- When that run checked the video (UTC).
+    NOT search_outcomes.failed AS searches_complete,  -- Whether all searches for the claim were answered. Otherwise a missing source may not have vanished.
     row_number() OVER (
-        PARTITION BY sought.video_id, asked.claim_id ORDER BY sought.checked_at, sought.run_id
+        PARTITION BY evidence_runs.video_id, search_outcomes.claim_id ORDER BY evidence_runs.checked_at, evidence_runs.run_id
     ) AS check_number  -- Number of the check of this claim, from 1.
-FROM sought
-JOIN asked ON asked.video_id = sought.video_id AND asked.run_id = sought.search_run_id
+FROM evidence_runs
+JOIN search_outcomes ON search_outcomes.video_id = evidence_runs.video_id AND search_outcomes.run_id = evidence_runs.search_run_id
 -- A claim that a run took over unchecked was not checked by it.
 ANTI JOIN carried_claims AS carried
-    ON carried.video_id = sought.video_id
-    AND carried.run_id = sought.run_id
-    AND carried.claim_id = asked.claim_id;
+    ON carried.video_id = evidence_runs.video_id
+    AND carried.run_id = evidence_runs.run_id
+    AND carried.claim_id = search_outcomes.claim_id;
 
-CREATE OR REPLACE VIEW evidence_overlap AS  -- How far two checks in a row rest on the same sources: one row per claim and pair of checks.
+CREATE OR REPLACE VIEW evidence_overlap AS  -- The overlap of the sources of two consecutive checks: one row per claim and pair of checks.
 WITH sources AS (
     SELECT
         checks.video_id,
@@ -323,19 +321,19 @@ pairs AS (
 SELECT
     pairs.video_id,  -- The video.
     pairs.claim_id,  -- The claim.
-    worded.text AS claim,  -- Wording of the claim.
-    len(previous_urls) AS previous_sources,  -- URLs that the check before wanted to read; those left unread by a rule are not counted.
+    wordings.text AS claim,  -- Wording of the claim.
+    len(previous_urls) AS previous_sources,  -- URLs that the previous check wanted to read, without those that a rule skipped.
     len(coalesce(urls, [])) AS sources,  -- URLs that this check wanted to read.
     len(list_intersect(previous_urls, coalesce(urls, []))) AS shared,  -- URLs in both.
     len(list_intersect(previous_urls, coalesce(urls, [])))
         / nullif(len(list_distinct(list_concat(previous_urls, coalesce(urls, [])))), 0) AS jaccard,  -- Jaccard index of the two sets: shared URLs by all URLs, from 0 to 1; null if both are empty.
-    searches_complete AND previous_searches_complete AS searches_complete,  -- Whether all searches of both checks were answered. Where not, an outage lowers the overlap.
+    searches_complete AND previous_searches_complete AS searches_complete,  -- Whether all searches of both checks were answered. If not, an outage lowers the overlap.
     previous_checked_at,  -- When the run before checked the video (UTC).
     checked_at,  -- When the run after checked the video (UTC).
     previous_run_id,  -- The run before.
     run_id  -- The run after.
 FROM pairs
-LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
+LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS wordings USING (claim_id)
 WHERE previous_run_id IS NOT NULL;
 
 CREATE OR REPLACE VIEW source_changes AS  -- Changes of the sources of each claim between its checks: one row per source and change. Outages are no changes: a page that could not be fetched is compared with its next answer.
@@ -407,7 +405,7 @@ vanished AS (
         AND now.canonical_url = earlier.canonical_url
 ),
 -- Each observation of a page is compared with the previous one, however old.
-known AS (
+observations AS (
     SELECT
         *,
         lag(state) OVER in_time AS previous_state,
@@ -418,7 +416,7 @@ known AS (
     WHERE state IS NOT NULL
     WINDOW in_time AS (PARTITION BY video_id, claim_id, canonical_url ORDER BY check_number)
 ),
-reread AS (
+page_changes AS (
     SELECT
         video_id, claim_id, canonical_url, domain,
         CASE
@@ -430,19 +428,19 @@ reread AS (
         previous_content_hash, content_hash, http_status,
         CASE WHEN state = 'unreadable' THEN reason END AS reason,
         previous_checked_at, checked_at, previous_run_id, run_id
-    FROM known
+    FROM observations
 ),
 changes AS (
     SELECT * FROM appeared
     UNION ALL
     SELECT * FROM vanished
     UNION ALL
-    SELECT * FROM reread WHERE change IS NOT NULL
+    SELECT * FROM page_changes WHERE change IS NOT NULL
 )
 SELECT
     changes.video_id,  -- The video.
     changes.claim_id,  -- The claim.
-    worded.text AS claim,  -- Wording of the claim.
+    wordings.text AS claim,  -- Wording of the claim.
     changes.canonical_url AS url,  -- URL of the source, in its canonical form.
     changes.domain,  -- Registrable domain.
     changes.change,  -- appeared or vanished in the search results; text_changed; gone (404 or 410), withheld (the site answers without text), or back.
@@ -455,7 +453,7 @@ SELECT
     changes.previous_run_id,  -- The run that found the state before.
     changes.run_id  -- The run that found the change.
 FROM changes
-LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id);
+LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS wordings USING (claim_id);
 
 CREATE OR REPLACE VIEW text_states AS  -- Every text that evidence or a page refers to, and whether it is still stored. A quote in a trimmed text cannot be checked any more; a missing text is a defect.
 WITH used AS (
