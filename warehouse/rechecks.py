@@ -153,13 +153,9 @@ def _plan(
     held: Collection[str],
     next_tick: datetime | None,
 ) -> list[PlannedVideo]:
-    stored = {
-        "videos": limits.videos,
-        "cost": limits.cost_usd,
-        "age": limits.minimum_age_days,
-        "next": to_utc(next_tick) if next_tick else None,
-    }
-    connection.execute(_SQL["store_limits"], stored)
+    values = {"videos": limits.videos, "cost": limits.cost_usd, "age": limits.minimum_age_days}
+    following = to_utc(next_tick) if next_tick else None
+    connection.execute(_SQL["store_limits"], values | {"next": following})
     sql = _SQL["plan"].format(columns=", ".join(PlannedVideo.__slots__))
     rows = connection.execute(sql, [to_utc(as_of), sorted(held)]).fetchall()
     return [PlannedVideo(*map(aware, row)) for row in rows]

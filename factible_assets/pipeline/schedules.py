@@ -99,14 +99,9 @@ def launches_for(
     """Return the launches of a tick; a retried tick gets the same ones. A preview records none."""
     end_dead_runs(instance)
     partitions = set(instance.get_dynamic_partitions(str(videos.name)))
-    launches = plan_night(
-        store,
-        recheck_limits(settings),
-        tick,
-        held=in_flight(instance) | (set(store.video_ids()) - partitions),
-        next_tick=next_tick(settings, tick),
-        preview=preview,
-    )
+    held = in_flight(instance) | (set(store.video_ids()) - partitions)
+    limits, following = recheck_limits(settings), next_tick(settings, tick)
+    launches = plan_night(store, limits, tick, held=held, next_tick=following, preview=preview)
     # A partition deleted in the meantime would fail all launches of the tick.
     partitions = set(instance.get_dynamic_partitions(str(videos.name)))
     return [launch for launch in launches if launch.video_id in partitions]

@@ -162,8 +162,7 @@ def _rating_sets(settings: Settings) -> PartStatus:
         day = each.as_of.isoformat() if each.as_of else "undated"
         details = filter(None, (day, f"{len(each.ratings):,}", each.licence))
         descriptions.append(f"{each.name} ({', '.join(details)})")
-    order = ", ".join(descriptions)
-    return PartStatus("rating sets", "works", f"In order of precedence: {order}.")
+    return PartStatus("rating sets", "works", f"In order of precedence: {', '.join(descriptions)}.")
 
 
 def _browser(settings: Settings) -> PartStatus:

@@ -85,9 +85,11 @@ def relation_of(one: str, other: str) -> Relation | None:
         figures_differ = any(map(_differs, figures, theirs))
     else:
         # A figure differs if the other claim has figures of its kind, and none agrees.
-        comparable = ((each, [x for x in theirs if each.is_like(x)]) for each in figures)
+        comparable = (
+            (each, [their for their in theirs if each.is_like(their)]) for each in figures
+        )
         figures_differ = any(
-            others and all(_differs(each, x) for x in others) for each, others in comparable
+            alike and all(_differs(each, their) for their in alike) for each, alike in comparable
         )
     if figures_differ:
         return "other figure"

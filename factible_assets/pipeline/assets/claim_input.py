@@ -66,13 +66,6 @@ class RunInput:
         carried = {claim.claim_id for claim in self.carried}
         return [claim for claim in self.claims if claim.claim_id not in carried]
 
-    def corrected(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
-        """Apply the reviewers' corrections to extracted claims."""
-        rows = self.upstream
-        return corrected_claims(
-            claims, self.actions, self.earlier_claims, rows.transcript, rows.segments
-        )
-
     async def find_claims(self, services: Services, begin: BeginChecks | None) -> ClaimsResult:
         """Extract the claims, or return the stored ones; for `begin` see `extract_claims`.
 
@@ -88,7 +81,9 @@ class RunInput:
             services,
             self.options.claims,
             given=self.given_claims,
-            corrected=self.corrected,
+            corrected=lambda found: corrected_claims(
+                found, self.actions, self.earlier_claims, rows.transcript, rows.segments
+            ),
             begin=begin,
         )
 
