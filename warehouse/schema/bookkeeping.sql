@@ -10,10 +10,10 @@ CREATE TABLE materializations (  -- The complete sets of rows: one row per asset
     asset VARCHAR NOT NULL CHECK (asset <> ''),  -- Name of the asset.
     video_id VARCHAR NOT NULL,  -- The video, which is also the partition key.
     run_id VARCHAR NOT NULL,  -- The run that wrote the set.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When the run checked the video (UTC); the newest set is the current one.
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of the run's check (UTC); the newest set is the current one.
     code_version VARCHAR NOT NULL,  -- Version of the code that made the set.
     data_version VARCHAR NOT NULL,  -- Hash of the content of the set. Order and volatile fields do not count.
     row_count BIGINT NOT NULL CHECK (row_count >= 0),  -- Rows of the set over all of its tables; page_texts, which sets share, are not counted.
-    duration_seconds DOUBLE NOT NULL CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),  -- How long it took to make the set, in seconds.
+    duration_seconds DOUBLE NOT NULL CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),  -- Compute time of the set, in seconds.
     first_result_seconds DOUBLE  -- How long it took until the first piece of the set was there, in seconds from the beginning of the step's work; for verdicts, the first verdict. NULL where nobody measured it.
 );

@@ -5,21 +5,21 @@ CREATE TABLE claims (  -- The check-worthy factual statements of a video.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
     rank BIGINT NOT NULL CHECK (rank >= 1),  -- Order by importance; 1 is the most important claim of the video.
     text VARCHAR NOT NULL CHECK (length(text) >= 1),  -- The claim.
-    importance DOUBLE NOT NULL CHECK (importance BETWEEN 0 AND 1),  -- How much the video's thesis rests on the claim, from 0 to 1.
-    extraction_confidence DOUBLE NOT NULL CHECK (extraction_confidence BETWEEN 0 AND 1),  -- How sure it is that the video makes this claim, from 0 to 1.
+    importance DOUBLE NOT NULL CHECK (importance BETWEEN 0 AND 1),  -- Weight of the claim for the video's thesis, from 0 to 1.
+    extraction_confidence DOUBLE NOT NULL CHECK (extraction_confidence BETWEEN 0 AND 1),  -- Confidence that the video makes this claim, from 0 to 1.
     category VARCHAR,  -- Field that the claim belongs to.
     context VARCHAR,  -- Background needed to read the claim.
     thesis VARCHAR,  -- The video's thesis, in at most 25 words.
-    claims_found BIGINT CHECK (claims_found >= 1),  -- How many claims the extraction found in the video, of which it kept max_claims; null if a person or a corpus wrote the claim.
+    claims_found BIGINT CHECK (claims_found >= 1),  -- Number of claims that the extraction found, of which it kept max_claims; null if a person or a corpus wrote the claim.
     char_start BIGINT CHECK (char_start >= 0),  -- Offset of the claim in the transcript's text, in code points from 0; null if it was not located.
     char_end BIGINT CHECK (char_end >= 0),  -- Offset behind the claim in the transcript's text.
     match_score DOUBLE CHECK (match_score BETWEEN 0 AND 1),  -- Similarity of the claim to the transcript between the two offsets, from 0 to 1.
-    start_seconds DOUBLE CHECK (start_seconds >= 0 AND isfinite(start_seconds)),  -- When the claim begins, in seconds from the start of the video; null if the transcript has no times.
-    end_seconds DOUBLE CHECK (end_seconds >= 0 AND isfinite(end_seconds)),  -- When the claim ends, in seconds from the start of the video.
+    start_seconds DOUBLE CHECK (start_seconds >= 0 AND isfinite(start_seconds)),  -- Start of the claim, in seconds from the start of the video; null if the transcript has no times.
+    end_seconds DOUBLE CHECK (end_seconds >= 0 AND isfinite(end_seconds)),  -- End of the claim, in seconds from the start of the video.
     speaker VARCHAR,  -- The speaker, as the transcript or the corpus names or labels them; null if neither does.
     basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm', 'given', 'reviewer')),  -- The author of the wording: embedded (the embedded engine), llm (a language model), given (the corpus) or reviewer (a person; review_history names them).
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of that run's check (UTC).
     CHECK ((char_start IS NULL) = (char_end IS NULL)),
     CHECK ((char_start IS NULL) = (match_score IS NULL)),
     CHECK (char_end > char_start),
@@ -37,9 +37,9 @@ CREATE TABLE queries (  -- The web searches that look for evidence on a claim.
     seeks_opposite BOOLEAN NOT NULL,  -- Whether the query looks for the contrary of the claim.
     basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'llm', 'reviewer')),  -- The author of the wording: embedded (the embedded engine), llm (a language model) or reviewer (a person; review_history names them).
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok, or infra_error where a service failed and no query could be written.
-    reason VARCHAR,  -- Why the status is not ok.
+    reason VARCHAR,  -- Reason, if the status is not ok.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
 CREATE TABLE claim_matches (  -- Claims that speak of the same as a claim of another video, found when the claims of the first were last stored. The view said_before shows them both ways, with their verdicts.

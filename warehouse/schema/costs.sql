@@ -7,9 +7,9 @@ CREATE TABLE llm_calls (  -- The calls of language models, with the usage that t
     input_tokens BIGINT NOT NULL CHECK (input_tokens >= 0),  -- Tokens read, as the API reported them.
     output_tokens BIGINT NOT NULL CHECK (output_tokens >= 0),  -- Tokens written, as the API reported them.
     cost_usd DOUBLE NOT NULL CHECK (cost_usd >= 0 AND isfinite(cost_usd)),  -- Cost of the call in US dollars. A cached answer has its original cost if no earlier row has it, else 0. So the sum over all rows is the amount paid.
-    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- How long the answer took, in seconds.
+    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- Duration of the request, in seconds.
     outcome VARCHAR NOT NULL CHECK (outcome IN ('ok', 'invalid', 'truncated', 'refused', 'infra_error')),  -- ok; invalid: not of the form asked for; truncated; refused; infra_error: the service failed.
-    reason VARCHAR,  -- Why the outcome is not ok.
+    reason VARCHAR,  -- Reason, if the outcome is not ok.
     cached_tokens BIGINT CHECK (cached_tokens >= 0),  -- Tokens of the input that the provider read from its own cache; null if it does not say.
     thought_tokens BIGINT CHECK (thought_tokens >= 0),  -- Tokens of the output that were thoughts; null if the provider does not tell them apart.
     usage_reported BOOLEAN NOT NULL DEFAULT true,  -- Whether the API reported the tokens; where it did not, they and the cost are an estimate.
@@ -26,7 +26,7 @@ CREATE TABLE llm_calls (  -- The calls of language models, with the usage that t
     canonical_url VARCHAR,  -- The page that the call was made for, if one.
     prompt_version VARCHAR NOT NULL,  -- Version of the prompt.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
 CREATE TABLE service_uses (  -- Requests of each run to services that charge per request, at the price listed then. Cached answers do not count.
@@ -36,6 +36,6 @@ CREATE TABLE service_uses (  -- Requests of each run to services that charge per
     service VARCHAR NOT NULL,  -- The search provider or reader.
     requests BIGINT NOT NULL CHECK (requests >= 0),  -- Requests that were answered.
     cost_usd DOUBLE CHECK (cost_usd >= 0 AND isfinite(cost_usd)),  -- Cost at the listed price, in US dollars; null without a listed price.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When the run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of the run's check (UTC).
     PRIMARY KEY (video_id, run_id, stage, service)
 );

@@ -8,17 +8,17 @@ CREATE TABLE metrics (  -- Every metric of every evaluation. History stays: each
     metric VARCHAR NOT NULL CHECK (metric <> ''),  -- Name of the metric.
     averaging VARCHAR NOT NULL CHECK (averaging IN ('macro', 'micro', 'video')),  -- macro: the mean over videos. micro: over the items of all videos. video: of one video.
     value DOUBLE CHECK (isfinite(value)),  -- The figure; NULL where it is undefined.
-    n BIGINT NOT NULL CHECK (n >= 0),  -- How many items the value rests on.
+    n BIGINT NOT NULL CHECK (n >= 0),  -- Number of items behind the value.
     unit VARCHAR NOT NULL,  -- The items that n counts.
     better VARCHAR CHECK (better IN ('higher', 'lower')),  -- Which way is better: higher or lower; NULL where neither is.
     interval_low DOUBLE CHECK (isfinite(interval_low)),  -- Lower end of the bootstrap interval over videos; NULL with fewer than two videos.
     interval_high DOUBLE CHECK (isfinite(interval_high)),  -- Upper end of the interval.
     interval_level DOUBLE CHECK (interval_level > 0 AND interval_level < 1),  -- Coverage of the interval, such as 0.95.
     baseline DOUBLE CHECK (isfinite(baseline)),  -- Score of the trivial answer on the same items; NULL if there is none.
-    matcher VARCHAR NOT NULL,  -- By which rule claims were matched to annotated ones.
+    matcher VARCHAR NOT NULL,  -- Rule that matched claims to annotated ones.
     threshold DOUBLE CHECK (isfinite(threshold)),  -- Similarity above which two claims were held to say the same.
     videos BIGINT NOT NULL CHECK (videos >= 1),  -- Videos of the corpus that were evaluated.
-    annotated BIGINT NOT NULL CHECK (annotated BETWEEN 0 AND videos),  -- How many of them are annotated.
+    annotated BIGINT NOT NULL CHECK (annotated BETWEEN 0 AND videos),  -- Number of annotated videos among them.
     run_id VARCHAR NOT NULL,  -- The run that measured.
     evaluated_at TIMESTAMPTZ NOT NULL,  -- When it measured (UTC).
     CHECK ((video_id IS NOT NULL) = (averaging = 'video')),
@@ -67,9 +67,9 @@ CREATE TABLE judge_calls (  -- The calls that judgements took, with the usage th
     output_tokens BIGINT NOT NULL CHECK (output_tokens >= 0),  -- Tokens written, as the API reported them.
     cost_usd DOUBLE NOT NULL CHECK (cost_usd >= 0 AND isfinite(cost_usd)),  -- Cost of the call in US dollars.
     price_known BOOLEAN NOT NULL,  -- Whether the model has a listed price; where it has none, cost_usd is 0 for that.
-    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- How long the answer took, in seconds.
+    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- Duration of the request, in seconds.
     cache_hit BOOLEAN NOT NULL,  -- Whether the answer came from the cache.
     outcome VARCHAR NOT NULL CHECK (outcome IN ('ok', 'invalid', 'truncated', 'refused', 'infra_error')),  -- ok; invalid: not of the form asked for; truncated; refused; infra_error: the service failed.
-    reason VARCHAR,  -- Why the outcome is not ok.
+    reason VARCHAR,  -- Reason, if the outcome is not ok.
     PRIMARY KEY (judgement_id, judging_id, attempt)
 );

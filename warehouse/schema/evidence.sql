@@ -4,14 +4,14 @@ CREATE TABLE page_texts (  -- The texts of pages. Each text is stored once, for 
     content_hash VARCHAR NOT NULL,  -- SHA-256 of the text, hexadecimal.
     text VARCHAR NOT NULL CHECK (length(text) >= 1),  -- The text, exactly as it was read. Text from outside.
     run_id VARCHAR NOT NULL,  -- The run that read the text first.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked its video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
 CREATE TABLE trimmed_texts (  -- The page texts that retention removed because of their age. The evidence that was read in them stays, with its quotes, offsets and hashes.
     content_hash VARCHAR PRIMARY KEY,  -- SHA-256 of the text, hexadecimal.
-    characters BIGINT NOT NULL CHECK (characters >= 1),  -- How long the text was, in code points.
-    last_used_at TIMESTAMPTZ,  -- When a check last read the text (UTC).
-    trimmed_at TIMESTAMPTZ NOT NULL  -- When the text was removed (UTC).
+    characters BIGINT NOT NULL CHECK (characters >= 1),  -- Length of the text, in code points.
+    last_used_at TIMESTAMPTZ,  -- Time of the last check that read the text (UTC).
+    trimmed_at TIMESTAMPTZ NOT NULL  -- Time of the removal (UTC).
 );
 
 CREATE TABLE pages (  -- The attempts to obtain pages: one row per page, video and run, with or without success.
@@ -21,20 +21,20 @@ CREATE TABLE pages (  -- The attempts to obtain pages: one row per page, video a
     final_url VARCHAR,  -- URL that answered, after redirects.
     domain VARCHAR NOT NULL,  -- Registrable domain.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok: there is text; no_evidence: the site answered and offers nothing to read; infra_error: the fetch failed; skipped: it was not tried.
-    reason VARCHAR,  -- Why the status is not ok.
+    reason VARCHAR,  -- Reason, if the status is not ok.
     http_status BIGINT,  -- Status code of the site's answer.
-    via VARCHAR CHECK (via IN ('scraped', 'browser', 'pdf', 'archive', 'snippet')),  -- By which way the text was obtained: scraped, browser, pdf, archive or snippet.
+    via VARCHAR CHECK (via IN ('scraped', 'browser', 'pdf', 'archive', 'snippet')),  -- Origin of the text: scraped, browser, pdf, archive or snippet.
     title VARCHAR,  -- Title that the page gives itself. Text from outside.
     author VARCHAR,  -- Author that the page names. Text from outside.
     published_on DATE,  -- Day of publication that the page states.
     content_hash VARCHAR,  -- The page's text: key into page_texts. Exactly the pages with status ok have one.
     byte_count BIGINT CHECK (byte_count >= 0),  -- Size of the answer in bytes.
-    retrieved_at TIMESTAMPTZ NOT NULL,  -- When the page was retrieved (UTC).
-    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- How long the retrieval took, in seconds.
+    retrieved_at TIMESTAMPTZ NOT NULL,  -- Time of the retrieval (UTC).
+    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- Duration of the retrieval, in seconds.
     etag VARCHAR,  -- The answer's ETag, with which to ask whether the page has changed.
     last_modified VARCHAR,  -- The answer's Last-Modified, with which to ask whether the page has changed.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of that run's check (UTC).
     CHECK ((status = 'ok') = (content_hash IS NOT NULL))
 );
 
@@ -48,19 +48,19 @@ CREATE TABLE evidence (  -- The stance of a page on a claim, or the reason why i
     domain VARCHAR NOT NULL,  -- Registrable domain of the page.
     title VARCHAR NOT NULL,  -- Title of the page. Text from outside.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok: the page was read and speaks of the claim; no_evidence: it has nothing to say; infra_error: a service failed; skipped: it was not read.
-    reason VARCHAR,  -- Why the status is not ok.
+    reason VARCHAR,  -- Reason, if the status is not ok.
     stance VARCHAR CHECK (stance IN ({stances})),  -- How the page stands to the claim: {any stance}. Exactly the evidence with status ok has one.
-    stance_confidence DOUBLE CHECK (stance_confidence BETWEEN 0 AND 1),  -- How sure the stance is, from 0 to 1.
-    relevance DOUBLE CHECK (relevance BETWEEN 0 AND 1),  -- How much the page speaks of the claim, from 0 to 1.
-    quote VARCHAR,  -- Words of the page that carry the stance, verbatim. Text from outside.
+    stance_confidence DOUBLE CHECK (stance_confidence BETWEEN 0 AND 1),  -- Confidence of the stance, from 0 to 1.
+    relevance DOUBLE CHECK (relevance BETWEEN 0 AND 1),  -- Relevance of the page for the claim, from 0 to 1.
+    quote VARCHAR,  -- Words of the page that state the stance, verbatim. Text from outside.
     quote_start BIGINT CHECK (quote_start >= 0),  -- Offset of the quote in the page's text, in code points from 0.
     quote_end BIGINT CHECK (quote_end >= 0),  -- Offset behind the quote in the page's text.
     summary VARCHAR,  -- Statement of the page on the claim, in one or two sentences.
     page_id VARCHAR,  -- The page that was read.
     content_hash VARCHAR,  -- The text that was read: key into page_texts.
-    via VARCHAR CHECK (via IN ('scraped', 'browser', 'pdf', 'archive', 'snippet')),  -- By which way the text was obtained: scraped, browser, pdf, archive or snippet.
+    via VARCHAR CHECK (via IN ('scraped', 'browser', 'pdf', 'archive', 'snippet')),  -- Origin of the text: scraped, browser, pdf, archive or snippet.
     published_on DATE,  -- Day of publication of the page.
-    rating VARCHAR NOT NULL CHECK (rating IN ('high', 'medium', 'low', 'very_low', 'unknown')),  -- How reliable the source is held to be: high, medium, low, very_low or unknown.
+    rating VARCHAR NOT NULL CHECK (rating IN ('high', 'medium', 'low', 'very_low', 'unknown')),  -- Reliability of the source: high, medium, low, very_low or unknown.
     rating_score DOUBLE NOT NULL CHECK (rating_score BETWEEN 0 AND 1),  -- The rating as a number, from 0 to 1.
     bias VARCHAR,  -- Political leaning of the source, in the words of the dataset that states one.
     source_class VARCHAR NOT NULL CHECK (source_class IN (  -- The class of the publisher.
@@ -77,7 +77,7 @@ CREATE TABLE evidence (  -- The stance of a page on a claim, or the reason why i
     reused_claim_id VARCHAR,  -- The same claim of another video, for whose check the page was read; null: it was read for this claim.
     reused_from VARCHAR,  -- That check in a sentence: its video, its day, and the decision of a reviewer.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of that run's check (UTC).
     CHECK ((status = 'ok') = (stance IS NOT NULL)),
     CHECK (status = 'ok' OR reason IS NOT NULL),
     CHECK ((quote IS NULL) = (quote_start IS NULL)),

@@ -6,7 +6,7 @@ CREATE TABLE experiments (  -- The experiments that were run to their end: one r
     file VARCHAR NOT NULL,  -- The file that describes it.
     warehouse VARCHAR NOT NULL,  -- The file that holds the rows of its variants, beside the warehouse: tables as here, run_id is the variant.
     baseline VARCHAR NOT NULL,  -- The variant that others are compared with.
-    matcher VARCHAR NOT NULL,  -- By which rule claims were matched with annotated ones: assignment, similarity, threshold.
+    matcher VARCHAR NOT NULL,  -- Rule that matched claims with annotated ones: assignment, similarity, threshold.
     code_version VARCHAR NOT NULL,  -- Digest of the code that answered.
     videos BIGINT NOT NULL CHECK (videos >= 0),  -- Videos that it covers.
     started_at TIMESTAMPTZ NOT NULL,  -- When the last run of it began (UTC).
@@ -34,7 +34,7 @@ CREATE TABLE experiment_sets (  -- The computation of each variant, video and st
     stage_key VARCHAR NOT NULL,  -- Digest of everything that changes the answer.
     source VARCHAR NOT NULL,  -- The variant that computed it; another one's name means that it is shared.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'incomplete', 'failed')),  -- ok; incomplete: services failed for a part of it; failed: there are no rows.
-    reason VARCHAR,  -- Why the status is not ok.
+    reason VARCHAR,  -- Reason, if the status is not ok.
     duration_seconds DOUBLE CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),  -- Time of the computation in seconds.
     first_verdict_seconds DOUBLE CHECK (first_verdict_seconds >= 0 AND isfinite(first_verdict_seconds)),  -- For verdicts: seconds from the beginning of the work to the first verdict; null where a part was shared.
     PRIMARY KEY (experiment, variant, video_id, asset),
@@ -47,13 +47,13 @@ CREATE TABLE experiment_results (  -- Every metric of every variant over all vid
     metric VARCHAR NOT NULL,  -- Name of the metric.
     averaging VARCHAR NOT NULL CHECK (averaging IN ('macro', 'micro')),  -- macro: mean over videos; micro: over the items of all videos.
     value DOUBLE CHECK (isfinite(value)),  -- The value; null where the metric is undefined, which is not 0.
-    n BIGINT NOT NULL CHECK (n >= 0),  -- How many items of the unit the value rests on.
+    n BIGINT NOT NULL CHECK (n >= 0),  -- Number of items behind the value.
     unit VARCHAR NOT NULL,  -- The items that n counts.
     interval_low DOUBLE CHECK (isfinite(interval_low)),  -- Lower end of the bootstrap interval over videos; null with fewer than two.
     interval_high DOUBLE CHECK (isfinite(interval_high)),  -- Upper end of the interval.
     interval_level DOUBLE CHECK (interval_level BETWEEN 0 AND 1),  -- Coverage of the interval, such as 0.95.
     trivial DOUBLE CHECK (isfinite(trivial)),  -- Score of the trivial answer on the same items, such as the majority class.
-    matcher VARCHAR NOT NULL,  -- By which rule claims were matched: assignment, similarity, threshold.
+    matcher VARCHAR NOT NULL,  -- Rule that matched claims: assignment, similarity, threshold.
     PRIMARY KEY (experiment, variant, metric, averaging)
 );
 
@@ -63,7 +63,7 @@ CREATE TABLE experiment_video_results (  -- Every metric of every variant and vi
     video_id VARCHAR NOT NULL,  -- The video.
     metric VARCHAR NOT NULL,  -- Name of the metric.
     value DOUBLE CHECK (isfinite(value)),  -- The value; null where the metric is undefined for the video, which is not 0.
-    n BIGINT NOT NULL CHECK (n >= 0),  -- How many items of the unit the value rests on.
+    n BIGINT NOT NULL CHECK (n >= 0),  -- Number of items behind the value.
     unit VARCHAR NOT NULL,  -- The items that n counts.
     PRIMARY KEY (experiment, variant, video_id, metric)
 );

@@ -16,8 +16,8 @@ CREATE TABLE media (  -- Hints about the pictures of each video. No verdict read
     score DOUBLE CHECK (score BETWEEN 0 AND 1),  -- How strong the hint is: the share of blocks compressed otherwise than most, of a claim's words that the earlier page lacks, or the service's own score.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok: a finding; no_evidence: nothing was found; infra_error: a service failed; skipped: not asked, or no picture.
     reason VARCHAR,  -- The finding in words, or why there is none.
-    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- How long the service took.
+    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- Duration of the request.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When that run looked at the pictures (UTC).
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of that run's check (UTC).
     CHECK (reason IS NOT NULL OR status = 'ok')
 );

@@ -4,7 +4,7 @@ CREATE TABLE recheck_settings (  -- The limits that the plan of re-checks keeps 
     videos_per_night BIGINT NOT NULL CHECK (videos_per_night >= 0),  -- The most videos that one night checks again.
     cost_per_night_usd DOUBLE CHECK (cost_per_night_usd >= 0 AND isfinite(cost_per_night_usd)),  -- The most that one night's re-checks may be expected to cost, in US dollars; null for no limit.
     minimum_age_days DOUBLE NOT NULL CHECK (minimum_age_days >= 0 AND isfinite(minimum_age_days)),  -- A complete check younger than this is not repeated, in days.
-    next_tick_at TIMESTAMPTZ  -- When the schedule ticks next (UTC), as far as it was last heard of.
+    next_tick_at TIMESTAMPTZ  -- Next tick of the schedule (UTC), as last reported.
 );
 INSERT INTO recheck_settings VALUES (20, 1.0, 7, NULL);
 
@@ -12,7 +12,7 @@ CREATE TABLE recheck_launches (  -- The re-checks that were asked for: one row p
     video_id VARCHAR NOT NULL,  -- The video.
     planned_at TIMESTAMPTZ NOT NULL,  -- The tick of the schedule, or the moment of the command, that asked for it.
     position BIGINT NOT NULL CHECK (position >= 1),  -- Place in that night's list, from 1.
-    reason VARCHAR NOT NULL,  -- Why the video was on the list.
+    reason VARCHAR NOT NULL,  -- Reason for the launch, in words.
     with_queries BOOLEAN NOT NULL,  -- Whether queries that could not be written were to be written anew.
     estimated_cost_usd DOUBLE NOT NULL CHECK (estimated_cost_usd >= 0 AND isfinite(estimated_cost_usd)),  -- Expected cost in US dollars.
     PRIMARY KEY (video_id, planned_at)

@@ -32,5 +32,5 @@ CREATE TABLE review_actions (  -- The actions of reviewers, one row each, never 
 CREATE TABLE review_applications (  -- The first run that applied an action of a reviewer. An action without a row is not applied yet; notes and assessments never are.
     action_id VARCHAR PRIMARY KEY,  -- The action.
     run_id VARCHAR NOT NULL,  -- The run.
-    applied_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    applied_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );

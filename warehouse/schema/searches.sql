@@ -5,13 +5,13 @@ CREATE TABLE searches (  -- The questions put to search providers, one row per q
     claim_id VARCHAR NOT NULL,  -- The claim that the query looks for evidence on.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
     provider VARCHAR NOT NULL,  -- The search provider.
-    page BIGINT NOT NULL CHECK (page >= 1),  -- Which page of results was asked for, from 1.
-    hit_count BIGINT NOT NULL CHECK (hit_count >= 0),  -- How many results came.
-    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- How long the provider took to answer, in seconds.
+    page BIGINT NOT NULL CHECK (page >= 1),  -- Number of the requested page of results, from 1.
+    hit_count BIGINT NOT NULL CHECK (hit_count >= 0),  -- Number of results.
+    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- Duration of the request, in seconds.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok; no_evidence: the provider answered and had no results; infra_error: it failed; skipped: it was not asked.
-    reason VARCHAR,  -- Why the status is not ok.
+    reason VARCHAR,  -- Reason, if the status is not ok.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
 CREATE TABLE search_hits (  -- The search results, before anything is fetched.
@@ -28,13 +28,13 @@ CREATE TABLE search_hits (  -- The search results, before anything is fetched.
     domain VARCHAR NOT NULL,  -- Registrable domain of the URL.
     snippet VARCHAR NOT NULL,  -- Excerpt that the provider gives. Text from outside.
     published_on DATE,  -- Day of publication, if the provider states one.
-    citation_count BIGINT,  -- How often the paper is cited, if the provider knows papers.
+    citation_count BIGINT,  -- Number of citations of the paper, if the provider knows papers.
     journal VARCHAR,  -- The journal of the paper, if the provider knows papers. Text from outside.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
-CREATE TABLE reliability_ratings (  -- How reliable the domains found for a video are held to be, and why.
+CREATE TABLE reliability_ratings (  -- Reliability ratings of the domains found for a video, with reasons.
     video_id VARCHAR NOT NULL,  -- The video whose searches found the domain.
     domain VARCHAR NOT NULL,  -- Registrable domain.
     rating VARCHAR NOT NULL CHECK (rating IN ('high', 'medium', 'low', 'very_low', 'unknown')),  -- high, medium, low, very_low or unknown.
@@ -50,7 +50,7 @@ CREATE TABLE reliability_ratings (  -- How reliable the domains found for a vide
     domain_age_years DOUBLE CHECK (domain_age_years >= 0 AND isfinite(domain_age_years)),  -- Years since the domain was registered.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok, or infra_error where the domain's age could not be had because a service failed.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
 CREATE TABLE prior_fact_checks (  -- Published fact-checks of statements like each claim. They are pointers for readers: no verdict uses them. A claim that was looked up has at least one row.
@@ -73,9 +73,9 @@ CREATE TABLE prior_fact_checks (  -- Published fact-checks of statements like ea
     claimed_on DATE,  -- The day on which the reviewed claim was made.
     language VARCHAR,  -- The language of the review (BCP 47).
     similarity DOUBLE CHECK (similarity BETWEEN 0 AND 1),  -- How many content words the video's claim shares with the reviewed one or its title, from 0 to 1.
-    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- How long the look-up took.
+    latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- Duration of the look-up.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of that run's check (UTC).
     CHECK ((url IS NOT NULL) = (status IN ('ok', 'skipped'))),
     CHECK ((canonical_url IS NOT NULL) = (status IN ('ok', 'skipped'))),
     CHECK ((similarity IS NOT NULL) = (status IN ('ok', 'skipped'))),

@@ -13,7 +13,7 @@ CREATE TABLE videos (  -- The videos of the corpus, as each run found them descr
     notes VARCHAR,  -- Notes of the corpus on the video.
     corpus VARCHAR,  -- The corpus file that lists the video.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
 CREATE TABLE transcripts (  -- The raw text that was said in a video; all offsets of the video's claims and segments index it.
@@ -24,18 +24,18 @@ CREATE TABLE transcripts (  -- The raw text that was said in a video; all offset
     provider VARCHAR NOT NULL,  -- Where the transcript came from.
     content_hash VARCHAR NOT NULL,  -- SHA-256 of the text, hexadecimal.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
 CREATE TABLE transcript_segments (  -- The captions of a transcript, or the paragraphs of one that names its speakers; one without times and speakers has none.
     video_id VARCHAR NOT NULL,  -- The video.
     position BIGINT NOT NULL CHECK (position >= 0),  -- Place of the segment in the transcript, from 0.
-    start_seconds DOUBLE CHECK (start_seconds >= 0 AND isfinite(start_seconds)),  -- When the segment is said, in seconds from the start of the video; null if the text has no times.
-    duration_seconds DOUBLE NOT NULL CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),  -- How long the segment is shown, in seconds.
+    start_seconds DOUBLE CHECK (start_seconds >= 0 AND isfinite(start_seconds)),  -- Start of the segment, in seconds from the start of the video; null if the text has no times.
+    duration_seconds DOUBLE NOT NULL CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),  -- Duration of the segment, in seconds.
     char_start BIGINT NOT NULL CHECK (char_start >= 0),  -- Offset of its first character in the transcript's text, in code points from 0.
     char_end BIGINT NOT NULL CHECK (char_end >= 0),  -- Offset behind its last character in the transcript's text.
     speaker VARCHAR,  -- The speaker, as the source names or labels them, such as Ann or SPEAKER_01; null if it does not.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of that run's check (UTC).
     CHECK (char_end >= char_start)
 );

@@ -8,8 +8,8 @@ CREATE TABLE verdict_history (  -- Every verdict of every run: the stance of the
     evidence_status VARCHAR NOT NULL CHECK (evidence_status IN ('ok', 'no_evidence', 'infra_error')),  -- Outcome of the search for evidence: ok, no_evidence or infra_error.
     reason VARCHAR,  -- Why the verdict is incomplete, or a remark on how it was reached.
     stance VARCHAR CHECK (stance IN ({stances})),  -- How the evidence stands to the claim: {any stance}. Exactly the complete verdicts have one.
-    confidence VARCHAR CHECK (confidence IN ('low', 'medium', 'high')),  -- How sure the stance is: low, medium or high.
-    confidence_score DOUBLE CHECK (confidence_score BETWEEN 0 AND 1),  -- How sure the stance is, from 0 to 1.
+    confidence VARCHAR CHECK (confidence IN ('low', 'medium', 'high')),  -- Confidence of the stance: low, medium or high.
+    confidence_score DOUBLE CHECK (confidence_score BETWEEN 0 AND 1),  -- Confidence of the stance, from 0 to 1.
     summary VARCHAR NOT NULL,  -- The verdict in words.
     vote_stance VARCHAR CHECK (vote_stance IN ({stances})),  -- The reliability-weighted vote over the stances of the evidence.
     vote_margin DOUBLE CHECK (vote_margin BETWEEN -1 AND 1),  -- Margin of the vote, from -1 to 1.
@@ -25,9 +25,9 @@ CREATE TABLE verdict_history (  -- Every verdict of every run: the stance of the
     recheck_due BOOLEAN NOT NULL DEFAULT false,  -- Whether failed services left the stance, the confidence or the words open. The next re-check completes them. Rows older than this column have only their status.
     basis VARCHAR NOT NULL CHECK (basis IN ('embedded', 'labels', 'llm')),  -- The reader of the pages: embedded (rules or an entailment model), labels (label probabilities of a small language model), both automatic leanings, or llm (a large language model).
     veracity VARCHAR CHECK (veracity IN ('pants-fire', 'false', 'barely-true', 'half-true', 'mostly-true', 'true')),  -- The verdict on six levels, where it was reached on them: pants-fire, false, barely-true, half-true, mostly-true or true.
-    strategy VARCHAR NOT NULL DEFAULT 'standard',  -- How the claim was checked: the name of the strategy.
+    strategy VARCHAR NOT NULL DEFAULT 'standard',  -- Name of the strategy that checked the claim.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL,  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL,  -- Time of that run's check (UTC).
     CHECK ((stance IS NULL) = (confidence IS NULL)),
     CHECK ((status = 'complete') = (stance IS NOT NULL)),
     CHECK (status = 'complete' OR reason IS NOT NULL)
@@ -50,9 +50,9 @@ CREATE TABLE steps (  -- The steps that a strategy took for a claim, in order. T
     calls BIGINT NOT NULL CHECK (calls >= 0),  -- Model calls that were made in it.
     tokens BIGINT NOT NULL CHECK (tokens >= 0),  -- Tokens of these calls, in and out.
     cost_usd DOUBLE NOT NULL CHECK (cost_usd >= 0 AND isfinite(cost_usd)),  -- Their cost in US dollars.
-    seconds DOUBLE NOT NULL CHECK (seconds >= 0 AND isfinite(seconds)),  -- How long the step took.
+    seconds DOUBLE NOT NULL CHECK (seconds >= 0 AND isfinite(seconds)),  -- Duration of the step.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok; no_evidence: nothing was found; infra_error: a service failed; skipped: it ended without a result by a rule.
-    reason VARCHAR,  -- Why the status is not ok.
+    reason VARCHAR,  -- Reason, if the status is not ok.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
-    checked_at TIMESTAMPTZ NOT NULL  -- When that run checked the video (UTC).
+    checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );

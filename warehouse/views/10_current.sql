@@ -52,7 +52,7 @@ SELECT
     first_value(verdicts.status) OVER newest_first AS latest_status,  -- Status of the newest attempt. incomplete beside a complete verdict: the re-check failed, and this is the last good verdict.
     first_value(verdicts.reason) OVER newest_first AS latest_reason,  -- Reason that the newest attempt gives.
     first_value(verdicts.run_id) OVER newest_first AS latest_run_id,  -- The run of the newest attempt.
-    first_value(verdicts.checked_at) OVER newest_first AS latest_checked_at,  -- When the newest attempt checked the video (UTC).
+    first_value(verdicts.checked_at) OVER newest_first AS latest_checked_at,  -- Time of the newest attempt (UTC).
     current_claims.text AS claim,  -- Wording of the claim.
     current_videos.title AS video_title  -- Title of the video.
 FROM verdict_history AS verdicts

@@ -13,7 +13,7 @@ CREATE OR REPLACE VIEW verdicts AS  -- Begin here: one row per current claim, in
 SELECT
     claims.text AS claim,  -- Wording of the claim.
     CASE WHEN judged.claim_id IS NULL THEN 'not judged yet' ELSE verdict_of(judged.stance) END AS verdict,  -- The word of the pages: {verdicts}, incomplete (services failed) or not judged yet.
-    judged.confidence,  -- How sure the verdict is: low, medium or high; null if it is incomplete.
+    judged.confidence,  -- Confidence of the verdict: low, medium or high; null if it is incomplete.
     judged.summary,  -- The verdict in words.
     videos.title AS video_title,  -- Title of the video.
     videos.channel,  -- The publisher of the video.
@@ -26,20 +26,20 @@ SELECT
         THEN 'https://www.youtube.com/watch?v=' || claims.video_id || '&t=' || trunc(claims.start_seconds)::BIGINT || 's'
         ELSE videos.url
     END AS link,  -- Link to the second of the claim on YouTube; elsewhere to the video.
-    claims.start_seconds,  -- When the claim begins, in seconds from the start of the video; null if it is not known.
-    claims.end_seconds,  -- When the claim ends, in seconds from the start of the video.
+    claims.start_seconds,  -- Start of the claim, in seconds from the start of the video; null if it is not known.
+    claims.end_seconds,  -- End of the claim, in seconds from the start of the video.
     claims.rank AS claim_rank,  -- 1 is the most important claim of the video.
-    claims.importance,  -- How much the video's thesis rests on the claim, from 0 to 1.
+    claims.importance,  -- Weight of the claim for the video's thesis, from 0 to 1.
     claims.category AS topic,  -- Field that the claim belongs to; null if its finder names none.
-    judged.confidence_score,  -- How sure the verdict is, from 0 to 1.
+    judged.confidence_score,  -- Confidence of the verdict, from 0 to 1.
     judged.evidence_quality,  -- Quality of the evidence, from 0 to 1.
     judged.{column},  -- Sources that {sources}.
     judged.independent_origins,  -- Sources that tell stories of their own; copies of one story count once.
-    judged.strategy,  -- How the claim was checked: the name of the strategy.
+    judged.strategy,  -- Name of the strategy that checked the claim.
     judged.basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
-    judged.checked_at,  -- When the verdict's run checked the video (UTC).
+    judged.checked_at,  -- Time of the verdict's check (UTC).
     judged.latest_status,  -- Status of the newest attempt at a verdict: complete or incomplete.
-    judged.latest_checked_at,  -- When the newest attempt checked the video (UTC).
+    judged.latest_checked_at,  -- Time of the newest attempt (UTC).
     videos.corpus,  -- The corpus that lists the video.
     videos.category,  -- Category that the corpus gives the video.
     videos.tags,  -- Tags that the corpus gives the video.
@@ -54,7 +54,7 @@ LEFT JOIN current_verdicts AS judged
 ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.rank;
 
 -- A verdict rests on the evidence of its own run, else on the newest evidence at that time.
-CREATE OR REPLACE VIEW evidence_of_runs AS  -- Which run gathered the evidence that the verdicts of a run rest on.
+CREATE OR REPLACE VIEW evidence_of_runs AS  -- The run that gathered the evidence behind the verdicts of each run.
 SELECT
     judged.video_id,  -- The video.
     judged.run_id AS verdict_run_id,  -- The run that judged.
@@ -102,21 +102,21 @@ SELECT
     videos.channel,  -- The publisher of the video.
     claims.claim_id,  -- The claim.
     claims.text AS claim,  -- Wording of the claim.
-    claims.start_seconds,  -- When the claim begins, in seconds from the start of the video.
-    claims.importance,  -- How much the video's thesis rests on the claim, from 0 to 1.
+    claims.start_seconds,  -- Start of the claim, in seconds from the start of the video.
+    claims.importance,  -- Weight of the claim for the video's thesis, from 0 to 1.
     verdicts.status AS verdict_status,  -- Whether the verdict is complete or incomplete.
     verdict_of(verdicts.stance) AS verdict,  -- The verdict on the claim: {verdicts} or incomplete.
-    verdicts.confidence AS verdict_confidence,  -- How sure the verdict is: low, medium or high.
+    verdicts.confidence AS verdict_confidence,  -- Confidence of the verdict: low, medium or high.
     verdicts.basis AS verdict_basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
-    verdicts.strategy,  -- How the claim was checked.
+    verdicts.strategy,  -- Name of the strategy that checked the claim.
     -- Not joined: of all queries there are, only those of the rows in question are looked at.
     (SELECT max(queries.text) FROM queries WHERE queries.query_id = evidence.query_id) AS query,  -- The search that found the page.
     evidence.evidence_id,  -- The piece of evidence.
     evidence.status AS evidence_status,  -- ok, no_evidence, infra_error or skipped.
-    evidence.reason AS evidence_reason,  -- Why the status is not ok.
+    evidence.reason AS evidence_reason,  -- Reason, if the status is not ok.
     evidence.stance,  -- How this page stands to the claim: {any stance}.
-    evidence.stance_confidence,  -- How sure the stance is, from 0 to 1.
-    evidence.relevance,  -- How much the page speaks of the claim, from 0 to 1.
+    evidence.stance_confidence,  -- Confidence of the stance, from 0 to 1.
+    evidence.relevance,  -- Relevance of the page for the claim, from 0 to 1.
     evidence.quote,  -- Words of the page, verbatim. Text from outside.
     evidence.quote_start,  -- Offset of the quote in the page's text, in code points from 0.
     evidence.quote_end,  -- Offset behind the quote in the page's text.
@@ -125,10 +125,10 @@ SELECT
     evidence.canonical_url AS url,  -- URL of the page, in its canonical form.
     pages.final_url,  -- URL that answered, after redirects.
     evidence.domain,  -- Registrable domain of the page.
-    evidence.via,  -- By which way the page's text was obtained.
+    evidence.via,  -- Origin of the page's text: scraped, browser, pdf, archive or snippet.
     evidence.published_on,  -- Day of publication of the page.
     evidence.published_on > videos.published_on AS is_later,  -- Whether the page was published after the video; null where a day is not known.
-    pages.retrieved_at,  -- When the page was retrieved (UTC).
+    pages.retrieved_at,  -- Time of the retrieval (UTC).
     evidence.content_hash,  -- The text that was read: key into page_texts.
     evidence.rating,  -- The rating that counted: high, medium, low, very_low or unknown.
     evidence.rating_score,  -- The rating that counted, from 0 to 1.
@@ -139,7 +139,7 @@ SELECT
     ratings.datasets AS rating_datasets,  -- The rating datasets that list the domain now.
     evidence.run_id AS evidence_run_id,  -- The run that gathered the evidence.
     verdicts.run_id AS verdict_run_id,  -- The run that reached the verdict.
-    verdicts.checked_at  -- When the run that reached the verdict checked the video (UTC).
+    verdicts.checked_at  -- Time of the verdict's check (UTC).
 FROM verdict_evidence AS evidence
 JOIN current_claims AS claims
     ON claims.claim_id = evidence.claim_id AND claims.video_id = evidence.video_id
@@ -180,7 +180,7 @@ JOIN current_claims AS claims
 LEFT JOIN current_videos AS videos
     ON videos.video_id = media.video_id;
 
-CREATE OR REPLACE VIEW source_scoreboard AS  -- Which sources decide: one row per domain, over the evidence that current verdicts rest on.
+CREATE OR REPLACE VIEW source_scoreboard AS  -- The sources behind verdicts: one row per domain, over the evidence that current verdicts rest on.
 -- The rows of current_verdicts without its additions, which saves a sort and a join of all rows.
 WITH reached AS (
     SELECT video_id, claim_id, unnest(arg_max(
@@ -234,9 +234,9 @@ SELECT
     claim_id,  -- The claim, if it concerns one.
     query_id AS subject,  -- The object of the request: a query, a provider, a domain, a URL, a claim or a model.
     status AS outcome,  -- infra_error; ok where only a part is missing; incomplete for verdicts; for model calls also invalid, truncated or refused.
-    reason,  -- Which service failed, and how.
+    reason,  -- The service that failed, and its error.
     run_id,  -- The run.
-    checked_at  -- When that run checked the video (UTC).
+    checked_at  -- Time of that run's check (UTC).
 FROM current_queries WHERE status = 'infra_error'
 UNION ALL
 SELECT video_id, 'search_hits', claim_id, provider || ' ' || query_id, status, reason, run_id, checked_at
@@ -292,8 +292,8 @@ SELECT
     reached.stance,  -- The stance after, as stored.
     reached.previous_confidence,  -- The confidence before.
     reached.confidence,  -- The confidence after.
-    reached.previous_checked_at,  -- When the run of the verdict before checked the video (UTC).
-    reached.checked_at,  -- When the run of the verdict after checked the video (UTC).
+    reached.previous_checked_at,  -- Time of the previous verdict's check (UTC).
+    reached.checked_at,  -- Time of the new verdict's check (UTC).
     reached.previous_run_id,  -- The run of the verdict before.
     reached.run_id,  -- The run of the verdict after.
     CASE WHEN reached.previous_stance <> reached.stance THEN 'flip' ELSE 'confidence' END AS change,  -- flip: the stance is another one. confidence: the stance is the same, and its confidence has another word or moved by .05 or more.

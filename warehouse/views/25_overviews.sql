@@ -5,8 +5,8 @@
 CREATE OR REPLACE VIEW channel_scoreboard AS  -- The current claims of all videos, counted by channel and verdict.
 SELECT
     channel,  -- The publisher of the videos; null if it is not known.
-    count(DISTINCT video_id) AS videos,  -- In how many videos.
-    count(*) AS claims,  -- How many claims.
+    count(DISTINCT video_id) AS videos,  -- Number of videos.
+    count(*) AS claims,  -- Number of claims.
     count(*) FILTER (verdict = '{word}') AS {word},  -- Claims whose verdict is {word}.
     count(*) FILTER (verdict IN ('incomplete', 'not judged yet')) AS open,  -- Claims without a complete verdict.
     min(published_on) AS first_published_on,  -- Day on which the first of the videos was published.
@@ -19,8 +19,8 @@ CREATE OR REPLACE VIEW speaker_scoreboard AS  -- The current claims of all video
 SELECT
     speaker,  -- The speaker, as named or labelled.
     list(DISTINCT channel ORDER BY channel) AS channels,  -- The channels of the videos.
-    count(DISTINCT video_id) AS videos,  -- In how many videos.
-    count(*) AS claims,  -- How many claims.
+    count(DISTINCT video_id) AS videos,  -- Number of videos.
+    count(*) AS claims,  -- Number of claims.
     count(*) FILTER (verdict = '{word}') AS {word},  -- Claims whose verdict is {word}.
     count(*) FILTER (verdict IN ('incomplete', 'not judged yet')) AS open  -- Claims without a complete verdict.
 FROM verdicts
@@ -35,7 +35,7 @@ SELECT
     speaker,  -- The speaker, if a transcript or a corpus names one.
     topic,  -- Field that the claims belong to; null if their finder names none.
     verdict,  -- {verdicts}, incomplete or not judged yet.
-    count(*) AS claims  -- How many claims.
+    count(*) AS claims  -- Number of claims.
 FROM verdicts
 GROUP BY ALL
 ORDER BY ALL;
@@ -47,7 +47,7 @@ SELECT
     verdicts.speaker,  -- The speaker, if a transcript or a corpus names one.
     evidence.domain,  -- Registrable domain of the source.
     arg_max(evidence.rating, evidence.checked_at) AS rating,  -- Newest rating of the source: high, medium, low, very_low or unknown.
-    count(DISTINCT evidence.claim_id) AS claims,  -- On how many claims.
+    count(DISTINCT evidence.claim_id) AS claims,  -- Number of claims.
     count(*) AS pages,  -- Pages that were read and speak of the claim.
     count(*) FILTER (verdict_of(evidence.stance) = verdicts.verdict AND evidence.stance <> 'unclear') AS agreeing,  -- Pages whose stance became the verdict (unclear ones not counted).
     count(*) FILTER (evidence.stance = 'supports' AND verdicts.verdict = 'refuted'

@@ -1,4 +1,4 @@
--- How good the answers are, and whether they are getting better. Names and columns are stable.
+-- Quality of the answers, and its change over time. Names and columns are stable.
 
 CREATE OR REPLACE VIEW corpus_quality AS  -- The newest evaluation of each corpus: one row per metric and averaging. value is NULL where the metric is undefined.
 SELECT metrics.*
@@ -23,7 +23,7 @@ CREATE OR REPLACE VIEW metric_trend AS  -- The history of every metric of each c
 SELECT
     metrics.*,
     lag(value) OVER history AS previous_value,  -- The figure of the evaluation before; NULL if it was undefined, or if there was none.
-    lag(evaluated_at) OVER history AS previous_evaluated_at,  -- When the evaluation before was made (UTC).
+    lag(evaluated_at) OVER history AS previous_evaluated_at,  -- Time of the previous evaluation (UTC).
     lag(run_id) OVER history AS previous_run_id,  -- The run of the evaluation before.
     value - lag(value) OVER history AS change,  -- value minus previous_value; NULL if either is undefined.
     -- Figures of another matcher, or of other videos, do not compare.

@@ -29,17 +29,17 @@ SELECT
     results.value,  -- The variant's value; null where undefined.
     results.interval_low,  -- Lower end of its bootstrap interval.
     results.interval_high,  -- Upper end of its bootstrap interval.
-    results.n,  -- How many items of the unit the value rests on.
+    results.n,  -- Number of items behind the value.
     results.unit,  -- The items that n counts.
     results.trivial,  -- Score of the trivial answer on the same items.
     experiments.baseline,  -- The variant that is compared with.
     base.value AS baseline_value,  -- Its value.
     results.value - base.value AS difference,  -- The variant's value minus the baseline's.
     paired.mean_difference,  -- The mean difference over the videos where both are defined.
-    coalesce(paired.paired_videos, 0) AS paired_videos,  -- How many videos those are.
+    coalesce(paired.paired_videos, 0) AS paired_videos,  -- Number of those videos.
     coalesce(paired.videos_above, 0) AS videos_above,  -- In how many of them the variant lies above the baseline.
     coalesce(paired.videos_below, 0) AS videos_below,  -- In how many of them the variant lies below it.
-    results.matcher  -- By which rule claims were matched.
+    results.matcher  -- Rule that matched claims.
 FROM experiment_results AS results
 JOIN experiments USING (experiment)
 JOIN experiment_variants AS variants

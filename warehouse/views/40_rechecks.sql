@@ -279,7 +279,7 @@ SELECT
     evidence_runs.video_id,  -- The video.
     search_outcomes.claim_id,  -- The claim.
     evidence_runs.run_id,  -- The run that gathered the evidence.
-    evidence_runs.checked_at,  -- When that run checked the video (UTC).
+    evidence_runs.checked_at,  -- Time of that run's check (UTC).
     NOT search_outcomes.failed AS searches_complete,  -- Whether all searches for the claim were answered. Otherwise a missing source may not have vanished.
     row_number() OVER (
         PARTITION BY evidence_runs.video_id, search_outcomes.claim_id ORDER BY evidence_runs.checked_at, evidence_runs.run_id
@@ -328,8 +328,8 @@ SELECT
     len(list_intersect(previous_urls, coalesce(urls, [])))
         / nullif(len(list_distinct(list_concat(previous_urls, coalesce(urls, [])))), 0) AS jaccard,  -- Jaccard index of the two sets: shared URLs by all URLs, from 0 to 1; null if both are empty.
     searches_complete AND previous_searches_complete AS searches_complete,  -- Whether all searches of both checks were answered. If not, an outage lowers the overlap.
-    previous_checked_at,  -- When the run before checked the video (UTC).
-    checked_at,  -- When the run after checked the video (UTC).
+    previous_checked_at,  -- Time of the previous check (UTC).
+    checked_at,  -- Time of the new check (UTC).
     previous_run_id,  -- The run before.
     run_id  -- The run after.
 FROM pairs
@@ -447,9 +447,9 @@ SELECT
     changes.previous_content_hash,  -- The text before: key into page_texts, or trimmed_texts.
     changes.content_hash,  -- The text after.
     changes.http_status,  -- Status code of the site's newest answer.
-    changes.reason,  -- Why there is nothing to read any more.
-    changes.previous_checked_at,  -- When the state before was found (UTC).
-    changes.checked_at,  -- When the change was found (UTC).
+    changes.reason,  -- Reason why the page has no text any more.
+    changes.previous_checked_at,  -- Time of the previous state (UTC).
+    changes.checked_at,  -- Time of the check that found the change (UTC).
     changes.previous_run_id,  -- The run that found the state before.
     changes.run_id  -- The run that found the change.
 FROM changes
@@ -476,9 +476,9 @@ SELECT
         ELSE 'missing'
     END AS state,  -- stored; trimmed: removed because of its age; missing: neither, which should not be.
     coalesce(any_value(length(texts.text)), any_value(trimmed.characters)) AS characters,  -- Length of the text in code points.
-    max(used.checked_at) AS last_used_at,  -- When a check last read the text (UTC).
+    max(used.checked_at) AS last_used_at,  -- Time of the last check that read the text (UTC).
     count(needed.content_hash) > 0 AS is_current,  -- Whether a current verdict rests on it, or the newest evidence was sought in it. Such texts are never trimmed.
-    any_value(trimmed.trimmed_at) FILTER (texts.content_hash IS NULL) AS trimmed_at  -- When it was removed (UTC).
+    any_value(trimmed.trimmed_at) FILTER (texts.content_hash IS NULL) AS trimmed_at  -- Time of the removal (UTC).
 FROM used
 LEFT JOIN page_texts AS texts ON texts.content_hash = used.content_hash
 LEFT JOIN trimmed_texts AS trimmed ON trimmed.content_hash = used.content_hash

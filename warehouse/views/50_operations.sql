@@ -1,6 +1,6 @@
 -- Latency and models, for operators of the pipeline.
 
-CREATE OR REPLACE VIEW latency_by_stage AS  -- How long each stage takes: one row per stage, over all runs. The claim-level stages overlap, so their times do not add up to that of a run.
+CREATE OR REPLACE VIEW latency_by_stage AS  -- Compute time of each stage: one row per stage, over all runs. The claim-level stages overlap, so their times do not add up to that of a run.
 WITH answers AS (
     SELECT 'search_hits' AS stage, latency_seconds FROM searches
     UNION ALL
@@ -50,7 +50,7 @@ SELECT
 FROM sets
 LEFT JOIN services USING (stage);
 
-CREATE OR REPLACE VIEW model_usage AS  -- How each language model was used and how it did: one row per model, stage and version of the prompt, over all runs.
+CREATE OR REPLACE VIEW model_usage AS  -- Use and failures of each language model: one row per model, stage and version of the prompt, over all runs.
 SELECT
     provider,  -- The provider of the model.
     model,  -- The model.

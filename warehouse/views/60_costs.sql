@@ -10,13 +10,13 @@ SELECT
     'model' AS kind,  -- model, judge, search, reader, or none.
     provider || '/' || model AS service,  -- The model as PROVIDER/MODEL, or the search provider or reader.
     count(*) AS requests,  -- Requests, repeated ones included; of search and readers those that were answered.
-    count(*) FILTER (cache_hit) AS from_cache,  -- How many of them were answered from the cache.
+    count(*) FILTER (cache_hit) AS from_cache,  -- Number of them that the cache answered.
     sum(input_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS input_tokens,  -- Tokens read by models, where they were paid here.
     sum(output_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS output_tokens,  -- Tokens written by models, thoughts included, where they were paid here.
     sum(cost_usd) AS cost_usd,  -- Cost in US dollars; 0 where cost_known is false.
     bool_and(price_known) AS cost_known,  -- Whether all of it has a listed price.
     bool_or(NOT coalesce(usage_reported, true)) AS estimated,  -- Whether some of it is an estimate: tokens that no server counted, or a list price by the request.
-    count(*) FILTER (batched) AS batched  -- How many of the requests went into a batch, at half the usual price.
+    count(*) FILTER (batched) AS batched  -- Number of requests in a batch, at half the usual price.
 FROM llm_calls
 GROUP BY video_id, run_id, stage, provider, model
 UNION ALL

@@ -23,7 +23,7 @@ SELECT
     acts.organisation,  -- For whom a ruling was signed. Text from outside.
     acts.action_id,  -- Identifier of the act.
     applied.run_id,  -- The first run that kept to it; null: none yet, or an opinion.
-    applied.applied_at,  -- When that run checked the video (UTC).
+    applied.applied_at,  -- Time of that run's check (UTC).
     previous.stance AS stance_before,  -- The claim's verdict before that run; null: none, or incomplete.
     reached.stance AS stance_after  -- The claim's verdict of that run; null: incomplete.
 FROM review_actions AS acts
@@ -117,7 +117,7 @@ SELECT
     acts.acted_at AS signed_at,  -- When (UTC).
     row_number() OVER newest_first = 1 AS stands,  -- Whether it is the latest on the claim, and was not withdrawn.
     CASE WHEN verdicts.claim_id IS NOT NULL THEN verdict_of(verdicts.stance) END AS machine_verdict,  -- The machine's verdict now: {verdicts} or incomplete; null: none.
-    verdicts.confidence AS machine_confidence,  -- How sure that verdict is.
+    verdicts.confidence AS machine_confidence,  -- Confidence of that verdict.
     acts.action_id  -- The act.
 FROM review_actions AS acts
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded

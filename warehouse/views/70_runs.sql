@@ -33,7 +33,7 @@ SELECT
     done.run_id,  -- The run.
     done.video_id,  -- The video.
     current_videos.title AS video_title,  -- Title of the video.
-    done.checked_at,  -- When the run checked the video (UTC).
+    done.checked_at,  -- Time of the run's check (UTC).
     done.assets,  -- The assets that it wrote.
     coalesce(reached.verdicts, 0) AS verdicts,  -- Verdicts that it reached, the incomplete ones included.
     coalesce(reached.incomplete, 0) AS incomplete,  -- Verdicts that stayed incomplete because services failed.
@@ -47,7 +47,7 @@ LEFT JOIN reached USING (run_id, video_id)
 LEFT JOIN paid USING (run_id, video_id)
 LEFT JOIN current_videos ON current_videos.video_id = done.video_id;
 
-CREATE OR REPLACE VIEW outages AS  -- Which services failed, and when: one row per day, kind and service that failed, over all runs.
+CREATE OR REPLACE VIEW outages AS  -- Failures of services over time: one row per day, kind and service that failed, over all runs.
 WITH asked AS (
     SELECT 'search' AS kind, provider AS service, status = 'infra_error' AS failed, reason, video_id, checked_at
     FROM searches
@@ -71,8 +71,8 @@ SELECT
     count(*) AS attempts,  -- All requests to it that day, with failures.
     count(*) FILTER (failed) / count(*) AS share,  -- failures divided by attempts.
     count(DISTINCT video_id) FILTER (failed) AS videos,  -- Videos whose checks it concerns.
-    arg_max(reason, checked_at) FILTER (failed) AS reason,  -- Why the last one failed.
-    max(checked_at) FILTER (failed) AS last_failed_at  -- When the last of these runs checked its video (UTC).
+    arg_max(reason, checked_at) FILTER (failed) AS reason,  -- Reason of the last failure.
+    max(checked_at) FILTER (failed) AS last_failed_at  -- Time of the last failure (UTC).
 FROM asked
 GROUP BY ALL
 HAVING failures > 0;
