@@ -9,7 +9,6 @@ from typer import Argument, Option
 
 from factible_assets.cli.output import Columns, grid, note, result, show_rows
 from factible_assets.errors import ExitCode, FactibleError, UsageError
-from factible_assets.runs.said_before import said_before
 from factible_assets.runs.state import list_runs, state_of
 from factible_assets.runs.targets import open_store
 from factible_assets.settings import load_settings
@@ -28,6 +27,9 @@ def said(text: Annotated[str, Argument(help="A sentence, such as a claim.")]) ->
 
     Example: factible said "Mount Everest is 8,849 metres tall"
     """
+    # It loads the rules that compare sentences, which `status` does not need.
+    from factible_assets.runs.said_before import said_before
+
     rows = said_before(open_store(load_settings()), text)
     whose = ("speaker", "channel", "video_title")
     columns: Columns = (
