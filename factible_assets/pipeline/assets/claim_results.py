@@ -33,7 +33,6 @@ from factible_assets.stages import reviews
 from factible_assets.stages.flow import FlowResult, with_others
 from factible_assets.stages.progress import Stage
 from factible_assets.wording import OUTCOME_WORDS, plain, rows_table
-from resources.pages.scraper import PAGE_SERVICES
 from warehouse import bookkeeping
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
@@ -101,6 +100,8 @@ def _write(
 
     Returns the materializations, and the changes to the verdicts if the run computed any.
     """
+    from resources.pages.scraper import PAGE_SERVICES  # loads HTTP clients, as a check does
+
     video_id, changes = run.upstream.video.video_id, None
     checked = frozenset(claim.claim_id for claim in run.claims_to_check)
     uses = bookkeeping.service_uses(
