@@ -1,1 +1,1 @@
-"""The domain: the stages of a fact-check as functions over records; services come by ports.py."""
+"""The domain: the stages of a fact-check as functions over records; ports.py names the services."""

@@ -76,9 +76,9 @@ class Argument:
 def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
     """Return the argument for an outcome of the vote; empty if the outcome is no stance.
 
-    `evidence` are the rows of one claim, the most reliable first. Each side's source is the one
-    with the most weight in the vote times relevance; a quote beats a paraphrase, a published fact
-    check any other source, and of equal sources a statement beats a question.
+    `evidence` are the rows of one claim, the most reliable first. The source of a side is the one
+    with the largest product of weight and relevance. A quote beats a paraphrase, a published fact
+    check beats any other source, and of equal sources a statement beats a question.
     """
     by_side = by_stance(row for row in evidence if row.status == "ok")
     sides = {
@@ -87,7 +87,7 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         if rows and outcome in STANCES and (side in DEFINITE or outcome not in DEFINITE)
     }
     is_divided = sides.keys() >= SIDES
-    # The side that decided comes first. Sources that settle nothing matter only if no other speaks.
+    # The deciding side comes first. Unclear sources count only if there are no others.
     shown = [side for side in sides if side in DEFINITE] or list(sides)
     shown.sort(key=lambda side: side != outcome)
     if is_divided and outcome == "mixed":

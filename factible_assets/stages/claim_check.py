@@ -250,9 +250,9 @@ class ClaimCheck:
     ) -> tuple[verdict.CaseFile, list[records.Evidence]]:
         """Make more searches and read the new pages, each as a recorded step.
 
-        Returns the wider case, and the new rows that speak of the claim. No page is read twice; the
-        row of a page beyond the budget says so. `describe` words the result of the second step; for
-        `sought` and `read_page` see `read`.
+        Returns the wider case, and the new rows of status ok. No page is read twice; the row of a
+        page beyond the budget says so. `describe` words the result of the second step; for `sought`
+        and `read_page` see `read`.
         """
         with self.trace.step("retrieve", search_step, asked) as note:
             searches, hits = await self.search(queries)
@@ -302,8 +302,8 @@ class ClaimCheck:
         - if the claim takes over another check (`reused`), the pages that were not read there stay
           unread, for the same reason.
 
-        `sought` is a question beside the claim. `read_page` replaces the reasoner. `announced` has
-        the other rows of the claim if its verdict may be announced early.
+        `sought` is a question in addition to the claim. `read_page` replaces the reasoner.
+        `announced` has the other rows of the claim if its verdict may be announced early.
         """
         known = self._known_rows(self.known.evidence)
         if not self.stages & {"reliability_ratings", "evidence"}:

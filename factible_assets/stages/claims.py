@@ -1,7 +1,7 @@
 """Makes the claims of a video from a reasoner's drafts and reviewers' corrections.
 
 A claim's id follows from its words. A reworded claim is therefore a new claim with its own check,
-so no verdict ever stands beside words that it does not judge.
+so a verdict always judges the words that it is shown with.
 """
 
 from __future__ import annotations

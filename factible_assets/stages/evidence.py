@@ -222,7 +222,7 @@ def source_row(claim: records.Claim, source: FoundPage, reading: ReadSource) -> 
 
 
 def unread_row(claim: records.Claim, source: FoundPage, reason: str | None) -> records.Evidence:
-    """Return the row of a source that nobody fetched, for a reason."""
+    """Return the row of a source that was not fetched, for a reason."""
     return _row(claim, source, None, [reason], status="skipped")
 
 

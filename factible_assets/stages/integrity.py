@@ -104,7 +104,7 @@ def _rule_of(
 def rules_of(asset: str, limits: SearchConfig | None = None) -> tuple[Rule, ...]:
     """Return the rules of one asset, the general ones first; `limits` has the run's dates."""
     general = [rows_are_valid, ids_are_derived]
-    if asset not in {"transcripts", "media"}:  # Their rows stand without claims and page texts.
+    if asset not in {"transcripts", "media"}:  # Their rows need no claims and page texts.
         general.append(references_lead_to_rows)
     rules = [_rule_of(asset, find, partial(find, asset)) for find in general]
     rules += (specific for specific in _SPECIFIC if specific.asset == asset)

@@ -131,7 +131,7 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower() if word.isalnum() else _NOT_SPOKEN.sub("", word).lower()
     form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
-    return "".join(one for one in form if one.isalnum() or unicodedata.category(one)[0] == "M")
+    return "".join(char for char in form if char.isalnum() or unicodedata.category(char)[0] == "M")
 
 
 def _without_punctuation(word: str) -> tuple[int, int]:

@@ -116,7 +116,7 @@ async def _examine(
         return None if service is None else await service.ask(data)
 
     reverse, deepfakes = await asyncio.gather(ask(services.reverse), ask(services.deepfakes))
-    await _matches(rows, reverse, claims, services.fetcher)
+    await _add_matches(rows, reverse, claims, services.fetcher)
     if deepfakes is None:
         rows.add(
             kind="deepfake", status="skipped", reason="No detector is set up (SIGHTENGINE_API_KEY)."
@@ -133,7 +133,7 @@ async def _examine(
     return rows.made
 
 
-async def _matches(
+async def _add_matches(
     rows: _Rows, answer: images.ImageAnswer | None, claims: Sequence[Claim], fetcher: Fetcher
 ) -> None:
     """Add a row for each match elsewhere, the earliest page of each kind first."""
@@ -170,7 +170,7 @@ async def _matches(
             published_on=_day(match, pages),
             **service,
         )
-    _miscaption(rows, matches, pages, claims)
+    _add_miscaptions(rows, matches, pages, claims)
 
 
 def _day(match: images.ImageMatch, pages: dict[str, FetchedPage]) -> date | None:
@@ -178,7 +178,7 @@ def _day(match: images.ImageMatch, pages: dict[str, FetchedPage]) -> date | None
     return page.published_on if page else None
 
 
-def _miscaption(
+def _add_miscaptions(
     rows: _Rows,
     matches: Sequence[images.ImageMatch],
     pages: dict[str, FetchedPage],

@@ -195,9 +195,9 @@ class PageExcerpt:
     text: str
     published_on: date | None = None
     arrivals: Arrivals | None = field(default=None, compare=False)
-    """The other pages of the claim; None if the page stands for itself."""
+    """The other pages of the claim; None if no reader may wait for them."""
     sought: str | None = None
-    """A question beside the claim; None: the claim alone."""
+    """A question in addition to the claim, if any."""
     together: bool = False
     """Whether a language model may read it in one call with other pages of its claim."""
 
@@ -246,12 +246,12 @@ class EvidenceReader(Protocol):
     async def read_evidence(
         self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
     ) -> WithCalls[EvidenceDraft | None]:
-        """Read a page for a claim; None if the page does not speak of it."""
+        """Read a page for a claim; the value is None if the page does not concern the claim."""
         ...
 
 
 Judged: TypeAlias = tuple[records.Claim, records.Verdict, Sequence[records.Evidence]]
-"""A claim with its verdict, and the evidence that speaks of it."""
+"""A claim with its verdict, and its evidence of status ok."""
 WordVerdicts: TypeAlias = Callable[
     [records.Video, Sequence[Judged]], Awaitable[WithCalls[Mapping[str, str]]]
 ]

@@ -63,7 +63,7 @@ class Stopwatch:
 
 
 class LogObserver(ports.Observer):
-    """Writes slow transcripts, claims and verdicts to a log, and forwards every event."""
+    """Logs slow transcripts, claims and verdicts, and forwards the events of a flow."""
 
     def __init__(self, log: logging.Logger, then: ports.Observer | None = None) -> None:
         self._log, self._then = log, then or ports.Observer()
@@ -166,10 +166,10 @@ class Trace:
         self.refuse_beyond_budget()
         seconds = self.budget.max_seconds if self.budget else math.inf
         try:
-            async with asyncio.timeout(self.started + seconds - perf_counter()) as clock:
+            async with asyncio.timeout(self.started + seconds - perf_counter()) as deadline:
                 yield
         except TimeoutError:
-            if not clock.expired():
+            if not deadline.expired():
                 raise
             raise _spent(seconds, "seconds (max_seconds)") from None
 

@@ -15,7 +15,7 @@ from resources.words import UNSPACED
 QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
 """Words in quotation marks."""
 MIN_QUOTE_CHARACTERS = 12
-"""Letters and digits of the shortest quote: a lone word stands in every text and proves nothing."""
+"""Letters and digits of the shortest quote: a single word proves nothing."""
 MIN_QUOTE_WORDS = 4
 """Words of the shortest quote that is no sentence; without spaces two characters are a word."""
 CONTRADICTED = "contradicted"
@@ -27,8 +27,8 @@ _SENTENCE_ENDS = re.compile(
     "(?:\\[\\d+\\])*(?=\\s+(?:[^\\sa-z\\d]|\\Z)|\\s*[\\n\\r])|[\u3002\uff01\uff1f]"
     "|(?<![:,;\uff1a])(?<![:,;\uff1a]\\s)[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
 )
-"""Neither the full stop of an abbreviation or before a figure ends a sentence, nor a line break
-behind a colon: a denial of the next line may stand before it."""
+"""The full stop of an abbreviation or before a figure ends no sentence, nor does a line break after
+a colon, because the words before the colon may deny the next line."""
 _ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f")
 _AFTER = 20  # Characters behind an end that show that it is one.
 _FOLDED = str.maketrans(
@@ -51,7 +51,7 @@ ReadAgain: TypeAlias = Callable[[str], Awaitable[WithCalls[EvidenceDraft | None]
 def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
     """Return the columns of a reading after its quotes were looked up in the text.
 
-    The first quote that stands in the text stays, widened to its sentences. A definite stance
+    The first quote that the text contains is kept, widened to its sentences. A definite stance
     without such a quote, or with a quote that says the contrary, becomes `unclear`.
     """
     finder = QuoteFinder(text)
@@ -80,7 +80,7 @@ def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
 
 
 def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a quote to its sentences, so that it keeps every denial or condition beside it.
+    """Widen a quote to its sentences, so that it keeps every denial or condition around it.
 
     "It is not true that [sugar makes children hyperactive]" says the contrary of its end. If no
     sentence ends within 400 characters, the quote ends at a word. A line break ends a sentence
@@ -119,7 +119,7 @@ class QuoteFinder:
         return _folded(self._text)
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """Return the raw offsets of a quote in the text; None if the text does not hold it.
+        """Return the raw offsets of a quote in the text; None if the text does not contain it.
 
         The quote must match exactly, else without the marks around it and apart from white space,
         invisible characters, the shape of quotation marks and dashes, a space before a unit

@@ -2,8 +2,8 @@
 
 The rule (Factible, section 1.3.4, step 2; the first match decides):
 
-1. a rating set lists the host or its nearest listed parent: high 0.85, medium 0.60, low 0.30, very
-   low 0.15, or the score that the set states beside its rating;
+1. a rating set lists the host or its nearest listed parent: the score of the set if it states one,
+   else high 0.85, medium 0.60, low 0.30, very low 0.15;
 2. the name ends in a suffix that registries keep for institutions: 0.90, high;
 3. otherwise the rating is unknown, 0.50 (Enhanced Claim Verification System, equation 9), moved by
    the domain's age: +0.10 from ten years on, -0.15 below one year, and at most 0.55, because anyone

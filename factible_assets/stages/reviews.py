@@ -55,7 +55,7 @@ class Corrections:
 
     @property
     def added(self) -> list[FoundHit]:
-        """The pages to read whatever the searches find, in order of entry."""
+        """The pages that reviewers added, in order of entry."""
         actions = sorted(self.sources.items(), key=lambda pair: _moment_of(pair[1]))
         urls = [action.value or page for page, action in actions if self.adds(page)]
         return [FoundHit(rank, url, url) for rank, url in enumerate(urls, start=1)]
@@ -125,7 +125,7 @@ def latest(
 
     `claim` restricts it to one claim id; None: actions under any former words of the claim count.
     """
-    of_kind = (one for one in actions if one.action == kind and claim in {None, one.claim_id})
+    of_kind = (act for act in actions if act.action == kind and claim in {None, act.claim_id})
     last = max(of_kind, key=_moment_of, default=None)
     return last if last is not None and last.value is not None else None
 

@@ -193,7 +193,7 @@ def with_pages(
 
 
 def is_answer(hit: FoundHit | records.SearchHit) -> bool:
-    """Whether a hit is an answer engine's own answer, whose snippet is its whole text."""
+    """Whether a hit is the answer of an answer engine; its snippet is the whole answer."""
     return hit.url.startswith(ANSWERS)
 
 
@@ -247,10 +247,10 @@ def select_hits(
     page from a reviewer, a published fact check and the answer of an answer engine come on top,
     whatever their rating.
 
-    The best rating comes first, then the provider's order. The score has no say: that of an
-    unlisted domain depends on its age, and a silent registry must not change the choice. If fewer
-    than max(1, max_results // 2) pages reach the minimum rating, the best of the rest fill up to
-    that number (the minimum guarantee; Factible, section 1.3.4, phase 3).
+    The best rating comes first, then the provider's order. Scores do not count: that of an unlisted
+    domain depends on its age, and a registry that fails must not change the choice. If fewer than
+    max(1, max_results // 2) pages reach the minimum rating, the best others fill up to that number
+    (the minimum guarantee; Factible, section 1.3.4, phase 3).
     """
     hits, limit, minimum = tuple(hits), config.max_results, config.minimum_rating
     chosen: dict[str, FoundPage] = {}

@@ -422,7 +422,7 @@ def form_opinion(
 
 
 def _failed_steps(case: CaseFile) -> list[str]:
-    """Return the failures after which nobody knows which sources are missing."""
+    """Return in words the failures that hide which sources are missing."""
     failures = []
     if unwritten := [query for query in case.queries if query.status == "infra_error"]:
         failures.append(f"The queries could not be written ({_reasons(unwritten)})")
@@ -588,7 +588,7 @@ def decided_by(
     score: float | None = None,
     veracity: records.Veracity | None = None,
 ) -> records.Verdict:
-    """Let a reasoner's draft decide a complete verdict; the vote stays beside it in its columns."""
+    """Let a model's draft decide a complete verdict; the columns of the vote stay unchanged."""
     if verdict.status != "complete":
         return verdict
     summary = verdict.summary

@@ -53,7 +53,7 @@ class _AgenticCheck:
     asked: list[str] = field(default_factory=list)
     """The searches so far, in the words of the plans."""
     pool: dict[int, Evidence | MediaFinding] = field(default_factory=dict)
-    """The sources that speak of the claim, and findings on pictures, numbered from 1."""
+    """The sources of status ok, and findings on pictures, numbered from 1."""
     waiting: list[int] = field(default_factory=list)
     """The sources that no reasoning has seen."""
     useful: list[int] = field(default_factory=list)
@@ -106,8 +106,8 @@ class _AgenticCheck:
         check = self.check
         first = check.trace.round == 1
         failed = None if first else self._why_not_settled()
-        what = "first plan" if first else "revised plan"
-        with check.trace.step("plan", what, failed or "") as note:
+        technique = "first plan" if first else "revised plan"
+        with check.trace.step("plan", technique, failed or "") as note:
             try:
                 async with asking(check, "plan", "queries") as talk:
                     self.plan = await investigation.make_plan(talk, self.asked, failed)
@@ -120,8 +120,7 @@ class _AgenticCheck:
                     raise
                 note.status, note.reason = "skipped", f"The model declined: {refusal.reason}"
             if first and not self.plan.items:
-                text = check.claim.text
-                item = investigation.PlanItem(text, text, is_statement=True)
+                item = investigation.PlanItem(check.claim.text, check.claim.text, is_statement=True)
                 self.plan = replace(self.plan, items=(item,))
             note.got = " ".join(self.plan.steps) or "No steps: a search for the claim's own words."
             if first and (english := await english_search(check)) is not None:

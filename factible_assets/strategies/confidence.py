@@ -27,12 +27,13 @@ from factible_assets.strategies.calculus import PREDICTION, SEARCH, ScoredSource
 
 async def _check(check: ClaimCheck) -> ClaimRows:
     kind = claim_class(check.claim.text, check.config.queries.claim_classes)
-    words = SEARCH.get(kind)
+    class_words = SEARCH.get(kind)
 
     async def queries_of_class() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
         """Write one search for the sources of the class, and the standard ones after it."""
         answer = await check.standard_queries(check.config.queries)
-        first = (ports.QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
+        text = f"{check.claim.text} {class_words}"
+        first = (ports.QueryDraft(text, "source", 1),) if class_words else ()
         return ports.WithCalls((*first, *answer.value), answer.calls)
 
     try:
@@ -54,18 +55,16 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         case = check.open_case(())
         return case, await check.judge(case, spent)
     case = await check.gather(queries)
-    verdict = await _three_way(check, case)
+    verdict = await _judge_three_ways(check, case)
     if verdict.status != "complete":
         return case, verdict
     rows = check.form_opinion(case).rows
     sources = [_source(check, row, case) for row in rows]
     variant = check.config.verdicts.calculus
     confidence = calculus.CALCULUS[variant](sources, verdict.summary)
-    got = (
-        f"{confidence.percent} % ({confidence.label}; volume {confidence.volume:.2f}, credibility "
-        f"{confidence.credibility:.2f}, agreement {confidence.agreement:.2f}, tone "
-        f"{confidence.tone:.2f})"
-    )
+    parts = ("volume", "credibility", "agreement", "tone")
+    figures = ", ".join(f"{part} {getattr(confidence, part):.2f}" for part in parts)
+    got = f"{confidence.percent} % ({confidence.label}; {figures})"
     note = StepResult(got, [row.evidence_id for row in rows])
     check.trace.record_step("calibrate", f"confidence calculus, {variant}", note)
     if verdict.stance != "unclear":
@@ -77,8 +76,8 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     return case, verdict
 
 
-async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict:
-    """Have a model say TRUE, FALSE or CAN'T SAY beside the vote, if there is a model."""
+async def _judge_three_ways(check: ClaimCheck, case: CaseFile) -> Verdict:
+    """Return the vote's verdict; if there is a model, it also says TRUE, FALSE or CAN'T SAY."""
     opinion = check.form_opinion(case)
     if check.basis != "llm" or not opinion.rows or opinion.doubt:
         return await check.judge(case)

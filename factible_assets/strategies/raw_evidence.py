@@ -54,7 +54,7 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
 async def _check(check: ClaimCheck) -> ClaimRows:
     writer = check.services.reasoner.queries
     model = writer if isinstance(writer, LlmReasoner) else None
-    passages = _Passages(check, model)
+    passages = _PassageReader(check, model)
     queries: Sequence[Query] = ()
     case: CaseFile | None = None
     spent: ports.BudgetSpentError | None = None
@@ -64,7 +64,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         check.trace.record_step("select", "kinds of sources", StepResult(words))
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
-            queries = await _decomposed(check, model, passages, note)
+            queries = await _write_queries(check, model, passages, note)
         limit = check.config.search.published_before
         case, read = await check.look_further(
             CaseFile(check.claim),
@@ -77,7 +77,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             describe=lambda _: passages.description,
         )
         if model is not None and read:
-            return await _judged(check, passages.questions, case)
+            return await _judge_levels(check, passages.questions, case)
     except ports.BudgetSpentError as error:
         spent = error
     case = case or check.open_case(queries)
@@ -86,8 +86,8 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     return case, verdict.model_copy(update={"veracity": level})
 
 
-async def _decomposed(
-    check: ClaimCheck, model: LlmReasoner | None, passages: _Passages, note: StepResult
+async def _write_queries(
+    check: ClaimCheck, model: LlmReasoner | None, passages: _PassageReader, note: StepResult
 ) -> tuple[Query, ...]:
     """Return one search for each question, as in the paper, or the engine's own searches."""
     if model is None:
@@ -121,7 +121,7 @@ async def _decomposed(
     return queries
 
 
-class _Passages:
+class _PassageReader:
     """The second stage: selects the relevant parts of all documents, and reads each document."""
 
     def __init__(self, check: ClaimCheck, model: LlmReasoner | None) -> None:
@@ -186,8 +186,10 @@ class _Passages:
         return ports.WithCalls(draft, tuple(talk.calls))
 
 
-async def _judged(check: ClaimCheck, questions: Sequence[str], gathered: CaseFile) -> ClaimRows:
-    """Have the model judge the summaries on six levels; its level decides, beside the vote.
+async def _judge_levels(
+    check: ClaimCheck, questions: Sequence[str], gathered: CaseFile
+) -> ClaimRows:
+    """Have the model judge the summaries on six levels; its level decides, not the vote.
 
     The model states the stance of each source here, because summaries make no judgement. A stance
     counts only if the source has a quote.

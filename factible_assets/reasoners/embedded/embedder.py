@@ -263,6 +263,6 @@ def _with_third_layer(model: bytes) -> bytes:
 
 @lru_cache(maxsize=2)
 def load_weights(name: str) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the arrays in claims/`name`.npz by name; the model card beside it describes them."""
+    """Return the arrays in claims/`name`.npz by name; claims/`name`.md describes them."""
     with np.load(Path(__file__).parent / "claims" / f"{name}.npz") as stored:
         return {array: stored[array].astype(np.float32) for array in stored.files}

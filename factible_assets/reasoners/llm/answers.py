@@ -79,7 +79,7 @@ class QueriesAnswer(BaseModel):
 class Reading(BaseModel):
     """What one page says of a claim. `sentences` are the numbers of those that the stance rests on.
 
-    `silent` is a page that does not speak of the claim.
+    A `silent` page does not concern the claim.
     """
 
     sentences: list[int] = Field(json_schema_extra={"maxItems": 3})

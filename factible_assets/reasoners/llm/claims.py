@@ -276,9 +276,9 @@ def _by_importance(draft: ClaimDraft) -> tuple[float, float]:
 def rests_on(claim: str, passage: str, known: str) -> bool:
     """Whether the transcript contains the claim's figures, its names and half of its words.
 
-    `passage` holds the claim and its surroundings; names and figures may come from all of `known`,
-    the window and the title. The transcript may misspell names, and spell figures as words, which
-    are known in English only.
+    `passage` is the source of the claim with its surroundings; names and figures may come from all
+    of `known`, the window and the title. The transcript may misspell names, and write figures as
+    words, which are recognised in English only.
     """
     inner = _WORD.findall(claim)[1:]
     names = [word.casefold() for word in inner if word[0].isupper() and len(word) > _SHORTEST_NAME]

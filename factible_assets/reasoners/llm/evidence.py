@@ -85,7 +85,7 @@ class SourceReader:
     """Reads sources with a model: alone, or in calls of at most `size` pages if the page allows it.
 
     `converse` opens a conversation about some sources. Pages wait at most `patience` seconds for
-    others of their claim. The same pages make the same calls, whatever their order of arrival.
+    others of their claim. The order of arrival does not change the calls.
     """
 
     converse: Callable[[Sequence[ReadingTask]], Conversation]
@@ -161,7 +161,7 @@ class SourceReader:
         opposite = SIDES - {reading.stance} if reading.stance in SIDES else ()
         title = title_line(page.title)
         sides = {quote: side_of_text(claim, quote, title=title) for quote in quotes}
-        # The quote that carries the stance most plainly comes first.
+        # A quote that by itself has the stance of the reading comes first.
         quotes.sort(key=lambda quote: sides[quote] != reading.stance)
         is_contrary = sides[quotes[0]] in opposite
         return [*quotes, *invented], _CONTRARY if is_contrary else None

@@ -104,7 +104,7 @@ class ShownText:
         return QuoteFinder(self.text)
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """Return the raw offsets of a quote of the shown text, None if the text does not hold it.
+        """Return the raw offsets of a quote of the shown text, None if the text lacks it.
 
         Ignores the differences that `QuoteFinder` ignores, and bars at the beginning of lines.
         """

@@ -106,8 +106,8 @@ class ShownPage:
 def show_page(claim: Claim, page: PageExcerpt, limit: int, query: str = "") -> ShownPage | None:
     """Choose at most `limit` characters of a page; None if no sentence concerns the claim.
 
-    On an English page, the words of the search that found it stand in for those of a claim in
-    another language. Blocking: the first call loads the embedding model.
+    On an English page, the words of the search that found it replace those of a claim in another
+    language. Blocking: the first call loads the embedding model.
     """
     wanted = " ".join(filter(None, (claim.text, page.sought)))
     is_foreign = is_english(page.text) and not is_english(claim.text)

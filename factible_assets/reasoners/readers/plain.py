@@ -43,13 +43,13 @@ CONFIDENCE: dict[Ground, float] = {
 }
 """The probability that a stance is right, by its ground."""
 
-_LIGHT = MONTHS | word_set(
+_FUNCTION_WORDS = MONTHS | word_set(
     "a an the this that these those it its he she they them his her their we our you your i my who"
     " which there here be is are was were been being am do does did done has have had having can of"
     " in on at by for to from into with as and or so then also too very indeed really actually"
     " fact s 's such own itself themselves ever"
 )
-"""Grammatical words that may differ between a claim and a sentence of the same meaning."""
+"""Words that may differ between a claim and a sentence of the same meaning."""
 _NEGATORS = word_set("not no never none nobody nothing neither nor cannot hardly barely")
 _LIMITS = word_set(
     "may might could would should must will shall if whether unless perhaps maybe possibly probably"
@@ -58,7 +58,7 @@ _LIMITS = word_set(
     " until since up down out against except than once first last without"
 )
 """Modals, quantifiers and prepositions that must agree between a claim and a sentence."""
-_TOTAL = word_set("only all both")
+_NEUTRAL = word_set("only all both")
 """Limiting words that do not change the figure after them: "only three seconds"."""
 _CONDITIONS = word_set("if unless or")
 _INVERTED = word_set("had were")
@@ -89,7 +89,7 @@ _OF_CLAIM = re.compile(r"\b(?:claim|statement|post|rumou?r)\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(
     r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL
 )
-_LONGEST_RATING = 7
+_LONGEST_RATING = 7  # words
 _LONGEST_LABEL = 120
 """Characters in which a rating or an answer must begin."""
 _MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
@@ -146,7 +146,7 @@ def terms_of(text: str) -> Terms:
         while figure is not None and figure.end <= word.start:
             figure, follows_figure = next(figures), True
         if figure is not None and figure.start <= word.start:
-            of_figure = [limit for limit in pending if figure.bound != "exact" or limit in _TOTAL]
+            of_figure = [it for it in pending if figure.bound != "exact" or it in _NEUTRAL]
             limits.subtract(of_figure)
             is_bounded = is_bounded or bool(of_figure)
             pending = []
@@ -156,11 +156,11 @@ def terms_of(text: str) -> Terms:
             limits[word.norm] += 1
             pending.append(word.norm)
             continue
-        if word.norm not in _LIGHT:
+        if word.norm not in _FUNCTION_WORDS:
             pending = []
         if _is_negator(word):
             negations += 1
-        elif word.norm not in _LIGHT and not is_unit:
+        elif word.norm not in _FUNCTION_WORDS and not is_unit:
             words.append((stem(word.norm), word.start, word.end))
     return Terms(text, tuple(words), negations, +limits, is_bounded, tuple(quantities))
 
@@ -177,7 +177,7 @@ class Remark:
     follows: bool
 
     @property
-    def is_plain(self) -> bool:
+    def is_neutral(self) -> bool:
         """Whether it leaves the meaning of the clause unchanged.
 
         True for text in brackets, another statement after a conjunction, a date, a detail after the
@@ -429,7 +429,7 @@ def _nearby_rating(
         return NearbyRating("unclear", at, is_understood=True)
     for near, rating in ratings.items():
         return NearbyRating(rating, near, is_understood=True)
-    is_understood = all(remark.is_plain for remark in matched.remarks)
+    is_understood = all(remark.is_neutral for remark in matched.remarks)
     if after is not None and after.paragraph == line:
         opening = re.split(r"[.:!?\u2013\u2014]", after.text, maxsplit=1)[0]
         is_understood = is_understood and len(tokenise(opening)) > _SHORTEST

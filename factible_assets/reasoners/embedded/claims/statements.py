@@ -64,8 +64,9 @@ def withdrawn(sentences: Sequence[Sentence]) -> list[bool]:
     """
     clauses = [(sentence.text, _without_conjunctions(sentence)) for sentence in sentences]
     denials = [_is_bare_denial(text, words) for text, words in clauses]
-    denied = [*denials, False][1:]
-    return [_is_supposition(words) or it for (_, words), it in zip(clauses, denied, strict=True)]
+    next_denies = [*denials, False][1:]
+    pairs = zip(clauses, next_denies, strict=True)
+    return [_is_supposition(words) or is_denied for (_, words), is_denied in pairs]
 
 
 def _is_supposition(words: Sequence[str]) -> bool:
