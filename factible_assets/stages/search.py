@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from rapidfuzz import fuzz, utils
@@ -96,35 +97,25 @@ async def _ask(
         if answer.outcome == "outage":
             usable, status = [], "infra_error"
             reason = reason or f"{answer.provider} did not say why"
-        seconds = answer.latency_seconds
         searches.append(
-            _search_row(query, answer.provider, page, len(usable), seconds, status, reason)
+            _search_row(
+                query,
+                provider=answer.provider,
+                page=page,
+                hit_count=len(usable),
+                latency_seconds=answer.latency_seconds,
+                status=status,
+                reason=reason,
+            )
         )
         for rank, hit in enumerate(usable, start=1 + earlier.get(answer.provider, 0)):
             hits.append(_hit_row(query, hit, answer.provider, page, rank))
     return searches, hits
 
 
-def _search_row(
-    query: records.Query,
-    provider: str,
-    page: int,
-    hit_count: int,
-    latency_seconds: float,
-    status: records.Status = "ok",
-    reason: str | None = None,
-) -> records.Search:
-    return records.Search(
-        query_id=query.query_id,
-        claim_id=query.claim_id,
-        video_id=query.video_id,
-        provider=provider,
-        page=page,
-        hit_count=hit_count,
-        latency_seconds=latency_seconds,
-        status=status,
-        reason=reason,
-    )
+def _search_row(query: records.Query, **columns: Any) -> records.Search:
+    ids = {"query_id": query.query_id, "claim_id": query.claim_id, "video_id": query.video_id}
+    return records.Search(**ids, **columns)
 
 
 def _hit_row(
@@ -188,7 +179,8 @@ def with_pages(
             day = first.published_on or hit.published_on
             changes = {"provider": f"{first.provider}+{provider}", "published_on": day}
             merged[hit.hit_id] = first.model_copy(update=changes)
-    search = _search_row(query, provider, 1, len(pages), latency_seconds)
+    columns = {"page": 1, "hit_count": len(pages), "latency_seconds": latency_seconds}
+    search = _search_row(query, provider=provider, status="ok", **columns)
     return (*searches, search), tuple(merged.values())
 
 
