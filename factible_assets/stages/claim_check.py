@@ -268,10 +268,10 @@ class ClaimCheck:
         fresh = [hit for hit in hits if hit.canonical_url not in known]
         with self.trace.step(*read_step, sought or "", always=True) as note:
             rows = await self.read(queries, fresh, sought, read_page)
-            speaking = [row for row in rows if row.status == "ok"]
-            note.made = [row.evidence_id for row in speaking]
-            note.got = describe(speaking)
-            if not speaking:
+            relevant = [row for row in rows if row.status == "ok"]
+            note.made = [row.evidence_id for row in relevant]
+            note.got = describe(relevant)
+            if not relevant:
                 note.status, note.reason = "no_evidence", "No page speaks of it."
         by_address = {row.canonical_url: row for row in (*case.evidence, *rows)}
         wider = replace(
@@ -281,7 +281,7 @@ class ClaimCheck:
             hits=(*case.hits, *hits),
             evidence=label_origins(tuple(by_address.values()), self.stories),
         )
-        return wider, speaking
+        return wider, relevant
 
     # --- Readings -----------------------------------------------------------------------------
 

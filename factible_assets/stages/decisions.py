@@ -47,17 +47,15 @@ def apply_decisions(
             uncertain.add(row.claim_id)
     evidence = [changed.get(row.evidence_id, row) for row in rows.evidence]
     concerned = {row.claim_id for row in changed.values()}
-    replaced, verdicts = {}, []
+    replaced, verdicts = {}, list[records.Verdict]()
     for verdict in rows.verdicts:
-        claim = verdict.claim_id
-        if claim in concerned and verdict.status == "complete":
-            replaced[claim] = verdict
-            if claim in uncertain:
-                verdicts.append(_without_verdict(verdict))
-            else:
-                verdicts.append(_counted_again(rows, verdict, evidence))
-        else:
+        if verdict.claim_id not in concerned or verdict.status != "complete":
             verdicts.append(verdict)
+            continue
+        replaced[verdict.claim_id] = verdict
+        is_certain = verdict.claim_id not in uncertain
+        again = _counted_again(rows, verdict, evidence) if is_certain else _without_verdict(verdict)
+        verdicts.append(again)
     return evidence, verdicts, replaced
 
 

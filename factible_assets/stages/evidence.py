@@ -152,7 +152,7 @@ class PageLibrary:
 
 @dataclass(frozen=True, slots=True)
 class ReadSource:
-    """A fetched source of a claim, and what the reader said about it.
+    """A fetched source of a claim, and the answer of the reader.
 
     `excerpt` is the text that was read; None: it was not read, for a `reason`. `draft` is the
     answer of the reader (`basis`); None: the text does not speak of the claim. `reused` is the row

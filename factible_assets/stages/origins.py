@@ -69,11 +69,11 @@ def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Ev
     All sources of a connected component get one label: the domain of its first source, or the path
     if that is a file. Readers see these labels; no weight depends on them.
     """
-    read = {row.evidence_id: row for row in evidence if row.status == "ok"}
-    linked = _links(tuple(read.values()), stories)
+    sources = {row.evidence_id: row for row in evidence if row.status == "ok"}
+    linked = _links(tuple(sources.values()), stories)
     labels: dict[str, str] = {}
     for component in _components(frozenset(linked), linked):
-        first = next(read[evidence_id] for evidence_id in read if evidence_id in component)
+        first = next(row for evidence_id, row in sources.items() if evidence_id in component)
         path = first.canonical_url.partition("://")[2]
         labels |= dict.fromkeys(component, path if _is_file(first) else first.domain)
     return tuple(row.model_copy(update={"origin": labels.get(row.evidence_id)}) for row in evidence)

@@ -148,13 +148,13 @@ class SourceReader:
         self, source: ReadingTask, shown: ShownPage, reading: Reading
     ) -> tuple[list[str], str | None]:
         """Return the quotes of a reading, the best first, and its problem if it has one."""
-        offered = shown.quotes(reading.sentences)
+        proposed = shown.quotes(reading.sentences)
         if reading.stance not in DEFINITE:
-            return offered, None
+            return proposed, None
         claim, page = source.claim.text, source.page
         wanted = " ".join(filter(None, (claim, page.sought)))
-        existing = [quote for quote in offered if quote in page.text]
-        invented = [quote for quote in offered if quote not in page.text]
+        existing = [quote for quote in proposed if quote in page.text]
+        invented = [quote for quote in proposed if quote not in page.text]
         quotes = related_quotes(wanted, existing, page.text, source.video.language or "")
         if not quotes:
             return invented, None if existing else _NO_QUOTE
