@@ -22,7 +22,7 @@ from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
 from factible_assets.wording import plain
 
-_LONGEST: Final[Mapping[str, int]] = {
+_MAX_CHARACTERS: Final[Mapping[str, int]] = {
     "A query": 400,
     "A claim": 500,
     "A part of the claim": 500,
@@ -33,13 +33,14 @@ _LONGEST: Final[Mapping[str, int]] = {
     "The name of a person": 80,
     "The name of a reviewer": 80,
 }
-"""The most characters of each text that a reviewer writes."""
+"""The length limit of each text that a reviewer writes."""
 
-_REASONED: Final[Mapping[records.ReviewKind, tuple[str, str]]] = {
+_REASON_MISSING: Final[Mapping[records.ReviewKind, tuple[str, str]]] = {
     "drop_claim": ("A dropped claim needs a reason.", "--reason TEXT"),
     "overrule_source": ("An overruled source needs a reason.", "--reason TEXT"),
     "sign": ("A ruling needs a text.", "--ruling TEXT"),
 }
+"""The error, and the option that gives the reason, of each change that needs one."""
 
 _NOTHING_TO_TAKE_BACK: Final[Mapping[records.ReviewKind, str]] = {
     "assign": "The claim is assigned to nobody.",
@@ -47,7 +48,7 @@ _NOTHING_TO_TAKE_BACK: Final[Mapping[records.ReviewKind, str]] = {
     "sign": "The claim as it is worded now has no ruling.",
 }
 
-_JUDGING: frozenset[records.ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
+_JUDGEMENTS: frozenset[records.ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """A claim as the earlier changes of the same reviewer leave it.
+class _ClaimState:
+    """A claim after the earlier changes of the same call.
 
     Attributes:
         done: The actions of the earlier changes.
-        queries: The queries of the next check: by id, the id that its text would have now. They
-            differ because a reworded query keeps its id.
+        queries: The ids of the next check's queries, each with the id that its text gives. They
+            differ for a reworded query, which keeps its id.
     """
 
     file: ClaimFile
@@ -94,46 +95,47 @@ class _State:
 
     @property
     def corrections(self) -> reviews.Corrections:
-        found = reviews.corrections_by_claim(self.actions)
-        return found.get(self.file.claim.claim_id, reviews.NO_CORRECTIONS)
+        by_claim = reviews.corrections_by_claim(self.actions)
+        return by_claim.get(self.file.claim.claim_id, reviews.NO_CORRECTIONS)
 
 
 Fields: TypeAlias = dict[str, Any]
-"""The columns of an action that its kind decides."""
+"""The columns of an action that depend on its kind."""
 
 
 def actions_of(
     file: ClaimFile, changes: Sequence[Change], reviewer: str, reason: str | None
 ) -> tuple[records.ReviewAction, ...]:
-    """Validate changes, each in the state after those before it, and turn them into actions.
+    """Validate changes one after the other, and turn them into actions.
 
     Raises FactibleError: A change is invalid.
     """
-    why = valid_text(reason, "--reason") if reason is not None else None
-    now, own = datetime.now(UTC), file.claim.claim_id
-    queries = {query.query_id: query_id(own, query.text) for query in file.queries}
-    state = _State(file, [], queries)
+    default_reason = valid_text(reason, "--reason") if reason is not None else None
+    now, claim = datetime.now(UTC), file.claim
+    queries = {query.query_id: query_id(claim.claim_id, query.text) for query in file.queries}
+    state = _ClaimState(file, [], queries)
     for position, change in enumerate(changes, start=1):
         if change.kind not in reviews.QUERY_KINDS:
-            _refuse_in_state(state, change.kind)
+            _refuse_contradiction(state, change.kind)
         if change.kind in _NOTHING_TO_TAKE_BACK and plain(change.text or "").lower() == "none":
             fields = _take_back(state, change.kind)
         else:
-            fields = _RULES[change.kind](state, change)
-        is_set = change.kind == "drop_claim" or fields.get("value") is not None
-        if change.kind in _REASONED and is_set and not plain(change.reason or why or ""):
-            sentence, remedy = _REASONED[change.kind]
-            raise FactibleError(sentence, f"Give it: {remedy}.")
+            fields = _VALIDATORS[change.kind](state, change)
+        is_withdrawal = change.kind != "drop_claim" and fields.get("value") is None
+        has_reason = bool(plain(change.reason or default_reason or ""))
+        if change.kind in _REASON_MISSING and not (is_withdrawal or has_reason):
+            sentence, option = _REASON_MISSING[change.kind]
+            raise FactibleError(sentence, f"Give it: {option}.")
         state.done.append(
             records.ReviewAction(
-                action_id=review_action_id(own, reviewer, now, position),
-                video_id=file.claim.video_id,
-                claim_id=own,
+                action_id=review_action_id(claim.claim_id, reviewer, now, position),
+                video_id=claim.video_id,
+                claim_id=claim.claim_id,
                 reviewer=reviewer,
                 acted_at=now,
                 position=position,
                 action=change.kind,
-                reason=valid_text(change.reason, "A reason") if change.reason else why,
+                reason=valid_text(change.reason, "A reason") if change.reason else default_reason,
                 **fields,
             )
         )
@@ -151,12 +153,12 @@ def refuse(is_wrong: object, sentence: str, remedy: str = "") -> None:
         raise FactibleError(sentence, remedy)
 
 
-def _refuse_in_state(state: _State, kind: records.ReviewKind) -> None:
-    """Refuse a change of another thing than a query, if the earlier changes exclude it."""
+def _refuse_contradiction(state: _ClaimState, kind: records.ReviewKind) -> None:
+    """Refuse a change of a claim or an opinion that contradicts the earlier changes."""
     earlier = {act.action for act in state.done}
     kinds = {kind, *earlier}
     refuse(
-        kinds & reviews.CLAIM_KINDS and kinds & _JUDGING,
+        kinds & reviews.CLAIM_KINDS and kinds & _JUDGEMENTS,
         "You cannot change and judge a claim at once: a judgement refers to its wording.",
         "Make the change first.",
     )
@@ -172,32 +174,32 @@ def _refuse_in_state(state: _State, kind: records.ReviewKind) -> None:
 # --- Queries ------------------------------------------------------------------------------------
 
 
-def _add_query(state: _State, change: Change) -> Fields:
-    made = _new_query(state, change)
+def _add_query(state: _ClaimState, change: Change) -> Fields:
+    fields = _new_query(state, change)
     kind = change.query_type or "direct"
-    return {**made, "query_type": kind, "seeks_opposite": change.opposite}
+    return {**fields, "query_type": kind, "seeks_opposite": change.opposite}
 
 
-def _edit_query(state: _State, change: Change) -> Fields:
+def _edit_query(state: _ClaimState, change: Change) -> Fields:
     old = _numbered_query(state, change.number)
-    made = _new_query(state, change, old.query_id)
+    fields = _new_query(state, change, old.query_id)
     kinds = {"query_type": old.query_type, "seeks_opposite": old.seeks_opposite}
-    return {"target": old.query_id, **made, **kinds}
+    return {"target": old.query_id, **fields, **kinds}
 
 
-def _remove_query(state: _State, change: Change) -> Fields:
+def _remove_query(state: _ClaimState, change: Change) -> Fields:
     old = _numbered_query(state, change.number)
     del state.queries[old.query_id]
     return {"target": old.query_id}
 
 
-def _numbered_query(state: _State, number: int | str | None) -> records.Query:
-    known = state.file.queries
-    by_number: dict[int | str | None, records.Query] = {each.query_id: each for each in known}
-    query = (by_number | dict(enumerate(known, start=1))).get(number)
+def _numbered_query(state: _ClaimState, number: int | str | None) -> records.Query:
+    queries = state.file.queries
+    numbered = enumerate(queries, start=1)
+    query = next((each for place, each in numbered if number in {place, each.query_id}), None)
     if query is None:
         raise FactibleError(
-            f"The claim has no query {number}; it has {len(known)}, numbered from 1.",
+            f"The claim has no query {number}; it has {len(queries)}, numbered from 1.",
             "factible review VIDEO CLAIM lists them.",
         )
     is_changed = query.query_id not in state.queries
@@ -205,49 +207,49 @@ def _numbered_query(state: _State, number: int | str | None) -> records.Query:
     return query
 
 
-def _new_query(state: _State, change: Change, replaced: str = "") -> Fields:
-    words = valid_text(change.text, "A query")
-    made, shown = query_id(state.file.claim.claim_id, words), plain(words, 80)
-    is_asked = made in state.queries.values()
-    refuse(is_asked, f"The claim has the query {shown!r} already.", "Word it in another way.")
+def _new_query(state: _ClaimState, change: Change, replaced: str = "") -> Fields:
+    text = valid_text(change.text, "A query")
+    new_id, shown = query_id(state.file.claim.claim_id, text), plain(text, 80)
+    is_known = new_id in state.queries.values()
+    refuse(is_known, f"The claim has the query {shown!r} already.", "Word it in another way.")
     state.queries.pop(replaced, None)
-    state.queries[made] = made
-    return {"value": words, "query_id": made}
+    state.queries[new_id] = new_id
+    return {"value": text, "query_id": new_id}
 
 
 # --- Opinions -----------------------------------------------------------------------------------
 
 
-def _note(_: _State, change: Change) -> Fields:
+def _note(_: _ClaimState, change: Change) -> Fields:
     return {"value": valid_text(change.text, "A note"), "target": change.value}
 
 
-def _assign(_: _State, change: Change) -> Fields:
+def _assign(_: _ClaimState, change: Change) -> Fields:
     return {"value": valid_text(change.text, "The name of a person")}
 
 
-def _assess(_: _State, change: Change) -> Fields:
-    given = plain(change.text or "")
+def _assess(_: _ClaimState, change: Change) -> Fields:
+    stance = plain(change.text or "").lower()
     refuse(
-        given.lower() not in STANCES,
-        f"{plain(given, 40)!r} is no assessment.",
+        stance not in STANCES,
+        f"{plain(change.text or '', 40)!r} is no assessment.",
         f"Give {', '.join(STANCES)}, or none to take yours back.",
     )
-    return {"value": given.lower()}
+    return {"value": stance}
 
 
-def _sign(state: _State, change: Change) -> Fields:
+def _sign(state: _ClaimState, change: Change) -> Fields:
     settings = state.file.settings
     scale = scale_named(settings.ruling_scale, settings.corpus_folders)
     label, stance = scale.label(plain(change.text or ""))
-    whose = settings.organisation
-    return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
+    signed_for = settings.organisation
+    return {"value": label, "stance": stance, "target": scale.name, "organisation": signed_for}
 
 
-def _take_back(state: _State, kind: records.ReviewKind) -> Fields:
-    own = None if kind == "assign" else state.file.claim.claim_id
+def _take_back(state: _ClaimState, kind: records.ReviewKind) -> Fields:
+    wording = None if kind == "assign" else state.file.claim.claim_id
     refuse(
-        reviews.latest(kind, state.actions, own) is None,
+        reviews.latest(kind, state.actions, wording) is None,
         _NOTHING_TO_TAKE_BACK[kind],
         "factible review VIDEO CLAIM lists what is in force.",
     )
@@ -257,42 +259,42 @@ def _take_back(state: _State, kind: records.ReviewKind) -> Fields:
 # --- The claim ----------------------------------------------------------------------------------
 
 
-def _restore_claim(state: _State, _: Change) -> Fields:
+def _restore_claim(state: _ClaimState, _: Change) -> Fields:
     refuse(state.file.gone is None, "The claim was neither dropped nor split.")
     return {"value": state.file.claim.text}
 
 
-def _reword_claim(state: _State, change: Change) -> Fields:
-    words = valid_text(change.text, "A claim")
-    _refuse_known(state, words, is_known=words == state.file.claim.text)
-    return {"value": words}
+def _reword_claim(state: _ClaimState, change: Change) -> Fields:
+    text = valid_text(change.text, "A claim")
+    _refuse_duplicate(state, text, is_unchanged=text == state.file.claim.text)
+    return {"value": text}
 
 
-def _split_claim(state: _State, change: Change) -> Fields:
+def _split_claim(state: _ClaimState, change: Change) -> Fields:
     parts = [valid_text(each, "A part of the claim") for each in (change.text or "").splitlines()]
     is_one = len({claim_id(state.file.video_id, each) for each in parts}) <= 1
     refuse(is_one, "A claim is split into two parts or more.", "Word each of them.")
-    _refuse_known(state, *parts)
+    _refuse_duplicate(state, *parts)
     return {"value": "\n".join(parts)}
 
 
-def _add_claim(state: _State, change: Change) -> Fields:
-    words = valid_text(change.text, "A claim")
-    said, transcript = (change.said or "").strip() or None, state.file.rows.transcript
-    times = (transcript.text if transcript else "").count(said) if said else 1
+def _add_claim(state: _ClaimState, change: Change) -> Fields:
+    text = valid_text(change.text, "A claim")
+    passage, transcript = (change.said or "").strip() or None, state.file.rows.transcript
+    times = (transcript.text if transcript else "").count(passage) if passage else 1
     refuse(
         times != 1,
-        f"The transcript contains {plain(said or '', 80)!r} {times} times.",
+        f"The transcript contains {plain(passage or '', 80)!r} {times} times.",
         "Give words that it contains exactly once.",
     )
-    _refuse_known(state, words)
-    return {"value": words, "target": said}
+    _refuse_duplicate(state, text)
+    return {"value": text, "target": passage}
 
 
-def _refuse_known(state: _State, *wordings: str, is_known: bool = False) -> None:
-    made = {claim_id(state.file.video_id, each) for each in wordings}
+def _refuse_duplicate(state: _ClaimState, *wordings: str, is_unchanged: bool = False) -> None:
+    new_ids = {claim_id(state.file.video_id, wording) for wording in wordings}
     refuse(
-        is_known or made & (state.file.claims - {state.file.claim.claim_id}),
+        is_unchanged or new_ids & (state.file.claims - {state.file.claim.claim_id}),
         "The video makes that claim already.",
         "Word it in another way, or drop one.",
     )
@@ -301,7 +303,7 @@ def _refuse_known(state: _State, *wordings: str, is_known: bool = False) -> None
 # --- Sources ------------------------------------------------------------------------------------
 
 
-def _overrule_source(state: _State, change: Change) -> Fields:
+def _overrule_source(state: _ClaimState, change: Change) -> Fields:
     subject, shown = _named_source(change)
     refuse(
         subject not in {row.canonical_url for row in state.file.sources if row.status == "ok"},
@@ -315,16 +317,16 @@ def _overrule_source(state: _State, change: Change) -> Fields:
         f"{plain(value, 40)!r} is neither a stance nor a rating.",
         f"Give a stance ({', '.join(STANCES)}), a rating ({', '.join(ratings)}), or none.",
     )
-    corrected = state.corrections
+    corrections = state.corrections
     refuse(
-        value == "none" and subject not in {*corrected.stances, *corrected.ratings},
+        value == "none" and subject not in {*corrections.stances, *corrections.ratings},
         f"No reviewer overruled {shown} on this claim.",
         "factible review VIDEO CLAIM lists what is in force.",
     )
     return {"target": subject, "value": None if value == "none" else value}
 
 
-def _block_source(state: _State, change: Change) -> Fields:
+def _block_source(state: _ClaimState, change: Change) -> Fields:
     subject, shown = _named_source(change)
     last = state.corrections.sources.get(subject)
     if last is not None and last.action == "block_source":
@@ -339,7 +341,7 @@ def _block_source(state: _State, change: Change) -> Fields:
     return {"target": subject}
 
 
-def _unblock_source(state: _State, change: Change) -> Fields:
+def _unblock_source(state: _ClaimState, change: Change) -> Fields:
     subject, shown = _named_source(change)
     refuse(
         subject not in state.corrections.sources,
@@ -349,17 +351,17 @@ def _unblock_source(state: _State, change: Change) -> Fields:
     return {"target": subject}
 
 
-def _add_source(state: _State, change: Change) -> Fields:
-    given = valid_text(change.text, "A source")
-    subject, rows = _fetchable(given), state.file.rows
+def _add_source(state: _ClaimState, change: Change) -> Fields:
+    url = valid_text(change.text, "A source")
+    canonical, rows = _fetchable(url), state.file.rows
     refuse(
-        is_the_video(rows.video, given),
-        f"{plain(given, 120)} is the video itself, or a copy of it.",
+        is_the_video(rows.video, url),
+        f"{plain(url, 120)} is the video itself, or a copy of it.",
         "A video is no evidence for itself; give another source.",
     )
     # Not every site answers at its canonical URL.
-    found = {hit.canonical_url: hit.url for hit in rows.hits}
-    return {"target": subject, "value": found.get(subject, given) if given == subject else given}
+    found_at = {hit.canonical_url: hit.url for hit in rows.hits}
+    return {"target": canonical, "value": found_at.get(url, url) if url == canonical else url}
 
 
 def _named_source(change: Change) -> tuple[str, str]:
@@ -368,17 +370,17 @@ def _named_source(change: Change) -> tuple[str, str]:
     return subject, plain(subject, 120)
 
 
-def source_subject(given: str) -> str:
+def source_subject(named: str) -> str:
     """Return the canonical URL or the domain that a reviewer names. Raises FactibleError."""
     try:
-        if "/" in given:
-            return canonical_url(given if "://" in given else f"https://{given}")
-        host = host_of(f"https://{given}").removeprefix("www.")
+        if "/" in named:
+            return canonical_url(named if "://" in named else f"https://{named}")
+        host = host_of(f"https://{named}").removeprefix("www.")
     except UnusableUrlError as error:
         raise FactibleError(str(error)) from error
     refuse(
         "." not in host or public_suffix(host) == host,
-        f"{plain(given, 120)} is no domain of one publisher.",
+        f"{plain(named, 120)} is no domain of one publisher.",
         "Give one such as example.org, or the URL of a page.",
     )
     return host
@@ -407,7 +409,7 @@ def _fetchable(url: str) -> str:
     return canonical
 
 
-_RULES: Final[Mapping[records.ReviewKind, Callable[[_State, Change], Fields]]] = {
+_VALIDATORS: Final[Mapping[records.ReviewKind, Callable[[_ClaimState, Change], Fields]]] = {
     "add_query": _add_query,
     "edit_query": _edit_query,
     "remove_query": _remove_query,
@@ -425,20 +427,20 @@ _RULES: Final[Mapping[records.ReviewKind, Callable[[_State, Change], Fields]]] =
     "unblock_source": _unblock_source,
     "add_source": _add_source,
 }
-"""Validates the change of a kind."""
+"""The function that validates a change and returns its fields, by kind."""
 
 
 # --- Texts and claims -----------------------------------------------------------------------------
 
 
-def valid_text(text: str | None, what: str) -> str:
+def valid_text(text: str | None, name: str) -> str:
     """Return a text on one line. Raises FactibleError: It is empty or too long."""
     # Lone surrogates and NUL, which no database stores, become spaces.
-    flat, longest = plain(text or ""), _LONGEST[what]
-    size = f"{what} has {len(flat):,} characters, and may have {longest:,}."
-    refuse(not flat, f"{what} is empty.", "Give some words.")
-    refuse(len(flat) > longest, size, "Shorten it.")
-    return flat
+    line, most = plain(text or ""), _MAX_CHARACTERS[name]
+    size = f"{name} has {len(line):,} characters, and may have {most:,}."
+    refuse(not line, f"{name} is empty.", "Give some words.")
+    refuse(len(line) > most, size, "Shorten it.")
+    return line
 
 
 def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
@@ -446,13 +448,15 @@ def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
 
     Raises FactibleError: Nothing is stored about the video, it has this claim, or `text` is empty.
     """
-    words = valid_text(text, "A claim")
+    wording = valid_text(text, "A claim")
     files = open_video(video, settings)
-    first, claim = files[0], bare_claim(files[0].video_id, words)
+    first, claim = files[0], bare_claim(files[0].video_id, wording)
     refuse(
         claim.claim_id in first.claims,
-        f"The video makes the claim {plain(words, 80)!r} already.",
+        f"The video makes the claim {plain(wording, 80)!r} already.",
         f"factible review -- {first.video_id} lists its claims.",
     )
-    acts = (act for file in files for act in file.actions if act.claim_id == claim.claim_id)
-    return ClaimFile(first.rows, settings, first.claims, claim, actions=tuple(acts))
+    actions = (
+        action for file in files for action in file.actions if action.claim_id == claim.claim_id
+    )
+    return ClaimFile(first.rows, settings, first.claims, claim, actions=tuple(actions))

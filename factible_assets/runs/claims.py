@@ -72,14 +72,12 @@ class ClaimFile:
     @property
     def in_force(self) -> tuple[records.ReviewAction, ...]:
         """The actions on sources and on the claim that hold now, and the newest opinions."""
-        mine, own = self.corrections, self.claim.claim_id
+        made = self.corrections
         acts = (
-            *(*mine.sources.values(), *mine.stances.values(), *mine.ratings.values()),
-            *(
-                self.gone,
-                reviews.latest("assign", self.actions),
-                reviews.latest("assess", self.actions, own),
-            ),
+            *(*made.sources.values(), *made.stances.values(), *made.ratings.values()),
+            self.gone,
+            reviews.latest("assign", self.actions),
+            reviews.latest("assess", self.actions, self.claim.claim_id),
             self.ruling,
         )
         return tuple(act for act in acts if act is not None)
@@ -104,16 +102,17 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
             f"Check it first: factible check -- {plain(video_id, 120)}",
         )
     corrections, acts = reviews.corrections_by_claim(actions), reviews.by_claim(actions)
-    force = reviews.claims_in_force(actions)
+    in_force = reviews.claims_in_force(actions)
     claims = corrected_claims(rows.claims, actions, known, rows.transcript, rows.segments)
-    ever = {each: bare_claim(video_id, mine.text) for each, mine in force.worded.items()} | known
+    worded = {key: bare_claim(video_id, each.text) for key, each in in_force.worded.items()} | known
+    gone = (worded.get(key) for key in in_force.gone)
     verdict_of = rows.verdict_of
     files: list[ClaimFile] = []
-    for claim in (*claims, *(ever[each] for each in force.gone if each in ever)):
-        own = claim.claim_id
-        mine = corrections.get(own, reviews.NO_CORRECTIONS)
-        asked = [query for query in rows.queries if query.claim_id == own]
-        asked.sort(key=lambda query: query.rank)
+    for claim in (*claims, *filter(None, gone)):
+        key = claim.claim_id
+        corrected = corrections.get(key, reviews.NO_CORRECTIONS)
+        queries = [query for query in rows.queries if query.claim_id == key]
+        queries.sort(key=lambda query: query.rank)
         files.append(
             ClaimFile(
                 rows=rows,
@@ -121,12 +120,12 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
                 claims=frozenset(each.claim_id for each in claims),
                 claim=claim,
                 number=len(files) + 1,
-                verdict=verdict_of.get(own),
-                queries=reviews.corrected_queries(claim, asked, mine),
-                sources=tuple(row for row in rows.evidence if row.claim_id == own),
-                actions=tuple(acts.get(own, ())),
-                corrections=mine,
-                gone=force.gone.get(own),
+                verdict=verdict_of.get(key),
+                queries=reviews.corrected_queries(claim, queries, corrected),
+                sources=tuple(row for row in rows.evidence if row.claim_id == key),
+                actions=tuple(acts.get(key, ())),
+                corrections=corrected,
+                gone=in_force.gone.get(key),
             )
         )
     return files
@@ -165,16 +164,16 @@ def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
     """
     files = open_video(video, settings)
     if claim.isdecimal() and len(claim) < _SHORTEST_PREFIX:
-        found = [file for file in files if file.number == int(claim)]
+        matching = [file for file in files if file.number == int(claim)]
     else:
-        found = [file for file in files if any(each.startswith(claim) for each in ids_of(file))]
-    if len(found) != 1:
+        matching = [file for file in files if any(each.startswith(claim) for each in ids_of(file))]
+    if len(matching) != 1:
         raise FactibleError(
-            f"{'Several claims begin with' if found else 'The video has no claim'} "
+            f"{'Several claims begin with' if matching else 'The video has no claim'} "
             f"{plain(claim, 80)!r}; it has {len(files)}, numbered from 1.",
             f"factible review -- {files[0].video_id} lists them.",
         )
-    return found[0]
+    return matching[0]
 
 
 def ids_of(file: ClaimFile) -> set[str]:
@@ -185,6 +184,8 @@ def ids_of(file: ClaimFile) -> set[str]:
 def read_history(video: str, claim: str | None, settings: Settings) -> list[dict[str, Any]]:
     """Return the actions on a video, or on one of its claims, in order."""
     files = [open_claim(video, claim, settings)] if claim else open_video(video, settings)
-    found = Warehouse(settings.warehouse).rows(_SQL["review_history"], {"video": files[0].video_id})
-    wanted = {act.action_id for file in files for act in file.actions}
-    return [row for row in found if not claim or row["action_id"] in wanted]
+    history = Warehouse(settings.warehouse).rows(
+        _SQL["review_history"], {"video": files[0].video_id}
+    )
+    action_ids = {act.action_id for file in files for act in file.actions}
+    return [row for row in history if not claim or row["action_id"] in action_ids]

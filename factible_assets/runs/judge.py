@@ -37,17 +37,18 @@ from resources.storage.caching import CachingModel
 from warehouse.bookkeeping import judge_usage, read_judgements
 from warehouse.store import Warehouse
 
-_SHAPE_TOKENS, _ANSWER_TOKENS = 150, 150
+_ASSUMED_OVERHEAD, _ASSUMED_ANSWER = 150, 150
+"""Tokens of a call beside the question's text, and of its answer, without recorded calls."""
 _WORKERS = 8
 """Questions asked at once; the client has limits of its own."""
 _MOST_FAILURES = 16
-"""Failures in a row that stop the judging."""
+"""Consecutive failures that stop the judging."""
 
-_OF_A_CALL = (
+_CALL_COLUMNS = (
     *("provider", "model", "input_tokens", "output_tokens", "cost_usd", "price_known"),
     *("latency_seconds", "cache_hit", "outcome", "reason"),
 )
-"""The columns of `judge_calls` that a model call has."""
+"""The columns of `judge_calls` that come from a model call."""
 
 Listener = Callable[[JudgementRow, int, int], None]
 """Takes each judgement, the number done, and the total. Must return at once."""
@@ -58,7 +59,7 @@ class Task:
     """One question, and its earlier judgement if there is one."""
 
     judgement_id: str
-    asked: Question
+    question: Question
     known: JudgementRow | None = None
 
 
@@ -100,21 +101,18 @@ class JudgingPlan:
         usage, price = judge_usage(store, self.info.provider, self.info.name), self.info.price
         plans = []
         for rubric in self.rubrics:
-            subjects = sum(task.asked.rubric == rubric for task in self.tasks)
-            ahead = [task.asked for task in self.open if task.asked.rubric == rubric]
-            recorded = usage.get(rubric.name)
-            given, written = recorded or (_SHAPE_TOKENS, _ANSWER_TOKENS)
-            shown = 0 if recorded else sum(each.characters for each in ahead)
-            tokens = (
-                round(shown / CHARACTERS_PER_TOKEN + given * len(ahead)),
-                round(written * len(ahead)),
-            )
+            subjects = sum(task.question.rubric == rubric for task in self.tasks)
+            questions = [task.question for task in self.open if task.question.rubric == rubric]
+            calls, recorded = len(questions), usage.get(rubric.name)
+            read, written = recorded or (_ASSUMED_OVERHEAD, _ASSUMED_ANSWER)
+            characters = 0 if recorded else sum(each.characters for each in questions)
+            tokens = round(characters / CHARACTERS_PER_TOKEN + read * calls), round(written * calls)
             plans.append(
                 CriterionPlan(
                     rubric.name,
                     subjects,
-                    subjects - len(ahead),
-                    len(ahead),
+                    subjects - calls,
+                    calls,
                     *tokens,
                     usd=None if price is None else price.cost(*tokens),
                     tokens_from="recorded" if recorded else "assumed",
@@ -157,23 +155,23 @@ def plan_judging(
     Raises FactibleError: There is nothing to judge.
     """
     info = plan.stages[JUDGE]
-    by = f"{info.provider}/{info.name}"
+    judge_name = f"{info.provider}/{info.name}"
     outcomes = _outcomes(store, reading, videos, corpora)
-    asked = _questions(store, outcomes, rubrics)
-    if not asked:
+    questions = _questions(store, outcomes, rubrics)
+    if not questions:
         raise FactibleError(
             "There is nothing to judge: no claim of these videos is stored.",
             "Check them first: factible check VIDEO.",
         )
-    drawn = {rubric.name: _drawn(rubric, asked, sample) for rubric in rubrics}
-    kept = {
-        each.judgement_id(by): each
-        for each in asked
-        if each.subject.subject_id in drawn[each.rubric.name]
+    sampled = {rubric.name: _sampled_ids(rubric, questions, sample) for rubric in rubrics}
+    chosen = {
+        each.judgement_id(judge_name): each
+        for each in questions
+        if each.subject.subject_id in sampled[each.rubric.name]
     }
-    known = read_judgements(store, list(kept))
-    tasks = tuple(Task(name, each, known.get(name)) for name, each in kept.items())
-    return JudgingPlan(info, by, outcomes, tasks, tuple(rubrics))
+    known = read_judgements(store, list(chosen))
+    tasks = tuple(Task(name, each, known.get(name)) for name, each in chosen.items())
+    return JudgingPlan(info, judge_name, outcomes, tasks, tuple(rubrics))
 
 
 def _outcomes(
@@ -184,8 +182,8 @@ def _outcomes(
     groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
     return tuple(
         outcome
-        for corpus, found in groups.items()
-        for outcome in found
+        for corpus, in_corpus in groups.items()
+        for outcome in in_corpus
         if corpus in corpora or outcome.video.video_id in videos
     )
 
@@ -193,21 +191,21 @@ def _outcomes(
 def _questions(
     store: Warehouse, outcomes: Sequence[VideoOutcome], rubrics: Sequence[Rubric]
 ) -> list[Question]:
-    asked = []
+    questions = []
     for outcome in outcomes:
         # Judge a verdict by its own evidence, which may not be the newest.
         judged = store.read_judged(outcome.video.video_id)
         texts = {**outcome.texts, **judged.texts}
         for subject in subjects_of(outcome, judged.evidence, texts):
-            asked += [
+            questions += [
                 question_on(subject, each) for each in rubrics if each.subject == subject.kind
             ]
-    return asked
+    return questions
 
 
-def _drawn(rubric: Rubric, asked: Sequence[Question], sample: int | None) -> set[str]:
-    """Draw subjects, by id; a larger sample contains a smaller one."""
-    ids = {each.subject.subject_id for each in asked if each.rubric == rubric}
+def _sampled_ids(rubric: Rubric, questions: Sequence[Question], sample: int | None) -> set[str]:
+    """Return the ids of sampled subjects; a larger sample contains a smaller one."""
+    ids = {each.subject.subject_id for each in questions if each.rubric == rubric}
     order = sorted(ids, key=lambda each: hashlib.sha256(each.encode()).digest())
     return set(order[:sample])
 
@@ -227,10 +225,10 @@ async def run_judging(
         client = clients.model(info.name, provider=info.provider)
 
         async def ask(task: Task) -> JudgeOutcome:
-            account = budget.account(f"the video {task.asked.subject.video_id}")
+            account = budget.account(f"the video {task.question.subject.video_id}")
             # Ask again for an answer without a score, instead of taking it from the cache.
             model = CachingModel(client, cache, account, renews=task.known is not None)
-            return await judge(stage_model(settings, model, ANSWER_TOKENS), task.asked)
+            return await judge(stage_model(settings, model, ANSWER_TOKENS), task.question)
 
         try:
             result = await _ask_all(store, judging, ask, listener)
@@ -320,7 +318,7 @@ def _rows(
         # The earlier attempt recorded the cost of its calls, which the cache answers now.
         free = {"cost_usd": 0.0}
         calls = tuple(each.model_copy(update=free) if each.cache_hit else each for each in calls)
-    asked, subject = task.asked, task.asked.subject
+    question, subject = task.question, task.question.subject
     row = JudgementRow(
         judgement_id=task.judgement_id,
         judging_id=judging_id,
@@ -328,23 +326,23 @@ def _rows(
         claim_id=subject.claim_id,
         subject_kind=subject.kind,
         subject_id=subject.subject_id,
-        criterion=asked.rubric.name,
+        criterion=question.rubric.name,
         outcome=judged.outcome,
         score=judged.score,
-        normalised=None if judged.score is None else asked.rubric.normalised(judged.score),
+        normalised=None if judged.score is None else question.rubric.normalised(judged.score),
         reason=judged.reason,
         quote=judged.quote,
         provider=info.provider,
         model=info.name,
-        prompt_version=asked.prompt.version,
-        question_hash=asked.question_hash,
+        prompt_version=question.prompt.version,
+        question_hash=question.question_hash,
         calls=len(calls),
         cost_usd=sum(call.cost_usd for call in calls),
         price_known=all(call.price_known for call in calls),
         judged_at=datetime.now(UTC),
     )
-    own = {"judgement_id": task.judgement_id, "judging_id": judging_id}
+    ids = {"judgement_id": task.judgement_id, "judging_id": judging_id}
     return row, [
-        {**own, "attempt": attempt, **{name: getattr(call, name) for name in _OF_A_CALL}}
+        {**ids, "attempt": attempt, **{name: getattr(call, name) for name in _CALL_COLUMNS}}
         for attempt, call in enumerate(calls, start=1)
     ]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _LOCK_SECONDS = 60
 _UNVERSIONED: frozenset[records.ReviewKind] = frozenset({"note", "add_claim"})
-"""These changes decide nothing about the claim, so any state of it will do."""
+"""Changes that decide nothing about the claim, so an outdated form may record them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +135,12 @@ def choose_claims(
     texts: Iterable[str],
     reviewer: str,
     settings: Settings,
-    of: Mapping[str, str] = MappingProxyType({}),
+    rewords: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Record which of the found claims of a video a reviewer wants to check, and in which words.
 
     Found claims whose words are not in `texts` are dropped, and texts that are no found claim are
-    added. `of` has the id of the found claim that a text rewords, by text.
+    added. `rewords` has the id of the found claim that a text rewords, by text.
 
     Raises FactibleError: Nothing is stored about the video, or a text is no valid claim.
     """
@@ -149,23 +149,22 @@ def choose_claims(
         video_id = next(iter(files.values())).video_id
         wanted = {claim_id(video_id, plain(each)): plain(each) for each in texts}
         refuse(not wanted, "No claim was chosen.", "Choose or add at least one.")
-        reworded = {of[text]: text for text in wanted.values() if of.get(text) in files}
-        acts: list[records.ReviewAction] = []
-
-        def change(file: ClaimFile, *changes: Change) -> None:
-            acts.extend(actions_of(file, changes, reviewer, None))
-
-        for own, file in files.items():
-            if file.gone is None and own not in wanted:
-                if own in reworded:
-                    change(file, Change("reword_claim", reworded[own]))
-                else:
-                    change(file, Change("drop_claim", reason="Not chosen for the check."))
-        for own, text in wanted.items():
-            is_found = own in files and files[own].gone is None
+        reworded = {rewords[each]: each for each in wanted.values() if rewords.get(each) in files}
+        changes: list[tuple[ClaimFile, Change]] = []
+        for found_id, file in files.items():
+            if file.gone is None and found_id not in wanted:
+                change = Change("drop_claim", reason="Not chosen for the check.")
+                if found_id in reworded:
+                    change = Change("reword_claim", reworded[found_id])
+                changes.append((file, change))
+        for wanted_id, text in wanted.items():
+            is_found = wanted_id in files and files[wanted_id].gone is None
             if not is_found and text not in reworded.values():
-                change(new_claim(video, text, settings), Change("add_claim", text))
-        Warehouse(settings.warehouse).write_rows({"review_actions": acts})
+                changes.append((new_claim(video, text, settings), Change("add_claim", text)))
+        actions = [
+            each for file, one in changes for each in actions_of(file, [one], reviewer, None)
+        ]
+        Warehouse(settings.warehouse).write_rows({"review_actions": actions})
 
 
 def carry_out(
@@ -186,10 +185,10 @@ def carry_out(
     changed the claim since the caller read `file`, or the user stopped the run.
     """
     actions: Sequence[records.ReviewAction] = actions_of(file, changes, reviewer, reason)
-    affects = any(change.kind not in reviews.OPINIONS for change in changes)
-    runs = affects if rerun is None else rerun
+    affects_check = any(change.kind not in reviews.OPINIONS for change in changes)
+    is_rerun = affects_check if rerun is None else rerun
     settings = file.settings
-    if runs:
+    if is_rerun:
         # These load Dagster.
         from factible_assets.pipeline.run_records import refuse_busy  # noqa: PLC0415
         from factible_assets.runs.instance import open_instance  # noqa: PLC0415
@@ -198,20 +197,20 @@ def carry_out(
         with open_instance(settings) as instance:
             refuse_busy(instance, [file.video_id], remedy)
     if changes:
-        place = file.video_id, file.claim.claim_id
-        _, actions = record(*place, changes, reviewer, settings, reason=reason, seen=file.version)
-    ids, again = _resulting_claims(file), None
-    if runs:
-        by = {"reviewer": reviewer} if actions else {}
-        again = check_again(file, ids, watch=watch, say=say, tags=by)
-    checked = again
-    if again is None or again.failures:
+        claim = file.video_id, file.claim.claim_id
+        _, actions = record(*claim, changes, reviewer, settings, reason=reason, seen=file.version)
+    ids, new_check = _resulting_claims(file), None
+    if is_rerun:
+        tags = {"reviewer": reviewer} if actions else {}
+        new_check = check_again(file, ids, watch=watch, say=say, tags=tags)
+    checked = new_check
+    if new_check is None or new_check.failures:
         stored = StoredVideo(file.video_id, settings).result(publish=True)
-        checked = again or stored
+        checked = new_check or stored
     if checked is None:
         raise unchecked(file.video_id, settings)
     code = checked.code if checked.failures else ExitCode.DONE
-    if runs and not checked.failures and checked.incomplete.intersection(ids):
+    if is_rerun and not checked.failures and checked.incomplete.intersection(ids):
         code = ExitCode.INCOMPLETE
     return Reviewed(
         checked,
@@ -219,33 +218,33 @@ def carry_out(
         ids or (file.claim.claim_id,),
         len(checked.data.claims) - len(ids),
         _unused_blocks(file, actions),
-        again.run_id if again else None,
-        waits=affects and (again is None or bool(again.failures)),
+        new_check.run_id if new_check else None,
+        waits=affects_check and (new_check is None or bool(new_check.failures)),
         code=code,
     )
 
 
 def _unused_blocks(file: ClaimFile, actions: Sequence[records.ReviewAction]) -> tuple[str, ...]:
-    """Return a sentence on each blocked domain that no source of the claim is of."""
+    """Return a sentence on each newly blocked domain that has no source of the claim."""
     hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}
     blocked = (act.target or "" for act in actions if act.action == "block_source")
     return tuple(
-        f"No source of the claim is of {plain(domain, 120)} so far; what is found there later is "
-        "left out."
+        f"The claim has no source from {plain(domain, 120)} so far. Later checks leave out its "
+        "pages."
         for domain in blocked
         if "://" not in domain and not any(f".{host}".endswith(f".{domain}") for host in hosts)
     )
 
 
 def _resulting_claims(file: ClaimFile) -> tuple[str, ...]:
-    """Return the ids that the actions made of a claim: of the reworded claim, or of its parts."""
-    now = open_video(file.video_id, file.settings)
-    ids = {each.claim.claim_id for each in now if file.claim.claim_id in ids_of(each)}
-    for each in now:
+    """Return the current ids of a claim: of its newest wording, or of its parts."""
+    files = open_video(file.video_id, file.settings)
+    ids = {each.claim.claim_id for each in files if file.claim.claim_id in ids_of(each)}
+    for each in files:
         if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
             ids |= {claim_id(file.video_id, part) for part in (each.gone.value or "").splitlines()}
-    kept = (each.claim.claim_id for each in now if each.gone is None)
-    return tuple(each for each in kept if each in ids)
+    current = (each.claim.claim_id for each in files if each.gone is None)
+    return tuple(each for each in current if each in ids)
 
 
 def check_again(

@@ -248,7 +248,7 @@ def test_opinions_and_corrections_are_recorded_and_reported_without_a_run(
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     assert "Recorded. The next check of the claim applies it." in done.stderr
-    assert "No source of the claim is of never.example so far" in done.stderr
+    assert "The claim has no source from never.example so far" in done.stderr
     acts = read_actions(store, VIDEO_ID)
     assert [each.action for each in acts] == [
         "add_query", "edit_query", "block_source", "assess", "note",
