@@ -57,18 +57,18 @@ def with_run_options(command: Command) -> Command:
 
 
 def without_claim_options(command: Command) -> Command:
-    """The same without the options of claims, for commands that keep or get their claims."""
+    """Like with_run_options, for commands that do not extract claims and need no options for it."""
     return _with_options(command, (o for o in run_options().values() if o.section != "claims"))
 
 
 def _with_options(command: Command, options: Iterable[RunOption]) -> Command:
     signature, kind = inspect.signature(command, eval_str=True), inspect.Parameter.KEYWORD_ONLY
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    more = [
+    kept = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    added = [
         inspect.Parameter(each.name, kind, default=None, annotation=_declared(each))
         for each in options
     ]
-    vars(command)["__signature__"] = signature.replace(parameters=[*own, *more])  # Typer reads it
+    vars(command)["__signature__"] = signature.replace(parameters=[*kept, *added])  # Typer reads it
     return command
 
 
@@ -110,8 +110,8 @@ def checked_config(options: Mapping[str, object]) -> FactCheckConfig:
     try:
         return config_of({name: value for name, value in options.items() if value is not None})
     except OptionError as error:
-        given = options.get(error.option)
-        words = f"{_flag(error.option)} {given!r} cannot be used: {error.reason}."
+        value = options.get(error.option)
+        words = f"{_flag(error.option)} {value!r} cannot be used: {error.reason}."
         raise UsageError(words, "--help-all describes the options.") from error
 
 

@@ -1,4 +1,4 @@
-"""`factible check`, `demo` and `media`: the check of one video, and its result."""
+"""`factible check`, `demo` and `media`: check one video, and show the result."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def check(
         raise UsageError("--pages-rating rates the pages of --pages.", "Add --pages FOLDER.")
     config = arguments.checked_config(options)  # before anything is written
     settings = load_settings()
-    found = resolve(target, title, settings)
+    named = resolve(target, title, settings)
     is_usual = pages is None and all(value is None for value in options.values())
     if pages is not None:
         from factible_assets.cli.archive import import_pages
@@ -92,7 +92,7 @@ def check(
         options["web"] = f"archive:{import_pages(pages, settings)}"
         options["pages_rating"] = options["pages_rating"] or "medium"
         config = arguments.checked_config(options)
-    _check(found, settings, config, "nothing" if force else "verdicts" if is_usual else "claims")
+    _check(named, settings, config, "nothing" if force else "verdicts" if is_usual else "claims")
 
 
 def demo() -> None:
@@ -182,10 +182,10 @@ def _verdicts_table(checked: Checked) -> Table:
 
 def _cost_words(checked: Checked, *, may_cost: bool) -> str:
     calls = checked.data.llm_calls
-    kept = sum(call.cache_hit for call in calls)
+    from_cache = sum(call.cache_hit for call in calls)
     unpriced = sum(not call.price_known for call in calls)
     parts = [counted(len(calls), "model call")]
-    parts += [f"{kept:,} answered from the cache"] if kept else []
+    parts += [f"{from_cache:,} answered from the cache"] if from_cache else []
     parts += [f"{unpriced:,} without a listed price"] if unpriced else []
     words = f"{dollars(checked.data.cost_usd)} for {', '.join(parts)}"
     if not calls and checked.failures and may_cost:
@@ -209,15 +209,14 @@ def outcome_document(checked: Checked) -> dict[str, Any]:
 
 
 def as_document(checked: Checked) -> dict[str, Any]:
-    """Return the JSON document of a check."""
-    whose = {"video_id", "claim_id"}
+    ids = {"video_id", "claim_id"}
     rows = (checked.data.verdict_of, checked.data.rulings)
     claims = []
     for claim in checked.data.in_time:
-        found = (each.get(claim.claim_id) for each in rows)
-        verdict, ruling = (row and row.model_dump(mode="json", exclude=whose) for row in found)
-        mine = claim.model_dump(mode="json", exclude={"video_id"})
-        claims.append({**mine, "verdict": verdict, "ruling": ruling})
+        stored = (each.get(claim.claim_id) for each in rows)
+        verdict, ruling = (row and row.model_dump(mode="json", exclude=ids) for row in stored)
+        document = claim.model_dump(mode="json", exclude={"video_id"})
+        claims.append({**document, "verdict": verdict, "ruling": ruling})
     return {
         **outcome_document(checked),
         "title": checked.data.video.title,
@@ -255,19 +254,19 @@ def media(target: VideoArgument) -> None:
     )
     if checked.failures:
         raise FactibleError(" ".join(checked.failures), code=checked.code)
-    found = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]
+    findings = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]
     columns: Columns = (
         *("picture", "kind", "match_class", "status", "score", "published_on"),
         ("found", lambda row: plain(row["title"] or row["reason"] or "–", 100)),
     )
-    shown = table_of(found, columns, title=checked.data.video.title)
-    where = f"report: {checked.report.absolute().as_uri()}"
-    document = {"video_id": video.video_id, "report": checked.report, "findings": found}
-    result(document, *([shown, where] if found else []))
-    if not found:
+    drawn = table_of(findings, columns, title=checked.data.video.title)
+    report = f"report: {checked.report.absolute().as_uri()}"
+    document = {"video_id": video.video_id, "report": checked.report, "findings": findings}
+    result(document, *([drawn, report] if findings else []))
+    if not findings:
         note(
             "There is no picture: the video is not on YouTube, and its corpus file names none "
             "under media."
         )
-    is_open = any(row["status"] == "infra_error" for row in found)
+    is_open = any(row["status"] == "infra_error" for row in findings)
     raise Exit(ExitCode.INCOMPLETE if is_open else ExitCode.DONE)

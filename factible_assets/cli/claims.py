@@ -1,4 +1,4 @@
-"""`factible claims check`: the check of a list of claims."""
+"""`factible claims check`: fact-check a list of claims."""
 
 from __future__ import annotations
 
@@ -57,33 +57,33 @@ def check_list(
     # The path's digest distinguishes lists with the same file name.
     path = str(file.resolve()).encode("utf-8", "surrogateescape")
     name = f"claims-{slug(file.stem)}-{digest(path)}"
-    done = import_corpus(
+    imported = import_corpus(
         file, settings.home_corpora, form="csv", name=name, limit=limit, replace=True
     )
-    for sentence in done.left_out:
+    for sentence in imported.left_out:
         print_error(f"left out: {plain(sentence)}")
-    (corpus,) = load_corpus(done.file).corpora
-    given = {
+    (corpus,) = load_corpus(imported.file).corpora
+    inputs = {
         entry.video.video_id: {"claim": claim.text, "date": claim.said_on, "label": claim.label}
         for entry in corpus.videos
         for claim in entry.claims or ()
     }
-    note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
-    with breaking_silence(PlainObserver(listed=len(given))) as lines:
+    note(f"{counted(len(inputs), 'claim')} → {imported.file}; {jobs} at once")
+    with breaking_silence(PlainObserver(listed=len(inputs))) as lines:
         checks = check_claim_list(
-            tuple(given),
+            tuple(inputs),
             settings=settings,
             config=config,
             watch=lambda _: nullcontext(lines),
             jobs=jobs,
             fresh=force,
         )
-        found = {row["video_id"]: (row, code) for row, code in checks}
-    rows = [told | found[each][0] for each, told in given.items()]
+        results = {row["video_id"]: (row, code) for row, code in checks}
+    rows = [columns | results[video_id][0] for video_id, columns in inputs.items()]
     if output is not None:
         names = list(dict.fromkeys(name for row in rows for name in row))
         write_whole(output, csv_of(names, ([row.get(name) for name in names] for row in rows)))
     shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
-    drawn = table_of(rows, shown, title=done.name)
-    result({"corpus": done.name, "claims": rows, "left_out": done.left_out}, drawn)
-    raise Exit(gravest(code for _, code in found.values()))
+    shown_table = table_of(rows, shown, title=imported.name)
+    result({"corpus": imported.name, "claims": rows, "left_out": imported.left_out}, shown_table)
+    raise Exit(gravest(code for _, code in results.values()))

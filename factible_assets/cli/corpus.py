@@ -1,4 +1,4 @@
-"""`factible corpus` and `forget`: lists of videos, and their removal."""
+"""`factible corpus` and `forget`: manage the lists of videos, and remove videos."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def add(
         _add_feed(video, settings, corpus, web, limit)
         return
     if transcript is None and media is None and Path(video).is_file():
-        found = resolve(video, title, settings)
-        video, transcript, media = found.video_id, found.transcript, found.media
-        title = found.title or title
+        target = resolve(video, title, settings)
+        video, transcript, media = target.video_id, target.transcript, target.media
+        title = target.title or title
     file = corpus or settings.ensure_home() / "corpora" / LOCAL_CORPUS
     entry = list_new_video(
         file,
@@ -111,15 +111,15 @@ def _add_feed(
 
     feed = asyncio.run(fetch_feed(address, settings))
     file = corpus or settings.ensure_home() / "corpora" / f"{slug(feed.title)}.yaml"
-    done = list_feed(file, feed, address, web=web, limit=limit)
+    listing = list_feed(file, feed, address, web=web, limit=limit)
     if feed.without_words:
         counts = counted(feed.without_words, "item has", "items have")
         note(f"left out: {counts} neither a transcript nor a recording")
     if feed.beyond_limit:
         note(f"left out: {counted(feed.beyond_limit, 'episode')} far back in the feed")
     result(
-        {"corpus": file, "title": feed.title, "added": done.added},
-        f"{counted(len(done.added), 'episode')} of {plain(feed.title, 120)} added to {file}",
+        {"corpus": file, "title": feed.title, "added": listing.added},
+        f"{counted(len(listing.added), 'episode')} of {plain(feed.title, 120)} added to {file}",
     )
 
 
@@ -147,11 +147,11 @@ def remove(
             f"{file}, which lists the video {plain(video_id)}, belongs to the program.",
             "To change that file anyway, name it with --corpus.",
         )
-    beside = remove_video(file, video_id)
+    freed = remove_video(file, video_id)
     result(
-        {"video_id": video_id, "corpus": file, "left_beside": beside},
+        {"video_id": video_id, "corpus": file, "left_beside": freed},
         f"{file} no longer lists {plain(video_id)}",
-        *(f"{each} stays, but no entry names it any more" for each in beside if each.exists()),
+        *(f"{each} stays, but no entry names it any more" for each in freed if each.exists()),
     )
 
 
@@ -178,16 +178,17 @@ def _listing(listed: CorpusVideo) -> dict[str, Any]:
     source = "podcast" if listed.entry.transcript_url else "recording"
     if listed.transcript or is_video_id(listed.video.video_id):
         source = "file" if listed.transcript else "YouTube"
-    known, count = None if listed.claims is None else len(listed.claims), listed.entry.claim_count
+    annotated = None if listed.claims is None else len(listed.claims)
+    count = listed.entry.claim_count
     return {
         **listed.video.model_dump(mode="json"),
         "web": listed.web,
         "source": source,
         "transcript": listed.transcript,
-        "annotated_claims": known,
+        "annotated_claims": annotated,
         "claim_count": count,
         # In brackets if only their number is known.
-        "claims": f"({count})" if known is None and count is not None else known,
+        "claims": f"({count})" if annotated is None and count is not None else annotated,
         "published_before": listed.entry.published_before,
         "file": listed.file,
         "line": listed.line,
@@ -202,21 +203,21 @@ def validate(
 
     Example: factible corpus validate corpora/everyday_beliefs.yaml
     """
-    read = [load_corpus(file) for file in files or ()]
+    readings = [load_corpus(file) for file in files or ()]
     if not files:
         # The corpus folders may hold other files too.
-        read = [replace(load_corpora(load_settings().corpus_folders), ignored=())]
-    no_corpus = "This is no corpus. Begin it with videos: and a list."
-    problems = [each for one in read for each in one.problems]
-    problems += [FileProblem(ignored, None, no_corpus) for one in read for ignored in one.ignored]
+        readings = [replace(load_corpora(load_settings().corpus_folders), ignored=())]
+    words = "This is no corpus. Begin it with videos: and a list."
+    problems = [problem for reading in readings for problem in reading.problems]
+    problems += [FileProblem(file, None, words) for each in readings for file in each.ignored]
     result(
         [{"file": each.file, "line": each.line, "problem": each.sentence} for each in problems],
         *map(str, problems),
     )
     if problems:
         raise Exit(ExitCode.BAD_INPUT)
-    videos = sum(1 for one in read for _ in one.everything())
-    corpora = sum(len(one.corpora) for one in read)
+    videos = sum(1 for reading in readings for _ in reading.everything())
+    corpora = sum(len(reading.corpora) for reading in readings)
     note(f"{counted(videos, 'video')} in {counted(corpora, 'corpus', 'corpora')}, no problems")
 
 
@@ -252,7 +253,7 @@ def import_(
     settings = load_settings()
     if not path.exists():
         raise FactibleError(f"There is no file or folder {path}.", "Check the path.")
-    done = import_corpus(
+    imported = import_corpus(
         path,
         to or settings.ensure_home() / "corpora",
         form=form,
@@ -262,19 +263,19 @@ def import_(
         replace=replace,
         listing=load_corpora(settings.corpus_folders),
     )
-    for sentence in done.left_out:
+    for sentence in imported.left_out:
         note(f"  left out: {plain(sentence)}")
-    videos = len(done.video_ids)
+    videos, claims = len(imported.video_ids), counted(imported.claims, "annotated claim")
     result(
         {
-            "corpus": done.file,
-            "name": done.name,
+            "corpus": imported.file,
+            "name": imported.name,
             "videos": videos,
-            "claims": done.claims,
-            "transcripts": done.transcripts,
-            "left_out": done.left_out,
+            "claims": imported.claims,
+            "transcripts": imported.transcripts,
+            "left_out": imported.left_out,
         },
-        f"{counted(videos, 'video')} with {counted(done.claims, 'annotated claim')} → {done.file}",
+        f"{counted(videos, 'video')} with {claims} → {imported.file}",
     )
 
 
@@ -367,28 +368,28 @@ def forget(
     settings = load_settings()
     if bool(videos) == (corpus is not None):
         raise UsageError("Name either videos or --corpus.")
-    wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
-    file: Path | None = None
+    video_ids = list(dict.fromkeys(bare_id(video) for video in videos or ()))
+    corpus_file: Path | None = None
     if corpus is not None:
-        listed = _named_corpus(corpus, settings)
-        wanted = [each.video.video_id for each in listed.videos]
-        file = listed.file if settings.home_corpora in listed.file.parents else None
-    done = forget_videos(wanted, settings, dry_run=not yes)
-    if yes and file is not None:
-        file.unlink(missing_ok=True)
-    rows = [(each.video_id, place, n) for each in done for place, n in each.counts.items()]
+        named = _named_corpus(corpus, settings)
+        video_ids = [each.video.video_id for each in named.videos]
+        corpus_file = named.file if settings.home_corpora in named.file.parents else None
+    forgotten = forget_videos(video_ids, settings, dry_run=not yes)
+    if yes and corpus_file is not None:
+        corpus_file.unlink(missing_ok=True)
+    rows = [(each.video_id, place, n) for each in forgotten for place, n in each.counts.items()]
     headings = ("video", "what", "removed" if yes else "would be removed")
-    result(done, table(headings, rows) if rows else "There was nothing to remove.")
-    for remark in dict.fromkeys(remark for each in done for remark in each.remarks):
+    result(forgotten, table(headings, rows) if rows else "There was nothing to remove.")
+    for remark in dict.fromkeys(remark for each in forgotten for remark in each.remarks):
         note(plain(remark))
     if not yes:
-        many = counted(len(done), "video")
-        note(f"Nothing was removed. To remove {many} for good, add --yes.")
+        videos_text = counted(len(forgotten), "video")
+        note(f"Nothing was removed. To remove {videos_text} for good, add --yes.")
         return
-    named = dict.fromkeys(str(path) for each in done for path in each.still_named_in)
-    if named:
+    files = dict.fromkeys(str(path) for each in forgotten for path in each.still_named_in)
+    if files:
         note(
-            f"Still named in {plain(', '.join(named))}: in rows of other videos that found it as a "
+            f"Still named in {plain(', '.join(files))}: in rows of other videos that found it as a "
             "page, or in files that a person added."
         )
         raise Exit(ExitCode.FAILED)

@@ -1,4 +1,4 @@
-"""`factible evaluate` and `factible judge`: figures, and scores by a language model."""
+"""`factible evaluate` and `judge`: measure results, and let a language model score them."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def evaluate(
     """
     settings = load_settings()
     store, reading = open_store(settings), read_corpora(settings)
-    found = evaluate_corpora(store, reading, default_matcher(), corpora=corpus or [])
+    evaluations = evaluate_corpora(store, reading, default_matcher(), corpora=corpus or [])
     if output_mode.json:
-        result({"corpora": {name: tables.document(each) for name, each in found.items()}})
+        result({"corpora": {name: tables.document(each) for name, each in evaluations.items()}})
         return
-    for name, evaluation in found.items():
+    for name, evaluation in evaluations.items():
         _show(name, evaluation, every=every)
 
 
@@ -98,9 +98,9 @@ def judge(
     for video_id in sorted(set(ids) - set(store.video_ids() if ids else ())):
         raise unchecked(video_id, settings)
     names = [name.strip() for each in criteria or () for name in each.split(",") if name.strip()]
-    listed, asked = read_corpora(settings), rubrics(names)
+    reading, chosen = read_corpora(settings), rubrics(names)
     planned = plan_judging(
-        store, listed, models, asked, videos=ids, corpora=corpus or (), sample=sample
+        store, reading, models, chosen, videos=ids, corpora=corpus or (), sample=sample
     )
     if dry_run:
         _show_plan(planned, store)
@@ -123,9 +123,9 @@ def judge(
 
     judged = asyncio.run(run_judging(settings, store, planned, models, report))
     known = read_judgements(store, [task.judgement_id for task in planned.tasks])
-    found = figures(list(known.values()), planned.rubrics, _human_scores(planned))
-    _show_scores(planned, found, judged)
-    if judged.not_asked or any(each.without_score for each in found):
+    scores = figures(list(known.values()), planned.rubrics, _human_scores(planned))
+    _show_scores(planned, scores, judged)
+    if judged.not_asked or any(each.without_score for each in scores):
         raise Exit(ExitCode.INCOMPLETE)
 
 
@@ -163,9 +163,9 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
 
 
 def _show_scores(
-    planned: JudgingPlan, found: Sequence[CriterionFigures], judged: JudgingResult
+    planned: JudgingPlan, scores: Sequence[CriterionFigures], judged: JudgingResult
 ) -> None:
-    scores: Columns = (
+    columns: Columns = (
         *("criterion", "mean: mean_normalised"),
         ("95 % interval", lambda each: between(each.interval)),
         "n",
@@ -175,19 +175,19 @@ def _show_scores(
         ),
         "without score: without_score",
     )
-    shown = [table_of(found, scores, title=f"Scores by {planned.judge}, normalised: 1 is best")]
+    shown = [table_of(scores, columns, title=f"Scores by {planned.judge}, normalised: 1 is best")]
     agreement = [
         (
             *(each.criterion, agreed.name, "undefined" if agreed.value is None else agreed.value),
             *(between(agreed.interval), agreed.baseline, agreed.n),
         )
-        for each in found
+        for each in scores
         for agreed in each.agreement
     ]
     if agreement:
         headings = ("criterion", "measure", "value", "95 % interval", "trivial", "n")
         shown.append(table(headings, agreement, title="Agreement with people"))
-    result({"judge": planned.judge, "run": judged, "criteria": found}, *shown)
+    result({"judge": planned.judge, "run": judged, "criteria": scores}, *shown)
     cost = dollars(judged.usd) if judged.price_known else "without a listed price"
     note(f"{counted(judged.asked, 'question')} asked, {cost}.")
     if judged.stopped is not None:

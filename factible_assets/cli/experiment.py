@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # they load Dagster
 
 app = Typer()
 
-_CHANCE = 0.05
+_SIGNIFICANCE_LEVEL = 0.05
 
 Name = Annotated[
     str, Argument(help="The name of an experiment, or its file.", metavar="EXPERIMENT")
@@ -89,33 +89,33 @@ def run(
     # After the note, because this import takes a second.
     from factible_assets.runs.experiments.results import run_and_score
 
-    place = count(1)
+    numbers = count(1)
 
-    def say(outcome: VariantOutcome) -> None:
-        amounts = (f"{n} {kind}" for kind, n in _amounts([outcome]).items() if n)
-        where = f"{next(place)}/{variants * videos} {plain(outcome.video_id)} {outcome.variant}"
-        note(f"  {where}: {plain(outcome.failure or ', '.join(amounts))}")
+    def report(outcome: VariantOutcome) -> None:
+        counts = (f"{n} {kind}" for kind, n in _stage_counts([outcome]).items() if n)
+        check = f"{next(numbers)}/{variants * videos} {plain(outcome.video_id)} {outcome.variant}"
+        note(f"  {check}: {plain(outcome.failure or ', '.join(counts))}")
 
-    ran = run_and_score(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=say)
-    _show_run(experiment, ran, _comparison(experiment.name, settings))
+    outcomes = run_and_score(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=report)
+    _show_run(experiment, outcomes, _comparison(experiment.name, settings))
 
 
 def _show_run(
-    experiment: Experiment, ran: Sequence[VariantOutcome], comparison: Comparison
+    experiment: Experiment, outcomes: Sequence[VariantOutcome], comparison: Comparison
 ) -> None:
     """Print the outcome of a run, and exit if a part of it failed or is incomplete."""
-    amounts, incomplete = _amounts(ran), sum(each.incomplete for each in ran)
+    counts, incomplete = _stage_counts(outcomes), sum(each.incomplete for each in outcomes)
     failures = [
         {"variant": each.variant, "video_id": each.video_id, "reason": each.failure}
-        for each in ran
+        for each in outcomes
         if each.failure is not None
     ]
-    summary = {**amounts, "incomplete": incomplete, "failures": failures}
+    summary = {**counts, "incomplete": incomplete, "failures": failures}
     result(
         {"run": summary, **as_json(comparison)},
-        f"{amounts['computed']} stages computed, {amounts['shared']} shared with another "
-        f"variant, {amounts['kept']} reused from earlier runs.",
-        _overview(comparison, _metrics(comparison, experiment.metrics)),
+        f"{counts['computed']} stages computed, {counts['shared']} shared with another "
+        f"variant, {counts['kept']} reused from earlier runs.",
+        _overview(comparison, _metrics_named(comparison, experiment.metrics)),
     )
     for failure in failures:
         print_error(plain("{variant} on {video_id} failed: {reason}".format(**failure)))
@@ -129,9 +129,8 @@ def _show_run(
         raise Exit(ExitCode.FAILED if failures else ExitCode.INCOMPLETE)
 
 
-def _amounts(ran: Iterable[VariantOutcome]) -> dict[str, int]:
+def _stage_counts(outcomes: Sequence[VariantOutcome]) -> dict[str, int]:
     """Return how many stages were computed, shared with another variant, or kept."""
-    outcomes = list(ran)
     kinds = ("computed", "shared", "kept")
     return {kind: sum(len(getattr(each, kind)) for each in outcomes) for kind in kinds}
 
@@ -149,14 +148,14 @@ def list_() -> None:
     finished = finished_experiments(Warehouse(settings.warehouse)) if stored else {}
     documents = [
         {
-            "experiment": one.name,
-            "variants": len(one.variants),
-            "videos": len(one.videos),
-            "finished_at": finished.get(one.name),
-            "description": one.description,
-            "file": one.file,
+            "experiment": each.name,
+            "variants": len(each.variants),
+            "videos": len(each.videos),
+            "finished_at": finished.get(each.name),
+            "description": each.description,
+            "file": each.file,
         }
-        for one in reading.experiments
+        for each in reading.experiments
     ]
     columns: Columns = (
         *("experiment", "variants", "videos"),
@@ -191,7 +190,7 @@ def show(name: Name) -> None:
         note(str(error))
         return
     document = {**_definition(experiment), **as_json(comparison)}
-    overview = _overview(comparison, _metrics(comparison, experiment.metrics))
+    overview = _overview(comparison, _metrics_named(comparison, experiment.metrics))
     result(document, variants, overview, _basis(comparison))
 
 
@@ -224,7 +223,7 @@ def compare(
             raise UsageError(
                 f"There is no metric {plain(each, 80)}.", f"Known: {', '.join(known)}."
             )
-    chosen = _metrics(comparison, metric or experiment.metrics)
+    chosen = _metrics_named(comparison, metric or experiment.metrics)
     videos = comparison.scored_videos
     path = output or settings.reports / f"experiment-{experiment.name}.html"
     write_whole(path, render_page(comparison, scored_again(experiment, settings)).encode())
@@ -256,17 +255,17 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     Raises FactibleError: There is none, or its file has problems; the error names them all.
     """
     files, path = experiment_files(settings), Path(name)
-    place = path.resolve() if path.is_file() else None
-    if place and place not in {each.resolve() for each in files}:
+    named_file = path.resolve() if path.is_file() else None
+    if named_file and named_file not in {each.resolve() for each in files}:
         files = [*files, path]
     reading = load_experiments(files, corpora, settings)
-    for one in reading.experiments:
-        if place == one.file.resolve() or (place is None and one.name == name):
-            return one
+    for each in reading.experiments:
+        if named_file == each.file.resolve() or (named_file is None and each.name == name):
+            return each
     # Perhaps its file has a problem.
     stem = path.stem.replace("_", "-")
     _refuse(each for each in reading.problems if each.file.stem.replace("_", "-") == stem)
-    meant = did_you_mean(name, (one.name for one in reading.experiments))
+    meant = did_you_mean(name, (each.name for each in reading.experiments))
     unread = f" {reading.problems[0]}" if reading.problems else ""
     raise FactibleError(
         f"There is no experiment {plain(name, 80)}.",
@@ -275,11 +274,11 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
 
 
 def _refuse(problems: Iterable[FileProblem]) -> None:
-    listed = list(problems)
-    for problem in listed[1:]:
-        print_error(str(problem))
-    if listed:
-        raise FactibleError(str(listed[0]))
+    sentences = [str(problem) for problem in problems]
+    for sentence in sentences[1:]:
+        print_error(sentence)
+    if sentences:
+        raise FactibleError(sentences[0])
 
 
 def _comparison(name: str, settings: Settings, baseline: str | None = None) -> Comparison:
@@ -293,10 +292,10 @@ def _comparison(name: str, settings: Settings, baseline: str | None = None) -> C
 # --- Text ---------------------------------------------------------------------------------------
 
 
-def _metrics(comparison: Comparison, names: Sequence[str]) -> Sequence[MetricComparison]:
+def _metrics_named(comparison: Comparison, names: Sequence[str]) -> Sequence[MetricComparison]:
     """Return the named metrics that the comparison has, else the main ones."""
-    named = [found for each in names if (found := comparison.metric(each)) is not None]
-    return named or comparison.headlines
+    chosen = [found for each in names if (found := comparison.metric(each)) is not None]
+    return chosen or comparison.headlines
 
 
 def _overview(comparison: Comparison, metrics: Sequence[MetricComparison]) -> Table:
@@ -343,7 +342,7 @@ def _basis(comparison: Comparison) -> str:
         return words
     return (
         f"{words} {comparison.tests} tests without correction: at 5 %, about "
-        f"{comparison.tests * _CHANCE:.0f} of them show a difference by chance."
+        f"{comparison.tests * _SIGNIFICANCE_LEVEL:.0f} of them show a difference by chance."
     )
 
 
@@ -371,16 +370,16 @@ def _show_plan(experiment: Experiment, plan: Estimate) -> None:
         ),
         title="Model calls, at most",
     )
-    read, asked = counted(plan.pages, "page"), counted(plan.model_calls, "model call")
-    most = f"{counted(plan.searches, 'search', 'searches')}, {read} and {asked}"
-    words = [f"At most {most} for {plan.usd:.2f} USD."]
+    searches, pages = counted(plan.searches, "search", "searches"), counted(plan.pages, "page")
+    work = f"{searches}, {pages} and {counted(plan.model_calls, 'model call')}"
+    sentences = [f"At most {work} for {plan.usd:.2f} USD."]
     if plan.unpriced:
-        words.append(
+        sentences.append(
             f"The sum lacks models without a listed price: {', '.join(plan.unpriced)}. List them "
             "in models.yaml."
         )
     if plan.transcripts_to_fetch:
-        words.append(f"The run fetches {plan.transcripts_to_fetch} transcripts first.")
+        sentences.append(f"The run fetches {plan.transcripts_to_fetch} transcripts first.")
     at_most = ("searches", "pages", "model_calls", "usd")
     document = {
         **_definition(experiment),
@@ -391,8 +390,8 @@ def _show_plan(experiment: Experiment, plan: Estimate) -> None:
         "transcripts_to_fetch": plan.transcripts_to_fetch,
         "not_set_up": plan.missing,
     }
-    words.append("Nothing was run.")
-    result(document, variants, *([calls] if plan.calls else []), " ".join(words))
+    sentences.append("Nothing was run.")
+    result(document, variants, *([calls] if plan.calls else []), " ".join(sentences))
     for sentence in plan.missing:
         note(f"Not set up: {sentence}")
 

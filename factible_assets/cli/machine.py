@@ -1,4 +1,4 @@
-"""The commands that care for this machine and its data folder, such as `factible doctor`."""
+"""Commands that test and maintain this machine and its data folder, such as `factible doctor`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def doctor(
         (
             "finding and remedy",
             lambda each: Text(
-                "\n".join(plain(said) for said in (each.sentence, each.remedy) if said)
+                "\n".join(plain(sentence) for sentence in (each.sentence, each.remedy) if sentence)
             ),
         ),
     )
@@ -153,10 +153,10 @@ def retention(*, dry_run: Annotated[bool, Option("--dry-run", help="Only count."
     settings = load_settings()
     with open_instance(settings) as instance:
         removed = apply_retention(settings, instance, now=datetime.now(UTC), dry_run=dry_run)
-    what = "would be removed" if dry_run else "removed"
+    verb = "would be removed" if dry_run else "removed"
     lines = [
-        f"page texts {what}: {removed.texts:,} ({removed.characters:,} characters)",
-        f"records of runs {what}: {removed.runs:,}",
+        f"page texts {verb}: {removed.texts:,} ({removed.characters:,} characters)",
+        f"records of runs {verb}: {removed.runs:,}",
     ]
     if not dry_run:
         lines.append(f"cached answers removed: {sum(removed.answers.values()):,}")
@@ -175,22 +175,22 @@ def upgrade() -> None:
     settings = load_settings()
     stores = [Warehouse(settings.warehouse)] if settings.warehouse.exists() else []
     stores += map(Warehouse, sorted((settings.home / "experiments").glob("*.duckdb")))
-    done = []
+    upgraded = []
     for store in stores:
         note(f"{store.path}")
-        kept = upgrade_warehouse(
+        old_file = upgrade_warehouse(
             store, lambda each: note(f"  {each.table}: {counted(each.rows, 'row')}, verified")
         )
-        done.append({"warehouse": store.path, "kept": kept})
+        upgraded.append({"warehouse": store.path, "kept": old_file})
     if settings.warehouse.exists():
         stores[0].publish(settings.published)
-    if not done:
+    if not upgraded:
         note(f"There is no warehouse at {settings.warehouse} yet, so there is nothing to upgrade.")
     DiskCache(settings.cache).delete_former_files()
     result(
-        done,
-        *(f"{each['warehouse']} has the schema of this version." for each in done),
-        *(f"The old file is kept as {each['kept']}." for each in done if each["kept"]),
+        upgraded,
+        *(f"{each['warehouse']} has the schema of this version." for each in upgraded),
+        *(f"The old file is kept as {each['kept']}." for each in upgraded if each["kept"]),
     )
 
 

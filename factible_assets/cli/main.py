@@ -84,14 +84,14 @@ _DASHES = "An id that begins with a dash follows two dashes, after the options: 
 _PLACES = {name: place for each in COMMANDS.values() for name, (place, _) in each.items()}
 
 
-def _keep(option: typer.CallbackParam, value: bool | None) -> None:
+def _set_mode(option: typer.CallbackParam, value: bool | None) -> None:
     """Set the field of the output mode that has the option's name."""
     if value:
         setattr(output_mode, str(option.name), True)
 
 
 def _shared_option(words: str, *names: str) -> Any:
-    return typer.Option(*names, help=words, callback=_keep, is_eager=True, expose_value=False)
+    return typer.Option(*names, help=words, callback=_set_mode, is_eager=True, expose_value=False)
 
 
 def _print_all_options(context: typer.Context, value: bool) -> None:
@@ -153,9 +153,9 @@ class Command(TyperCommand):
         listed: dict[str, list[Any]] = {}
         each: Any
         for each in self.get_params(ctx):
-            own = "Arguments" if each.param_type_name == "argument" else "Options"
+            usual = "Arguments" if each.param_type_name == "argument" else "Options"
             if record := each.get_help_record(ctx):
-                listed.setdefault(each.rich_help_panel or own, []).append(record)
+                listed.setdefault(each.rich_help_panel or usual, []).append(record)
         for heading, records in listed.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
@@ -172,12 +172,12 @@ class Program(TyperGroup):
 
     def load(self, name: str) -> Any:
         module, _, attribute = _PLACES[name].partition(".")
-        found = getattr(import_module(f"factible_assets.cli.{module}"), attribute)
+        target = getattr(import_module(f"factible_assets.cli.{module}"), attribute)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name, no_args_is_help=True, help=self.commands[name].help)
+        if isinstance(target, typer.Typer):
+            app.add_typer(target, name=name, no_args_is_help=True, help=self.commands[name].help)
         else:
-            app.command(name, cls=Command)(found)
+            app.command(name, cls=Command)(target)
         command = get_group(app).commands[name]
         _add_shared_options(command)
         return command

@@ -1,4 +1,4 @@
-"""`factible models`: open models on this machine."""
+"""`factible models`: fetch, list, remove and calibrate open models on this machine."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Model = Literal["nli", "reader", "reader-large", "whisper", "whisper-en"]
 
 _FIELDS_SHOWN = ("name", "title", "purpose", "licence", "source")
 
-_Which = Annotated[Model, Argument(help="Which model.", metavar="MODEL")]
+_Name = Annotated[Model, Argument(help="Which model.", metavar="MODEL")]
 
 
 @app.command("pull")
 def pull(
-    name: _Which, yes: Annotated[bool, Option("--yes", "-y", help="Fetch without asking.")] = False
+    name: _Name, yes: Annotated[bool, Option("--yes", "-y", help="Fetch without asking.")] = False
 ) -> None:
     """Show a model's licence and size, then fetch it from its hub.
 
@@ -52,7 +52,7 @@ def pull(
 
 @app.command("add")
 def add(
-    name: _Which,
+    name: _Name,
     files: Annotated[
         list[Path], Argument(help="The model's files on this machine, or their folder.")
     ],
@@ -67,8 +67,8 @@ def add(
     settings.ensure_home()
     note(f"{model.title}: licence {model.licence}, from {model.source}")
     names = [Path(each.path).name for each in model.files]
-    inside = ([path / each for each in names] if path.is_dir() else [path] for path in files)
-    receipt = add_model(settings.home, model, [file for each in inside for file in each])
+    candidates = ([path / each for each in names] if path.is_dir() else [path] for path in files)
+    receipt = add_model(settings.home, model, [file for each in candidates for file in each])
     _print_model(settings, model, receipt)
 
 
@@ -92,14 +92,14 @@ def list_() -> None:
 
 
 @app.command("remove")
-def remove(name: _Which) -> None:
+def remove(name: _Name) -> None:
     """Remove a pulled model, or the rest of an interrupted pull.
 
     Example: factible models remove nli
     """
     removed = remove_model(load_settings().home, name)
-    said = f"Removed {name}." if removed else f"There is no {name}."
-    result({"name": name, "removed": removed}, said)
+    words = f"Removed {name}." if removed else f"There is no {name}."
+    result({"name": name, "removed": removed}, words)
 
 
 @app.command("calibrate")
@@ -128,8 +128,8 @@ def calibrate(
         )
     settings.ensure_home()
     cache = DiskCache(settings.cache, settings.cache_policy)
-    with counting(f"Asking {model.name}") as told:
-        fitted, path = asyncio.run(fit(settings, model, cache, told))
+    with counting(f"Asking {model.name}") as progress:
+        fitted, path = asyncio.run(fit(settings, model, cache, progress))
     figures = fitted.figures
     rows = [
         ("supports against refutes, AUC", figures.auc),

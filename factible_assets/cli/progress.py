@@ -55,8 +55,8 @@ def _cost(costs: Costs | None) -> str:
 class PlainObserver(Observer):
     """Prints one line per event, for logs and pipes.
 
-    If the user gave a list of claims, `listed` is their number, and no line tells of the transcript
-    or of claims.
+    If the user gave a list of claims, `listed` is their number, and no line reports the transcript
+    or the claims.
     """
 
     def __init__(self, costs: Costs | None = None, listed: int = 0) -> None:
@@ -131,7 +131,7 @@ class PlainObserver(Observer):
 
 
 _PIECES = {"queries": "queries", "search_hits": "searches", "evidence": "pages"}
-"""The stages that report each finished piece of their work, in order, and the pieces' name."""
+"""The stages that report each finished piece of their work, in order, and the name of a piece."""
 
 _FRAMES_PER_SECOND = 8
 _LONGEST_BAR = 40
@@ -142,8 +142,8 @@ _FIXED_ROWS = 9
 
 
 @dataclass(slots=True)
-class _Line:
-    """The display's state of one claim; `progress` has finished and all pieces by stage."""
+class _State:
+    """The state of one claim; `progress` has the finished and all pieces by stage."""
 
     claim: Claim
     stage: str = "waiting"
@@ -183,7 +183,7 @@ class LiveObserver(Observer):
         self._costs, self._tell, self._now = costs, tell, now
         self._started = now()
         self._lock = threading.Lock()
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _State] = {}
         self._has_transcript = self._has_claims = self._is_stopping = False
         self._transcript = ("", 0.0)
 
@@ -201,7 +201,7 @@ class LiveObserver(Observer):
         with self._lock:
             self._has_transcript = self._has_claims = True
             begun = self._lines
-            self._lines = {each.claim_id: begun.get(each.claim_id, _Line(each)) for each in claims}
+            self._lines = {each.claim_id: begun.get(each.claim_id, _State(each)) for each in claims}
         if left_out:
             self._tell(Text(claims_words(len(claims), left_out)))
 
@@ -229,9 +229,9 @@ class LiveObserver(Observer):
     def stopping(self) -> None:
         self._is_stopping = True
 
-    def _line(self, claim: Claim) -> _Line:
+    def _line(self, claim: Claim) -> _State:
         self._has_transcript = self._has_claims = True
-        return self._lines.setdefault(claim.claim_id, _Line(claim))
+        return self._lines.setdefault(claim.claim_id, _State(claim))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         with self._lock:
@@ -252,10 +252,10 @@ class LiveObserver(Observer):
         yield Text(footer, style=style, no_wrap=True, overflow="ellipsis")
         yield from _open_claims(lines, options.max_width, max(0, console.height - _FIXED_ROWS))
 
-    def _bars(self, lines: Sequence[_Line]) -> Iterator[tuple[str, float | None, str]]:
+    def _bars(self, lines: Sequence[_State]) -> Iterator[tuple[str, float | None, str]]:
         """Yield the name of each bar, its share from 0 to 1 (None: unknown), and its words."""
-        said, share = ("", 1.0) if self._has_transcript else self._transcript
-        yield "transcript", share or None, plain(said)
+        words, share = ("", 1.0) if self._has_transcript else self._transcript
+        yield "transcript", share or None, plain(words)
         reading = 0.0 if not self._has_transcript else None
         count, found = len(lines), self._has_claims
         yield "claims", 1.0 if found else reading, f"{count} found" if found else ""
@@ -267,7 +267,7 @@ class LiveObserver(Observer):
         yield "verdicts", judged / max(1, count), f"{judged} of {count}"
 
 
-def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[RenderableType]:
+def _open_claims(lines: Sequence[_State], width: int, rows: int) -> Iterator[RenderableType]:
     """Yield the claims without a verdict, in at most so many rows."""
     waiting = [line for line in lines if line.verdict is None]
     shown = waiting if len(waiting) <= rows else waiting[: max(0, rows - 1)]

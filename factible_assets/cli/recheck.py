@@ -1,4 +1,4 @@
-"""`factible recheck`: the check of videos again, now or as planned for the night."""
+"""`factible recheck`: check videos again, now or as planned for the night."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from factible_assets.wording import counted, plain
 from resources.transcripts.youtube_ids import bare_id
 from warehouse.rechecks import PlannedVideo
 
-_WAITING = {
+_WHY_WAITING = {
     "too_fresh": "fresh enough",
     "backing_off": "failed before, retried later",
     "too_expensive": "too expensive for one night",
@@ -63,20 +63,20 @@ def recheck(
     from factible_assets.runs.rechecks import chosen_videos, next_plan, recheck_videos
 
     arguments.checked_config(options)
-    given = {name: value for name, value in options.items() if value is not None}
+    overrides = {name: value for name, value in options.items() if value is not None}
     settings = load_settings()
     named = [bare_id(each) for each in videos or ()]
     if plan:
         _show_plan(next_plan(settings, limit, named))
         return
     rows = chosen_videos(settings, named, limit)
-    runs = recheck_videos(settings, rows, given, remember=not named, watch=watching, say=note)
-    done = []
+    runs = recheck_videos(settings, rows, overrides, remember=not named, watch=watching, say=note)
+    checked = []
     for place, row in enumerate(rows, start=1):
         why = "requested" if named else plain(row.reason)
         note(f"[{place}/{len(rows)}] {plain(row.video_id)}: {why}")
-        done.append(next(runs))
-        for failure in done[-1].failures:
+        checked.append(next(runs))
+        for failure in checked[-1].failures:
             print_error(failure)
     columns: Columns = (
         ("video", lambda each: each.data.video.video_id),
@@ -90,9 +90,9 @@ def recheck(
         "report",
     )
     nothing = "No video is due; factible recheck --plan says why."
-    shown = table_of(done, columns, title="Checked again") if done else nothing
-    result([_rechecked(each) for each in done], shown)
-    raise Exit(gravest(each.code for each in done))
+    shown = table_of(checked, columns, title="Checked again") if checked else nothing
+    result([_rechecked(each) for each in checked], shown)
+    raise Exit(gravest(each.code for each in checked))
 
 
 def _rechecked(checked: Checked) -> dict[str, Any]:
@@ -126,4 +126,4 @@ def _show_plan(rows: Sequence[PlannedVideo]) -> None:
     show_rows(planned, columns, title=title, nothing=nothing)
     waiting = Counter(row.decision for row in rows if not row.is_planned)
     for decision, number in waiting.most_common():
-        note(f"{counted(number, 'video waits', 'videos wait')}: {_WAITING[decision]}")
+        note(f"{counted(number, 'video waits', 'videos wait')}: {_WHY_WAITING[decision]}")

@@ -53,16 +53,16 @@ def report(
         note(f"Reports written: {len(written)}")
         result({"index": index, "reports": written}, str(index))
         return
-    known = StoredVideo(bare_id(video), settings)
+    stored_video = StoredVideo(bare_id(video), settings)
     if output is None:
-        stored = known.result()
+        stored = stored_video.result()
         path = stored.report if stored else None
     else:
-        data = known.data()
+        data = stored_video.data()
         path = write_report(data, output) if data else None
     if path is None:
-        raise unchecked(known.video_id, settings)
-    result({"video_id": known.video_id, "report": path}, str(path))
+        raise unchecked(stored_video.video_id, settings)
+    result({"video_id": stored_video.video_id, "report": path}, str(path))
 
 
 def open_(
@@ -178,10 +178,10 @@ def export(
     if base_url is not None and not base_url.startswith(("http://", "https://")):
         raise UsageError(f"--base-url {base_url} is no web address.", "Begin it with https://")
     settings = load_settings()
-    wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
+    video_ids = list(dict.fromkeys(bare_id(video) for video in videos or ()))
     folder = to or settings.home / "exports"
-    asked = ExportRequest(wanted, corpus, claim, formats or (), base_url)
-    done = export_results(asked, folder, settings, live=live)
+    request = ExportRequest(video_ids, corpus, claim, formats or (), base_url)
+    done = export_results(request, folder, settings, live=live)
     for remark in done.left_out:
         note(f"  {remark}")
     files = [dict(zip(("format", "path", "rows"), each, strict=True)) for each in done.files]

@@ -31,10 +31,11 @@ from factible_assets.settings import load_settings
 from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
 from factible_assets.wording import act_words, counted, plain, sureness, verdict_words
 
-Given: TypeAlias = str | None
-Several: TypeAlias = list[str] | None
+Text: TypeAlias = str | None
+Texts: TypeAlias = list[str] | None
 
-_GONE = {"reword_claim", "split_claim", "drop_claim"}
+_ENDS_WORDING = {"reword_claim", "split_claim", "drop_claim"}
+"""The acts after which no run checks the claim in its present words."""
 _MENU: Mapping[ReviewKind, tuple[str, str | None]] = {
     "add_query": ("ask another query", "query: "),
     "edit_query": ("reword a query", "new words: "),
@@ -63,9 +64,9 @@ def review(
     video: Annotated[
         str, Argument(help="A checked video (id or YouTube URL).", autocompletion=video_ids)
     ],
-    claim: Annotated[Given, Argument(help="A claim's number, or how its id begins.")] = None,
+    claim: Annotated[Text, Argument(help="A claim's number, or how its id begins.")] = None,
     *,
-    add_query: Annotated[Several, _option("TEXT", "Add this query.")] = None,
+    add_query: Annotated[Texts, _option("TEXT", "Add this query.")] = None,
     edit_query: Annotated[tuple[int, str] | None, _option("N TEXT", "Reword query N.")] = None,
     remove_query: Annotated[list[int] | None, _option("N", "Remove query N.")] = None,
     query_type: Annotated[
@@ -73,29 +74,29 @@ def review(
         Option("--type", help="The search strategy of an added query."),
     ] = None,
     opposite: Annotated[bool, Option("--opposite", help="The query seeks the opposite.")] = False,
-    block: Annotated[Several, _option("URL|DOMAIN", "Never use this source for the claim.")] = None,
-    unblock: Annotated[Several, _option("URL|DOMAIN", "Withdraw a decision on it.")] = None,
-    add_source: Annotated[Several, _option("URL", "Always read this page.")] = None,
+    block: Annotated[Texts, _option("URL|DOMAIN", "Never use this source for the claim.")] = None,
+    unblock: Annotated[Texts, _option("URL|DOMAIN", "Withdraw a decision on it.")] = None,
+    add_source: Annotated[Texts, _option("URL", "Always read this page.")] = None,
     overrule: Annotated[
         tuple[str, str] | None,
         _option("URL STANCE|RATING", "Set the source's stance or rating; none withdraws it."),
     ] = None,
-    reword: Annotated[Given, _option("TEXT", "Reword the claim.")] = None,
-    split: Annotated[Several, _option("TEXT", "A part of the claim; repeatable.")] = None,
+    reword: Annotated[Text, _option("TEXT", "Reword the claim.")] = None,
+    split: Annotated[Texts, _option("TEXT", "A part of the claim; repeatable.")] = None,
     drop: Annotated[bool, Option("--drop", help="Drop the claim; needs --reason.")] = False,
     restore: Annotated[bool, Option("--restore", help="Withdraw a drop or a split.")] = False,
-    add_claim: Annotated[Given, _option("TEXT", "Add this claim to the video.")] = None,
-    said: Annotated[Given, _option("TEXT", "The added claim's transcript passage.")] = None,
-    assign: Annotated[Given, _option("NAME", "Assign the claim; none: nobody.")] = None,
-    sign: Annotated[Given, _option("LABEL", "Sign a ruling; none withdraws it.")] = None,
-    ruling: Annotated[Given, _option("TEXT", "The ruling in prose.")] = None,
+    add_claim: Annotated[Text, _option("TEXT", "Add this claim to the video.")] = None,
+    said: Annotated[Text, _option("TEXT", "The added claim's transcript passage.")] = None,
+    assign: Annotated[Text, _option("NAME", "Assign the claim; none: nobody.")] = None,
+    sign: Annotated[Text, _option("LABEL", "Sign a ruling; none withdraws it.")] = None,
+    ruling: Annotated[Text, _option("TEXT", "The ruling in prose.")] = None,
     assess: Annotated[
-        Given, _option("STANCE", f"Your own verdict: {', '.join(STANCES)}; none withdraws it.")
+        Text, _option("STANCE", f"Your own verdict: {', '.join(STANCES)}; none withdraws it.")
     ] = None,
-    remark: Annotated[Given, Option("--note", metavar="TEXT", help="A note on the claim.")] = None,
-    reason: Annotated[Given, _option("TEXT", "The reason; stored with the changes.")] = None,
+    remark: Annotated[Text, Option("--note", metavar="TEXT", help="A note on the claim.")] = None,
+    reason: Annotated[Text, _option("TEXT", "The reason; stored with the changes.")] = None,
     reviewer: Annotated[
-        Given, _option("NAME", "Your name (default: FACTIBLE_REVIEWER, else your login name).")
+        Text, _option("NAME", "Your name (default: FACTIBLE_REVIEWER, else your login name).")
     ] = None,
     rerun: Annotated[
         bool | None, Option(help="Check the claim again (default: unless only opinions changed).")
@@ -126,7 +127,7 @@ def review(
         "assess": [] if assess is None else [assess],
         "note": [] if remark is None else [remark],
     }
-    asked = [
+    changes = [
         *(
             Change("add_query", each, query_type=query_type, opposite=opposite)
             for each in add_query or ()
@@ -136,24 +137,24 @@ def review(
         *([Change("overrule_source", overrule[0], value=overrule[1])] if overrule else ()),
         *([] if add_claim is None else [Change("add_claim", add_claim, said=said)]),
         *([] if sign is None else [Change("sign", sign, reason=ruling)]),
-        *(Change(kind, each) for kind, given in texts.items() for each in given),
+        *(Change(kind, each) for kind, of_kind in texts.items() for each in of_kind),
     ]
-    for option, given, partner, wanted in (
+    for option, value, partner, partner_value in (
         ("--ruling", ruling, "--sign", sign),
         ("--said", said, "--add-claim", add_claim),
         ("--type", query_type, "--add-query", add_query),
         ("--opposite", opposite or None, "--add-query", add_query),
-        ("--reason", reason, "a change", asked or None),
+        ("--reason", reason, "a change", changes or None),
     ):
-        lone = given is not None and wanted is None
-        _refuse(lone, f"{option} goes with {partner}.", "Give both, or leave it out.")
+        is_alone = value is not None and partner_value is None
+        _refuse(is_alone, f"{option} goes with {partner}.", "Give both, or leave it out.")
     settings = load_settings()
     if history:
-        _refuse(asked, "--history changes nothing.")
+        _refuse(changes, "--history changes nothing.")
         _show_history(read_history(video, claim, settings))
         return
     if claim is None and add_claim is None:
-        _refuse(asked or rerun, "Name a claim.", f"factible review -- {plain(video)} lists them.")
+        _refuse(changes or rerun, "Name a claim.", f"factible review -- {plain(video)} lists them.")
         _show_claims(open_video(video, settings))
         return
     if add_claim is not None:
@@ -161,26 +162,26 @@ def review(
         file = new_claim(video, add_claim, settings)
     else:
         file = open_claim(video, claim or "", settings)
-        if not asked and not rerun:
+        if not changes and not rerun:
             _show(file)
             if output_mode.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
                 return
-            asked = _menu(file)
-            if not asked:
+            changes = _menu(file)
+            if not changes:
                 note("Nothing was changed.")
                 return
-    _apply(file, asked, reviewer_name(reviewer, settings), reason, rerun)
+    _apply(file, changes, reviewer_name(reviewer, settings), reason, rerun)
 
 
-def _refuse(wanted: Any, words: str, remedy: str = "Leave the other options out.") -> None:
-    if wanted:
+def _refuse(is_wrong: Any, words: str, remedy: str = "Leave the other options out.") -> None:
+    if is_wrong:
         raise UsageError(words, remedy)
 
 
 def _apply(
-    file: ClaimFile, asked: list[Change], name: str, reason: str | None, rerun: bool | None
+    file: ClaimFile, changes: list[Change], name: str, reason: str | None, rerun: bool | None
 ) -> None:
-    done = carry_out(file, asked, name, reason=reason, rerun=rerun, watch=watching, say=note)
+    done = carry_out(file, changes, name, reason=reason, rerun=rerun, watch=watching, say=note)
     for failure in done.checked.failures:
         print_error(failure)
     after = [open_claim(file.video_id, each, file.settings) for each in done.claims]
@@ -224,7 +225,7 @@ def _document(file: ClaimFile) -> dict[str, Any]:
         "queries": file.queries,
         "sources": file.sources,
         "actions": file.actions,
-        "standing": [_told(act, file) for act in file.in_force],
+        "standing": [_act_sentence(act, file) for act in file.in_force],
     }
 
 
@@ -260,7 +261,7 @@ def _show(file: ClaimFile) -> None:
     if file.verdict is not None:
         console.print(f"   {plain(file.verdict.summary)}")
     for act in file.in_force:
-        console.print(f"   {_told(act, file)}", style="cyan")
+        console.print(f"   {_act_sentence(act, file)}", style="cyan")
     console.print("\nqueries", style="bold")
     for number, query in enumerate(file.queries, start=1):
         kind = f"{query.query_type}{', seeks the contrary' if query.seeks_opposite else ''}"
@@ -279,7 +280,7 @@ def _show(file: ClaimFile) -> None:
 def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[str]:
     """Return the lines of the result, and print the remarks."""
     lines = [f"claim: {plain(before.claim.text)}"]
-    lines += [_told(action, before) for action in done.actions]
+    lines += [_act_sentence(action, before) for action in done.actions]
     for remark in done.remarks:
         note(remark)
     if done.run_id is not None and not done.checked.failures:
@@ -295,23 +296,23 @@ def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[
             ]
         note(f"{counted(done.others, 'other claim')} unchanged (run {done.run_id[:8]}).")
     elif done.waits:
-        mine = f"{plain(before.video_id)} {before.claim.claim_id[:8]}"
-        changes = any(action.action in CLAIM_KINDS for action in done.actions)
-        checked = f"Check the claim with: factible review --rerun -- {mine}"
-        note(f"Recorded. {checked if changes else 'The next check of the claim applies it.'}")
+        arguments = f"{plain(before.video_id)} {before.claim.claim_id[:8]}"
+        is_changed = any(action.action in CLAIM_KINDS for action in done.actions)
+        remedy = f"Check the claim with: factible review --rerun -- {arguments}"
+        note(f"Recorded. {remedy if is_changed else 'The next check of the claim applies it.'}")
     return [*lines, f"report: {done.checked.report}"]
 
 
-def _told(act: ReviewAction, file: ClaimFile) -> str:
-    house = f", {act.organisation}" if act.organisation else ""
-    return f"{plain(act.reviewer + house)} {_act_words(act.model_dump(), file)}"
+def _act_sentence(act: ReviewAction, file: ClaimFile) -> str:
+    organisation = f", {act.organisation}" if act.organisation else ""
+    return f"{plain(act.reviewer + organisation)} {_act_words(act.model_dump(), file)}"
 
 
 def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:
     """Return an action in words, without its reviewer."""
     kind, target = action["action"], action["target"]
-    asked = {query.query_id: query.text for query in file.queries} if file else {}
-    query = asked.get(target) or (action.get("target_words") if kind in QUERY_KINDS else None)
+    texts = {query.query_id: query.text for query in file.queries} if file else {}
+    query = texts.get(target) or (action.get("target_words") if kind in QUERY_KINDS else None)
     because = f" ({action['reason']})" if action["reason"] else ""
     return plain(f"{act_words(kind, target, action['value'], query)}{because}")
 
@@ -322,14 +323,14 @@ def _show_history(acts: list[dict[str, Any]]) -> None:
         ("what", _act_words),
         ("claim", lambda act: plain(act["claim"] or act["claim_id"], 60)),
         ("applied by run", lambda act: act["run_id"] and act["run_id"][:8]),
-        ("verdict", _turn),
+        ("verdict", _stance_change),
     )
     show_rows(acts, columns, title="Changes", nothing="There is no review here.")
 
 
-def _turn(act: Mapping[str, Any]) -> str | None:
-    """Return the stances before and after an act. Words that no run checks any more have none."""
-    if not act["run_id"] or act["action"] in _GONE:
+def _stance_change(act: Mapping[str, Any]) -> str | None:
+    """Return the stances before and after an act, if a run has checked the same words since."""
+    if not act["run_id"] or act["action"] in _ENDS_WORDING:
         return None
     stances = (act[when] or "incomplete" for when in ("stance_before", "stance_after"))
     return " → ".join(dict.fromkeys(stances))
@@ -340,26 +341,26 @@ def _turn(act: Mapping[str, Any]) -> str | None:
 
 def _menu(file: ClaimFile) -> list[Change]:
     """Ask for changes until the user is done; Ctrl-C and Ctrl-D drop them all."""
-    asked: list[Change] = []
+    changes: list[Change] = []
     try:
         while True:
             print("\nWhich change?")
             for number, (words, _) in enumerate(_MENU.values(), start=1):
                 print(f"  {number}  {words}")
-            print(f"  0  {'done: record and check the claim again' if asked else 'leave'}")
+            print(f"  0  {'done: record and check the claim again' if changes else 'leave'}")
             answer = input("> ").strip()
             if answer in {"", "0", "q"}:
-                return asked
+                return changes
             if not answer.isdecimal() or not 1 <= int(answer) <= len(_MENU):
                 print(f"Give a number from 0 to {len(_MENU)}.")
                 continue
             change = _change([*_MENU][int(answer) - 1])
             try:
-                actions_of(file, [*asked, change], "reviewer", None)
+                actions_of(file, [*changes, change], "reviewer", None)
             except FactibleError as error:
                 print(sentence(error))
             else:
-                asked.append(change)
+                changes.append(change)
     except (EOFError, KeyboardInterrupt):
         print()
         return []
@@ -368,13 +369,13 @@ def _menu(file: ClaimFile) -> list[Change]:
 def _change(kind: ReviewKind) -> Change:
     number = None
     if kind in {"edit_query", "remove_query"}:
-        given = input("number of the query: ").strip()
-        number = int(given) if given.isdecimal() else 0
+        answer = input("number of the query: ").strip()
+        number = int(answer) if answer.isdecimal() else 0
     prompt = _MENU[kind][1]
     text = input(prompt).strip() if prompt else None
     value = input("stance or rating, or none: ") if kind == "overrule_source" else None
     if kind == "split_claim":
         text = "\n".join(iter(lambda: input("a part (empty: no more): ").strip(), ""))
-    why = "the ruling in prose: " if kind == "sign" else "why (may be empty): "
-    reason = None if kind == "note" else input(why).strip() or None
+    prompt_for_reason = "the ruling in prose: " if kind == "sign" else "why (may be empty): "
+    reason = None if kind == "note" else input(prompt_for_reason).strip() or None
     return Change(kind, text, number=number, value=value, reason=reason)

@@ -1,4 +1,4 @@
-"""`factible serve`, `dev` and `mcp`: the commands that answer others until they are stopped."""
+"""`factible serve`, `dev` and `mcp`: servers that run until the user stops them."""
 
 from __future__ import annotations
 

@@ -104,23 +104,23 @@ def sql(
         form = "csv"
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("A terminal cannot show Parquet.", "Name a file with --output.")
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for pair in param or ():
         name, equals, value = _encodable(pair).partition("=")
         if not equals or not name.isidentifier():
             raise UsageError(
                 f"The parameter {pair!r} is not NAME=VALUE.", "Its place in the query is $NAME."
             )
-        given[name] = value
+        parameters[name] = value
         with contextlib.suppress(ValueError, RecursionError):
-            read = json.loads(value)
-            given[name] = value if isinstance(read, list | dict) else read
+            parsed = json.loads(value)
+            parameters[name] = value if isinstance(parsed, list | dict) else parsed
     settings, query = load_settings(), " ".join(asked or ()) or None
     store = open_store(settings, live=live)
     if query is None and sys.stdin.isatty():
         note("A query ends with a semicolon. .help says more, .quit leaves.")
         prompt = _SqlConsole(
-            lambda text: _write(_answer(store, text, given, form, seconds), form, None),
+            lambda text: _write(_answer(store, text, parameters, form, seconds), form, None),
             names_in(store),
             settings.home / ".sql_history",
         )
@@ -128,7 +128,7 @@ def sql(
             prompt.interact(banner="", exitmsg="")
         return
     text = sys.stdin.read().strip() or None if query in {None, "-"} else query
-    answer = _answer(store, _encodable(text or ".tables"), given, form, seconds)
+    answer = _answer(store, _encodable(text or ".tables"), parameters, form, seconds)
     if b";" in _first_bytes(_encodable(text or "")).rstrip(b";"):
         # After the answer, because an error in one of the queries is more helpful.
         words = "The command answers one query at a time, and these are several."
@@ -152,10 +152,10 @@ def _answer(
     """
     typed = form == "parquet"
     if text.startswith(".schema"):
-        named = _SCHEMA.match(text)
-        if named is None:
+        matched = _SCHEMA.match(text)
+        if matched is None:
             raise FactibleError("Name a view: .schema NAME.", ".tables lists them.")
-        return describe(store, named["name"], typed=typed)
+        return describe(store, matched["name"], typed=typed)
     if text.rstrip("; ") == ".tables":
         return describe(store, typed=typed)
     if text.startswith("."):
@@ -187,14 +187,14 @@ def _draw(answer: Answer) -> None:
     console = stdout()
     headings = [plain(name) for name in answer.names]
     rows = [[plain(_cell(value)) for value in row] for row in answer.rows]
-    drawn = table(headings, rows, bare=True)
-    for name, column in zip(answer.names, drawn.columns, strict=True):
+    shown = table(headings, rows, bare=True)
+    for name, column in zip(answer.names, shown.columns, strict=True):
         column.justify = "right" if name in answer.numbers else "left"
-    needed = _BETWEEN_COLUMNS + sum(
-        (column.min_width or 0) + _BETWEEN_COLUMNS for column in drawn.columns
+    width = _BETWEEN_COLUMNS + sum(
+        (column.min_width or 0) + _BETWEEN_COLUMNS for column in shown.columns
     )
-    if needed <= console.width or not console.is_terminal:
-        console.print(drawn, crop=False)
+    if width <= console.width or not console.is_terminal:
+        console.print(shown, crop=False)
         return
     for number, row in enumerate(rows, start=1):
         console.print(f"── row {number} ──", style="dim")
@@ -231,13 +231,13 @@ def _parquet(answer: Answer) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    written = io.BytesIO()
+    content = io.BytesIO()
     try:
-        pq.write_table(pa.table({}) if answer.table is None else answer.table, written)
+        pq.write_table(pa.table({}) if answer.table is None else answer.table, content)
     except pa.ArrowException as error:
         words = f"The answer cannot be Parquet: {str(error).splitlines()[0].rstrip('.')}."
         raise FactibleError(words, "Convert such columns to text: NAME::text.") from error
-    return written.getvalue()
+    return content.getvalue()
 
 
 # --- The prompt ------------------------------------------------------------------------------
@@ -250,8 +250,8 @@ def is_complete(text: str) -> bool:
 
 def _first_bytes(text: str) -> bytes:
     """Return the first byte of each SQL token; a semicolon in a string or comment is no token."""
-    written = text.encode()
-    return b"".join(written[place : place + 1] for place, _ in duckdb.tokenize(text))
+    encoded = text.encode()
+    return b"".join(encoded[place : place + 1] for place, _ in duckdb.tokenize(text))
 
 
 class _SqlConsole(code.InteractiveConsole):

@@ -1,4 +1,4 @@
-"""`factible status`, `runs` and `said`: the data folder, the newest runs, and similar claims."""
+"""`factible status`, `runs` and `said`: show the data folder, its newest runs, similar claims."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def said(text: Annotated[str, Argument(help="A sentence, such as a claim.")]) ->
     from factible_assets.runs.said_before import said_before
 
     rows = said_before(open_store(load_settings()), text)
-    whose = ("speaker", "channel", "video_title")
+    origin = ("speaker", "channel", "video_title")
     columns: Columns = (
         *("relation", "verdict", "claim"),
-        ("said by, in", lambda row: ", ".join(filter(None, map(row.get, whose)))),
+        ("said by, in", lambda row: ", ".join(filter(None, map(row.get, origin)))),
         "published: published_on",
         ("link", lambda row: row["link"] or row["video_id"]),
     )
@@ -48,29 +48,29 @@ def status() -> None:
 
     Example: factible status
     """
-    found = state_of(load_settings())
-    result(found, grid((name, plain(words)) for name, words in _lines(found)))
-    for problem in found["listed"]["problems"]:
+    state = state_of(load_settings())
+    result(state, grid((name, plain(words)) for name, words in _lines(state)))
+    for problem in state["listed"]["problems"]:
         note(f"A corpus is not readable: {plain(problem)}")
-    if found["running_unknown"]:
-        note(f"The running checks are unknown: {plain(found['running_unknown'])}")
-    if found["damage"] is not None:
-        raise FactibleError(found["damage"], code=ExitCode.ENVIRONMENT)
-    if found["videos"] is None:
+    if state["running_unknown"]:
+        note(f"The running checks are unknown: {plain(state['running_unknown'])}")
+    if state["damage"] is not None:
+        raise FactibleError(state["damage"], code=ExitCode.ENVIRONMENT)
+    if state["videos"] is None:
         note("Nothing is checked yet. Start with: factible demo")
 
 
-def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = [("home", found["home"])]
-    if ":" in found["warehouse"]:
-        rows.append(("warehouse", found["warehouse"]))
+def _lines(state: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [("home", state["home"])]
+    if ":" in state["warehouse"]:
+        rows.append(("warehouse", state["warehouse"]))
     rows += [
-        ("web", found["web"]),
-        ("reasoner", found["reasoner"]),
-        ("listed", counted(found["listed"]["videos"], "video")),
+        ("web", state["web"]),
+        ("reasoner", state["reasoner"]),
+        ("listed", counted(state["listed"]["videos"], "video")),
     ]
-    if found["videos"] is not None:
-        videos, claims, cost = found["videos"], found["claims"], found["cost"]
+    if state["videos"] is not None:
+        videos, claims, cost = state["videos"], state["claims"], state["cost"]
         unpriced = f" ({cost['unpriced']:,} without a listed price)" if cost["unpriced"] else ""
         last, calls = claims["last_checked_at"], counted(cost["calls"], "model call")
         checked = (
@@ -86,13 +86,13 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
             ("claims", judged),
             ("last check", f"{last:%Y-%m-%d %H:%M} UTC" if last else "–"),
             ("cost", f"{dollars(cost['usd'])} for {calls}{unpriced}, all runs"),
-            ("due", f"{counted(found['due'], 'video')} tonight: factible recheck --plan"),
+            ("due", f"{counted(state['due'], 'video')} tonight: factible recheck --plan"),
         ]
-    told = (
-        f"{run['video'] or '–'} ({run['status']}, {run['id']})" for run in found["running"] or ()
+    running_words = (
+        f"{run['video'] or '–'} ({run['status']}, {run['id']})" for run in state["running"] or ()
     )
-    running = "not known" if found["running_unknown"] else ", ".join(told) or "nothing"
-    sizes = (f"{name} {in_bytes(size)}" for name, size in found["sizes_bytes"].items() if size)
+    running = "not known" if state["running_unknown"] else ", ".join(running_words) or "nothing"
+    sizes = (f"{name} {in_bytes(size)}" for name, size in state["sizes_bytes"].items() if size)
     return [*rows, ("running", running), ("on disk", ", ".join(sizes) or "nothing")]
 
 
@@ -112,10 +112,10 @@ def runs(
     for each in status or ():
         if each not in _STATUSES:
             raise UsageError(f"There is no status {each!r}.", f"Use {', '.join(_STATUSES)}.")
-    wanted = bare_id(video) if video else None
-    found = list_runs(load_settings(), video=wanted, job=job, statuses=status or (), limit=limit)
-    if not found:
-        result(found)
+    video_id = bare_id(video) if video else None
+    rows = list_runs(load_settings(), video=video_id, job=job, statuses=status or (), limit=limit)
+    if not rows:
+        result(rows)
         note("There are no such runs." if video or job or status else "There are no runs yet.")
         return
     columns: Columns = (
@@ -130,7 +130,7 @@ def runs(
     # Below the table, because a column of sentences is too wide.
     failures = (
         Text(f"{row['id']}  {plain(failure)}", style="red")
-        for row in found
+        for row in rows
         for failure in row["failures"]
     )
-    show_rows(found, columns, *failures, bare=True)
+    show_rows(rows, columns, *failures, bare=True)

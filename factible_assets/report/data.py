@@ -70,9 +70,9 @@ class ReportData(VideoRows):
     @property
     def rulings(self) -> dict[str, ReviewAction]:
         """The ruling in force on each claim, by claim."""
-        done = by_claim(self.reviews)
-        found = ((each, latest("sign", acts, each)) for each, acts in done.items())
-        return {each: ruling for each, ruling in found if ruling is not None}
+        acts_of = by_claim(self.reviews)
+        rulings = ((claim_id, latest("sign", acts, claim_id)) for claim_id, acts in acts_of.items())
+        return {claim_id: ruling for claim_id, ruling in rulings if ruling is not None}
 
     @property
     def newest(self) -> Materialization | None:
@@ -95,11 +95,11 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         rows = now.read_judged(video_id)
         if not rows.videos:
             return None
-        own = {"video_id": video_id}
-        ((checks,),) = now.table(SQL["checks"], own)[1]
+        parameters = {"video_id": video_id}
+        ((checks,),) = now.table(SQL["checks"], parameters)[1]
         # A first check has changed no verdict.
         names = ("reviewed_queries", *(("changes", "failed_rechecks") if checks > 1 else ()))
-        found = defaultdict(list, {name: now.rows(SQL[name], own) for name in names})
+        found = defaultdict(list, {name: now.rows(SQL[name], parameters) for name in names})
         reviews = tuple(read_actions(now, video_id))
     parts = rows.parts()
     parts["evidence"], parts["verdicts"], replaced = apply_decisions(rows, reviews)
@@ -143,9 +143,9 @@ def safe_url(url: str | None) -> str | None:
 def quote_url(url: str | None, quote: str) -> str | None:
     """Add a text fragment to a safe URL, so that a browser scrolls to the quote.
 
-    The fragment has a short quote on one line whole, and the first and last words of a longer one,
-    because a browser finds whole text only within one block of the page. Browsers without text
-    fragments open the page at its top.
+    The fragment is the whole of a short quote on one line, or the first and last words of a longer
+    one, because a browser finds a whole text only within one block of the page. Browsers without
+    text fragments open the page at its top.
 
     Source: https://wicg.github.io/scroll-to-text-fragment/, section 3.3 (syntax).
     """
@@ -153,12 +153,12 @@ def quote_url(url: str | None, quote: str) -> str | None:
     if url is None or not words:
         return url
     if "\n" not in quote.strip() and len(words) <= _EXACT_WORDS:
-        wanted = _fragment_term(words)
+        terms = _fragment_term(words)
     else:
         edge = min(_EDGE_WORDS, max(1, len(words) // 2))
-        wanted = f"{_fragment_term(words[:edge])},{_fragment_term(words[-edge:])}"
-    found = f"{url}{'' if '#' in url else '#'}:~:text={wanted}"
-    return found if len(found) <= _MAX_URL_LENGTH else url
+        terms = f"{_fragment_term(words[:edge])},{_fragment_term(words[-edge:])}"
+    at_quote = f"{url}{'' if '#' in url else '#'}:~:text={terms}"
+    return at_quote if len(at_quote) <= _MAX_URL_LENGTH else url
 
 
 def _fragment_term(words: list[str]) -> str:
@@ -167,7 +167,7 @@ def _fragment_term(words: list[str]) -> str:
 
 
 def source_links(rows: VideoRows, evidence: Sequence[Evidence]) -> dict[str, str | None]:
-    """Return the address to link for each source, by evidence id. None means: link nothing.
+    """Return the address to link for each source, by evidence id; None if there is no safe one.
 
     The final address of the page is preferred if it is on the source's own domain. Next comes the
     address that a search found. The canonical URL comes last, because it is an identity and some
@@ -180,6 +180,6 @@ def source_links(rows: VideoRows, evidence: Sequence[Evidence]) -> dict[str, str
         final = safe_url(pages.get(row.page_id or ""))
         host = (urlsplit(final).hostname or "") if final else ""
         is_own = host == row.domain or host.endswith(f".{row.domain}")
-        found = safe_url(hits.get(row.hit_id)) or safe_url(row.canonical_url)
-        links[row.evidence_id] = final if final and is_own else found
+        other = safe_url(hits.get(row.hit_id)) or safe_url(row.canonical_url)
+        links[row.evidence_id] = final if final and is_own else other
     return links

@@ -1,4 +1,4 @@
-"""Cuts texts for the reader, with marked passages: claims in transcripts, quotes in pages.
+"""Cuts texts into runs, with marked passages: claims in transcripts, quotes in pages.
 
 Offsets count code points of the stored text. Nothing here normalises, strips or rewraps it, so the
 pieces always join to the text that they come from.
@@ -13,23 +13,23 @@ from dataclasses import dataclass
 
 from factible_assets.records import tables as records
 
-_WORD_CHARACTERS = 40
+_LONGEST_WORD = 40
 _SPACE = re.compile(r"\s")
 _PARAGRAPH_SECONDS = 30.0
 _PARAGRAPH_CHARACTERS = 600
 WHOLE_CHARACTERS = 12_000
 """The longest stored text that is shown whole."""
-_AROUND_CHARACTERS = 2_500
+_CONTEXT_CHARACTERS = 2_500
 
 Span = tuple[int, int, str]
 """Start, end and id of a passage."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A stretch of text within the same marks (ids of claims or quotes), often within none.
+class TextRun:
+    """A stretch of text that the same marks cover (ids of claims or quotes), often none.
 
-    A gap has no text, and counts the characters that are left out.
+    A gap has no text; `omitted` counts its characters.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Paragraph:
     """A paragraph of the transcript. Transcripts without times have no `start_seconds`."""
 
     start_seconds: float | None
-    runs: tuple[Run, ...]
+    runs: tuple[TextRun, ...]
 
 
 def quote_place(row: records.Evidence, text: str) -> tuple[int, int] | None:
@@ -56,9 +56,9 @@ def quote_place(row: records.Evidence, text: str) -> tuple[int, int] | None:
 def excerpt(
     text: str,
     passages: Sequence[Span],
-    around: int = _AROUND_CHARACTERS,
+    around: int = _CONTEXT_CHARACTERS,
     whole: int = WHOLE_CHARACTERS,
-) -> tuple[Run, ...]:
+) -> tuple[TextRun, ...]:
     """Mark passages in a text, and cut a text longer than `whole` characters.
 
     Of a longer text it keeps about `around` characters on each side of a passage, to the ends of
@@ -74,11 +74,12 @@ def excerpt(
             first = _word_start(text, max(0, start - around), start)
             last = _word_end(text, min(len(text), end + around), end)
             if ranges and first <= ranges[-1][1]:
-                first, last = ranges[-1][0], max(last, ranges.pop()[1])
+                first, earlier_last = ranges.pop()
+                last = max(last, earlier_last)
             ranges.append((first, last))
-    runs, position = list[Run](), 0
+    runs, position = list[TextRun](), 0
     for first, last in (*ranges, (len(text), len(text))):
-        runs += [Run("", omitted=first - position)] if first > position else []
+        runs += [TextRun("", omitted=first - position)] if first > position else []
         runs += _runs(text, first, last, passages)
         position = last
     return tuple(runs)
@@ -86,13 +87,13 @@ def excerpt(
 
 def _word_start(text: str, position: int, limit: int) -> int:
     """Return the first word start from `position` on, or `position` if none is near."""
-    gap = _SPACE.search(text, max(0, position - 1), min(limit, position + _WORD_CHARACTERS))
+    gap = _SPACE.search(text, max(0, position - 1), min(limit, position + _LONGEST_WORD))
     return gap.end() if gap and position else position
 
 
 def _word_end(text: str, position: int, limit: int) -> int:
     """Return the last word end up to `position`, or `position` if none is near."""
-    start = max(limit, position - _WORD_CHARACTERS)
+    start = max(limit, position - _LONGEST_WORD)
     gaps = [gap.start() for gap in _SPACE.finditer(text, start, position + 1)]
     return gaps[-1] if gaps and position < len(text) else position
 
@@ -133,13 +134,13 @@ def transcript_paragraphs(
     )
 
 
-def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[Run, ...]:
+def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[TextRun, ...]:
     """Cut a stretch of text wherever a span begins or ends."""
     within = [span for span in spans if span[0] < end and span[1] > start]
     inner = {cut for first, last, _ in within for cut in (first, last) if start < cut < end}
     edges = sorted({start, end} | inner)
     return tuple(
-        Run(
+        TextRun(
             text[left:right],
             tuple(name for first, last, name in within if first <= left and right <= last),
         )

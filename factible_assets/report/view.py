@@ -1,4 +1,4 @@
-"""Arranges the rows of one video for its reader: claims, first screen, transcript, stored texts.
+"""Builds the view of a report: the claims, first screen, transcript and stored texts of a video.
 
 Everything here is plain text. The templates escape it.
 """
@@ -19,7 +19,7 @@ from factible_assets.records.stances import STANCES
 from factible_assets.report.data import FailedRecheck, ReportData, quote_url, source_links
 from factible_assets.report.passages import (
     Paragraph,
-    Run,
+    TextRun,
     excerpt,
     quote_place,
     transcript_paragraphs,
@@ -31,18 +31,18 @@ from factible_assets.stages.transcript import readable
 from factible_assets.wording import publisher, youtube_id
 
 
-def _with_weight(*weights: int | None) -> tuple[str, ...]:
-    return tuple(name for name, each in STANCES.items() if each.weight in weights)
+def _of_weight(*weights: int | None) -> tuple[str, ...]:
+    return tuple(name for name, stance in STANCES.items() if stance.weight in weights)
 
 
 _FIRST_SCREEN: tuple[tuple[str, tuple[str, str], tuple[str, ...], int], ...] = (
-    ("not-holding", ("Does not hold", "Seems not to hold"), _with_weight(-1, 0), 4),
-    ("open", ("Open", "Open"), (wording.INCOMPLETE, *_with_weight(None), wording.UNJUDGED), 3),
-    ("holding", ("Holds", "Seems to hold"), _with_weight(1), 3),
+    ("not-holding", ("Does not hold", "Seems not to hold"), _of_weight(-1, 0), 4),
+    ("open", ("Open", "Open"), (wording.INCOMPLETE, *_of_weight(None), wording.UNJUDGED), 3),
+    ("holding", ("Holds", "Seems to hold"), _of_weight(1), 3),
 )
 """The sections of the first screen: id, heading (the second one if every claim is a leaning),
 outcomes in their order, and the most claims that are listed."""
-SECTION_OF = {outcome: each for each, _, outcomes, _ in _FIRST_SCREEN for outcome in outcomes}
+SECTION_OF = {outcome: anchor for anchor, _, outcomes, _ in _FIRST_SCREEN for outcome in outcomes}
 """The id of the section of the first screen that lists an outcome."""
 _RATING_ORDER = ("high", "medium", "low", "very_low", "unknown")
 _JUDGES: Mapping[str, str] = {
@@ -51,9 +51,9 @@ _JUDGES: Mapping[str, str] = {
     "llm": "a language model",
 }
 _CONTEXT_CHARACTERS = 220
-"""So much of the page stands on each side of a quote."""
-ID = re.compile(r"[A-Za-z0-9_-]+")
-"""The ids that may stand in attributes and fragments."""
+"""The length of the page's text on each side of a quote."""
+SAFE_ID = re.compile(r"[A-Za-z0-9_-]+")
+"""Ids that need no escaping in attributes and fragments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class SourceView:
     stored: str | None
     rating_reasons: Sequence[str]
     place: tuple[int, int] | None
-    passage: tuple[Run, ...] | None
+    passage: tuple[TextRun, ...] | None
     origin: str
     same_origin_as: str | None
     page: records.Page | None
@@ -193,11 +193,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """The stored text behind one or more sources, the first of them, and the claims on it."""
+    """A stored text, the first source that it belongs to, and the claims of all its sources."""
 
     anchor: str
     first: SourceView
-    text: tuple[Run, ...]
+    text: tuple[TextRun, ...]
     claims: list[ClaimView]
 
 
@@ -246,12 +246,12 @@ def arrange(data: ReportData) -> ReportView:
 def _first_screen(claims: Sequence[ClaimView]) -> list[Section]:
     sections = []
     for anchor, (heading, leaning), outcomes, most in _FIRST_SCREEN:
-        mine = [view for view in claims if view.listed_outcome in outcomes]
-        mine.sort(key=lambda view: (outcomes.index(view.listed_outcome), -view.weight))
-        is_firm = any(view.ruling or not view.is_leaning for view in mine)
-        if mine:
+        listed = [view for view in claims if view.listed_outcome in outcomes]
+        listed.sort(key=lambda view: (outcomes.index(view.listed_outcome), -view.weight))
+        is_firm = any(view.ruling or not view.is_leaning for view in listed)
+        if listed:
             words = heading if is_firm else leaning
-            sections.append(Section(anchor, words, mine[:most], len(mine)))
+            sections.append(Section(anchor, words, listed[:most], len(listed)))
     return sections
 
 
@@ -268,25 +268,25 @@ def count_outcomes(outcomes: Iterable[tuple[str, records.Basis | None]]) -> list
 
 
 class _Sources:
-    """The views of a video's sources, the most reliable first, and of the texts they speak from."""
+    """The views of a video's sources, the most reliable first, and of their stored texts."""
 
     def __init__(self, data: ReportData) -> None:
         self._data, self._texts = data, data.texts
         hashes = (row.content_hash or "" for row in data.evidence if row.status == "ok")
-        kept = (each for each in dict.fromkeys(hashes) if each in self._texts)
-        self._text_anchors = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
+        stored = (each for each in dict.fromkeys(hashes) if each in self._texts)
+        self._text_anchors = {content_hash: f"text-{n}" for n, content_hash in enumerate(stored, 1)}
         self._links = source_links(data, data.evidence)
         self._reasons = {rating.domain: rating.reasons for rating in data.ratings}
         self._pages = {page.page_id: page for page in data.pages}
-        self._first_tellers: dict[tuple[str, str, str], str] = {}
-        ordered = enumerate(in_order(data.evidence), 1)
+        self._first_publishers: dict[tuple[str, str, str], str] = {}
+        ordered = enumerate(most_reliable_first(data.evidence), 1)
         self.views = [self._view(row, f"e{number}") for number, row in ordered]
         self.of_claim = _grouped(self.views, "evidence.claim_id")
         self.anchors = {each.evidence.evidence_id: each.anchor for each in self.views}
 
     def _view(self, row: records.Evidence, anchor: str) -> SourceView:
         link, name, origin = self._links[row.evidence_id], publisher(row), row.origin or row.domain
-        first = self._first_tellers.setdefault((row.claim_id, row.status, origin), name)
+        first = self._first_publishers.setdefault((row.claim_id, row.status, origin), name)
         content_hash = row.content_hash or ""
         text = self._texts.get(content_hash, "")
         stored = self._text_anchors.get(content_hash) if row.status == "ok" else None
@@ -312,16 +312,16 @@ class _Sources:
         )
 
     def stored_pages(self, claims: Sequence[ClaimView]) -> list[StoredPage]:
-        """Return the stored texts that sources speak from, with their quotes marked."""
-        speaking = _grouped((each for each in self.views if each.stored), "evidence.content_hash")
+        """Return the stored texts of the sources, with their quotes marked."""
+        by_hash = _grouped((each for each in self.views if each.stored), "evidence.content_hash")
         pages = []
         for content_hash, anchor in self._text_anchors.items():
-            own = speaking[content_hash]
-            quotes = [(*each.place, each.anchor) for each in own if each.place is not None]
+            sources = by_hash[content_hash]
+            quotes = [(*each.place, each.anchor) for each in sources if each.place is not None]
             text = excerpt(self._texts[content_hash], quotes)
-            speak = {each.evidence.claim_id for each in own}
-            mine = [view for view in claims if view.claim.claim_id in speak]
-            pages.append(StoredPage(anchor, own[0], text, mine))
+            claim_ids = {each.evidence.claim_id for each in sources}
+            with_source = [view for view in claims if view.claim.claim_id in claim_ids]
+            pages.append(StoredPage(anchor, sources[0], text, with_source))
         return pages
 
 
@@ -345,23 +345,23 @@ class _ClaimBuilder:
         if data.transcript is not None and claim.char_start is not None:
             said = self.transcript[claim.char_start : claim.char_end] or None
         by_status = _grouped(sources, "evidence.status")
-        by_side = _grouped(by_status["ok"], "evidence.stance")
-        sides = sorted(STANCES, key=lambda side: side != outcome)
-        without: tuple[records.Status, ...] = ("infra_error", "no_evidence", "skipped")
+        by_stance = _grouped(by_status["ok"], "evidence.stance")
+        stances = sorted(STANCES, key=lambda stance: stance != outcome)
+        without_stance: tuple[records.Status, ...] = ("infra_error", "no_evidence", "skipped")
         return ClaimView(
             claim=claim,
             number=number,
-            anchor=key if ID.fullmatch(key) else f"n{number}",
+            anchor=key if SAFE_ID.fullmatch(key) else f"n{number}",
             outcome=outcome,
             verdict=verdict,
             said=said,
-            is_verbatim=said is not None and _letters(said) == _letters(claim.text),
+            is_verbatim=said is not None and _words_of(said) == _words_of(claim.text),
             failed_recheck=data.failed_rechecks.get(key),
             changes=self._changes[key],
             argument=argue(outcome, (_without_overruled_words(each.evidence) for each in sources)),
             anchors=self._sources.anchors,
-            groups={side: by_side[side] for side in sides if by_side[side]},
-            leftovers={each: (by_status[each], self._work(key, each)) for each in without},
+            groups={each: by_stance[each] for each in stances if by_stance[each]},
+            leftovers={each: (by_status[each], self._work(key, each)) for each in without_stance},
             prior=[each for each in self._prior[key] if each.status == "ok"],
             searches=[(query, self._searches[query.query_id]) for query in self._queries[key]],
             steps=[(step, self._cited(step)) for step in self._steps[key]],
@@ -375,10 +375,8 @@ class _ClaimBuilder:
         """Return anchor and publisher of the sources of a step."""
         # A key point makes no source. It rests on the sources that it cites.
         ids = step.made or (step.used if step.step == "judge" else ())
-        sources = {
-            each.evidence.evidence_id: each for each in self._sources.of_claim[step.claim_id]
-        }
-        cited = [sources[each] for each in ids if each in sources]
+        by_id = {each.evidence.evidence_id: each for each in self._sources.of_claim[step.claim_id]}
+        cited = (by_id[each] for each in ids if each in by_id)
         return [(each.anchor, publisher(each.evidence)) for each in cited]
 
     def _acts(self, claim_id: str) -> list[tuple[records.ReviewAction, str]]:
@@ -432,16 +430,16 @@ def _grouped(rows: Iterable[_Row], by: str = "claim_id") -> dict[Any, list[_Row]
     return groups
 
 
-def in_order(evidence: Iterable[records.Evidence]) -> list[records.Evidence]:
-    """Sort evidence: published fact checks first, then the most reliable."""
+def most_reliable_first(evidence: Iterable[records.Evidence]) -> list[records.Evidence]:
+    """Sort evidence: published fact checks, then the other pages, each by reliability."""
 
-    def place(row: records.Evidence) -> tuple[Any, ...]:
+    def sort_key(row: records.Evidence) -> tuple[Any, ...]:
         rank = _RATING_ORDER.index(row.rating)
         is_check = row.source_class == "fact_checker"
         return not is_check, rank, -row.rating_score, row.title, row.canonical_url
 
-    return sorted(evidence, key=place)
+    return sorted(evidence, key=sort_key)
 
 
-def _letters(text: str) -> str:
+def _words_of(text: str) -> str:
     return " ".join("".join(c if c.isalnum() else " " for c in text.casefold()).split())

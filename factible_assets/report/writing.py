@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from factible_assets.records.stances import LEANINGS
 from factible_assets.report.data import SQL, ReportData, read_report_data
 from factible_assets.report.render import document, environment, render_report
-from factible_assets.report.view import ID, count_outcomes
+from factible_assets.report.view import SAFE_ID, count_outcomes
 from factible_assets.wording import OUTCOME_WORDS, OUTCOMES, clock, day
 from resources.files import INDEX, report_name, write_whole
 from warehouse.store import Warehouse
@@ -29,14 +29,14 @@ _VIDEOS_PER_SNAPSHOT = 10
 
 _LARGE_INDEX_BYTES = 500_000
 _BYTES_PER_SECOND_OF_REST = 50_000
-"""Writing an index of 8,000 videos takes .8 s of CPU. It then rests for half a minute or more."""
+"""Writing an index of 8,000 videos takes .8 s of CPU. It then stays for half a minute or more."""
 
 _ROWS_WITHOUT_SCRIPT = 25
 """Rows of the index before its script runs. The other videos are a list of links."""
 
 CONFIDENCES = ("high", "medium", "low")
 _ANCHOR_CHARACTERS = 5
-"""So many characters of a claim's id tell it from the video's others. report.js finds the rest."""
+"""Enough of a claim's id to tell it from the video's others. report.js finds the whole id."""
 
 
 class Index(NamedTuple):
@@ -57,9 +57,9 @@ def write_report(data: ReportData, path: Path) -> Path:
 
 def write_index(index: Index, folder: Path) -> Path:
     """Write the index of all videos. It links the reports that are in the folder."""
-    there = {path.name for path in folder.glob("*.html")}
+    written = {path.name for path in folder.glob("*.html")}
     names = {each["video_id"]: report_name(each["video_id"]) for each in index.videos}
-    hrefs = {video_id: name for video_id, name in names.items() if name in there}
+    hrefs = {video_id: name for video_id, name in names.items() if name in written}
     return write_whole(folder / INDEX, render_index(index, hrefs).encode("utf-8"))
 
 
@@ -77,17 +77,17 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
     A large index that is only seconds old is left as it is, so that writing it stays a small part
     of a batch of runs. A later report refreshes it.
     """
-    index, rests = folder / INDEX, False
+    index, is_recent = folder / INDEX, False
     if index.exists():
-        found = index.stat()
-        rest = found.st_size / _BYTES_PER_SECOND_OF_REST
-        rests = found.st_size > _LARGE_INDEX_BYTES and time.time() < found.st_mtime + rest
+        status = index.stat()
+        rest = status.st_size / _BYTES_PER_SECOND_OF_REST
+        is_recent = status.st_size > _LARGE_INDEX_BYTES and time.time() < status.st_mtime + rest
     with warehouse.snapshot() as now:
         data = read_report_data(now, video_id)
         if data is None:
             return None
-        everything = None if rests else read_index_data(now)
-    return publish_data(data, everything, folder)
+        index_data = None if is_recent else read_index_data(now)
+    return publish_data(data, index_data, folder)
 
 
 def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
@@ -97,8 +97,8 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
     for start in range(0, len(video_ids), _VIDEOS_PER_SNAPSHOT):
         with warehouse.snapshot() as now:
             batch = video_ids[start : start + _VIDEOS_PER_SNAPSHOT]
-            found = [read_report_data(now, each) for each in batch]
-        for data in filter(None, found):
+            reports = [read_report_data(now, each) for each in batch]
+        for data in filter(None, reports):
             path = folder / report_name(data.video.video_id)
             written[data.video.video_id] = write_report(data, path)
     write_index(read_index_data(warehouse), folder)
@@ -111,8 +111,8 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
 def read_index_data(warehouse: Warehouse) -> Index:
     """Read all videos and their claims from one snapshot."""
     with warehouse.snapshot() as now:
-        names, found = now.table(SQL["indexed_claims"])
-        columns = map(list, zip(*found, strict=True)) if found else repeat([])
+        names, rows = now.table(SQL["indexed_claims"])
+        columns = map(list, zip(*rows, strict=True)) if rows else repeat([])
         return Index(now.rows(SQL["indexed_videos"]), dict(zip(names, columns, strict=False)))
 
 
@@ -124,9 +124,10 @@ def render_index(index: Index, hrefs: Mapping[str, str]) -> str:
     """
     videos, claims = index
     outcomes = list(zip(claims["outcome"], claims["basis"], strict=True))
-    numbers = Counter[str](claims["video_id"])
-    ends = zip(numbers.items(), accumulate(numbers.values()), strict=True)
-    places = {video_id: range(end - number, end) for (video_id, number), end in ends}
+    counts = Counter[str](claims["video_id"])
+    ends = zip(counts.items(), accumulate(counts.values()), strict=True)
+    # The claims of a video stand together, so a range of rows names them.
+    rows_of = {video_id: range(end - count, end) for (video_id, count), end in ends}
     rows: list[dict[str, Any]] = []
     for video in videos:
         href = hrefs.get(video["video_id"])
@@ -139,8 +140,8 @@ def render_index(index: Index, hrefs: Mapping[str, str]) -> str:
             video["category"],
             None if href else "no report file yet",
         )
-        own = places.get(video["video_id"], range(0))
-        rows.append({**video, "href": href, "under": [*filter(None, under)], "claims": own})
+        of_video = rows_of.get(video["video_id"], range(0))
+        rows.append({**video, "href": href, "under": [*filter(None, under)], "claims": of_video})
     for row in rows[:_ROWS_WITHOUT_SCRIPT]:
         row["counts"] = count_outcomes(outcomes[place] for place in row["claims"])
     values = {
@@ -167,16 +168,16 @@ def render_index(index: Index, hrefs: Mapping[str, str]) -> str:
 def filter_choices(index: Index) -> dict[str, list[tuple[str, str, int]]]:
     """Return, by filter, its values with their words and their number of claims or videos."""
     orders: dict[str, Sequence[str]] = {"outcome": [*OUTCOME_WORDS], "confidence": CONFIDENCES}
-    found = {}
+    choices = {}
     for name in ("outcome", "confidence", "corpus", "category", "channel"):
         values = index.claims[name] if name in orders else [each[name] for each in index.videos]
         numbers = Counter[str](each or "" for each in values)
-        found[name] = [
+        choices[name] = [
             (value, OUTCOME_WORDS[value] if name == "outcome" else value, numbers[value])
             for value in orders.get(name) or sorted(numbers, key=str.casefold)
             if value and numbers[value]
         ]
-    return found
+    return choices
 
 
 def _packed(rows: Sequence[Mapping[str, Any]], claims: Mapping[str, Sequence[Any]]) -> str:
@@ -201,7 +202,7 @@ def _packed(rows: Sequence[Mapping[str, Any]], claims: Mapping[str, Sequence[Any
     outcomes = [(name, each.words, each.leaning, each.glyph) for name, each in OUTCOMES.items()]
     # An id with odd characters is left out. The claim's number replaces it, as in the report.
     ids = claims["claim_id"]
-    anchors = [each[:_ANCHOR_CHARACTERS] if ID.fullmatch(each) else "" for each in ids]
+    anchors = [each[:_ANCHOR_CHARACTERS] if SAFE_ID.fullmatch(each) else "" for each in ids]
     columns = {**claims, "claim_id": anchors, "video_id": ()}
     ranks = ("", *reversed(CONFIDENCES))
     packed = {"outcomes": outcomes, "confidences": ranks, "videos": videos, "claims": columns}

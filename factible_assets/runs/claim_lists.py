@@ -46,10 +46,10 @@ def check_claim_list(
         return result_row(video_id, checked, " ".join(checked.failures)), checked.code
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="claim") as pool:
-        waiting = [pool.submit(check_claim, video_id) for video_id in video_ids]
+        futures = [pool.submit(check_claim, video_id) for video_id in video_ids]
         try:
-            for done in as_completed(waiting):
-                yield done.result()
+            for future in as_completed(futures):
+                yield future.result()
         except KeyboardInterrupt as interrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             # The supervisor of each run sees this mark.

@@ -51,7 +51,7 @@ class Exported:
 
 
 def export_results(
-    asked: ExportRequest, folder: Path, settings: Settings, *, live: bool = False
+    request: ExportRequest, folder: Path, settings: Settings, *, live: bool = False
 ) -> Exported:
     """Write the newest results below a folder.
 
@@ -59,15 +59,15 @@ def export_results(
     Raises FactibleError: A named video has no check, no video of the corpus has, or the claim is
     gone.
     """
-    every = ExportFormat if asked.claim is None else _OF_ONE_CLAIM
-    formats = list(dict.fromkeys(asked.formats or every))
-    only = None if asked.claim is None else _claim_id(asked, formats, settings)
+    every = ExportFormat if request.claim is None else _OF_ONE_CLAIM
+    formats = list(dict.fromkeys(request.formats or every))
+    claim_id = None if request.claim is None else _claim_id(request, formats, settings)
     with open_store(settings, live=live).snapshot() as now:
-        done = Exported(_videos(now, asked, settings))
-        chosen = done.videos if asked.videos or asked.corpus is not None else None
+        done = Exported(_videos(now, request, settings))
+        chosen = done.videos if request.videos or request.corpus is not None else None
         for form in formats:
-            known = (read_report_data(now, video_id) for video_id in done.videos)
-            checked = (data for data in known if data is not None)
+            read = (read_report_data(now, video_id) for video_id in done.videos)
+            reports = (data for data in read if data is not None)
             if form in {"parquet", "csv"}:
                 kind: TableFormat = "csv" if form == "csv" else "parquet"
                 written, left_out = write_tables(now, folder / kind, chosen, kind)
@@ -78,20 +78,22 @@ def export_results(
                 if left_out and remark not in done.left_out:
                     done.left_out.append(remark)
             elif form == "markdown":
-                written = _markdown(checked, folder / form, only)
+                written = _markdown(reports, folder / form, claim_id)
             else:
-                written = _document(checked, folder, form, asked.base_url, only, done.left_out)
+                written = _document(
+                    reports, folder, form, request.base_url, claim_id, done.left_out
+                )
             done.files.extend((form, path, count) for path, count in written.items())
     return done
 
 
-def _claim_id(asked: ExportRequest, formats: list[ExportFormat], settings: Settings) -> str:
-    if len(asked.videos) != 1 or set(formats) - set(_OF_ONE_CLAIM):
+def _claim_id(request: ExportRequest, formats: list[ExportFormat], settings: Settings) -> str:
+    if len(request.videos) != 1 or set(formats) - set(_OF_ONE_CLAIM):
         raise UsageError(
             "--claim exports one claim of one video, as claimreview or markdown.",
             "For example: factible export VIDEO --claim 1 --format markdown",
         )
-    file = open_claim(asked.videos[0], asked.claim or "", settings)
+    file = open_claim(request.videos[0], request.claim or "", settings)
     if file.gone is not None:
         raise FactibleError(
             "A reviewer dropped or split the claim.",
@@ -100,47 +102,47 @@ def _claim_id(asked: ExportRequest, formats: list[ExportFormat], settings: Setti
     return file.claim.claim_id
 
 
-def _videos(store: Warehouse, asked: ExportRequest, settings: Settings) -> list[str]:
-    checked = [row["video_id"] for row in store.rows(_SQL["checked"], {"corpus": asked.corpus})]
-    for video_id in asked.videos:
+def _videos(store: Warehouse, request: ExportRequest, settings: Settings) -> list[str]:
+    checked = [row["video_id"] for row in store.rows(_SQL["checked"], {"corpus": request.corpus})]
+    for video_id in request.videos:
         if video_id not in checked:
             raise unchecked(video_id, settings)
     if not checked:
         known = [row["corpus"] for row in store.rows(_SQL["corpora"])]
         names = f" Corpora with checked videos: {', '.join(known)}." if known else ""
-        where = f"of the corpus {asked.corpus!r}" if asked.corpus is not None else "here"
+        where = f"of the corpus {request.corpus!r}" if request.corpus is not None else "here"
         raise FactibleError(f"No video {where} has a check yet.", f"Check one first.{names}")
-    return list(asked.videos) or checked
+    return list(request.videos) or checked
 
 
-def _markdown(checked: Iterable[ReportData], folder: Path, only: str | None) -> dict[Path, int]:
+def _markdown(reports: Iterable[ReportData], folder: Path, claim_id: str | None) -> dict[Path, int]:
     written = {}
-    for data in checked:
+    for data in reports:
         if data.claims:
-            name = f"{data.video.video_id}{f'-{only}' if only else ''}.md"
-            path = write_whole(folder / name, claims_as_markdown(data, only).encode())
-            written[path] = 1 if only else len(data.claims)
+            name = f"{data.video.video_id}{f'-{claim_id}' if claim_id else ''}.md"
+            path = write_whole(folder / name, claims_as_markdown(data, claim_id).encode())
+            written[path] = 1 if claim_id else len(data.claims)
     return written
 
 
 def _document(
-    checked: Iterable[ReportData],
+    reports: Iterable[ReportData],
     folder: Path,
     form: ExportFormat,
     base_url: str | None,
-    only: str | None,
+    claim_id: str | None,
     left_out: list[str],
 ) -> dict[Path, int]:
     if form == "claimreview":
-        name = f"claimreview{f'-{only}' if only else ''}.jsonld"
-        made = reviews_of_results(checked, base_url=base_url, only=only)
+        name = f"claimreview{f'-{claim_id}' if claim_id else ''}.jsonld"
+        export = reviews_of_results(reports, base_url=base_url, only=claim_id)
     else:
-        name, made = "averitec.json", averitec_of_results(checked)
-    if made.incomplete:
+        name, export = "averitec.json", averitec_of_results(reports)
+    if export.incomplete:
         left_out.append(
-            f"{form}: left out {counted(made.incomplete, 'claim')} with an incomplete verdict, "
+            f"{form}: left out {counted(export.incomplete, 'claim')} with an incomplete verdict, "
             "because services failed. Check the videos again."
         )
-    if made.unjudged:
-        left_out.append(f"{form}: left out {counted(made.unjudged, 'claim')} without a verdict.")
-    return {write_whole(folder / name, made.text.encode()): made.count}
+    if export.unjudged:
+        left_out.append(f"{form}: left out {counted(export.unjudged, 'claim')} without a verdict.")
+    return {write_whole(folder / name, export.text.encode()): export.count}

@@ -1,4 +1,4 @@
--- Which videos `factible export` can write.
+-- The videos that `factible export` can write.
 
 -- name: checked
 SELECT video_id FROM current_videos WHERE $corpus IS NULL OR corpus = $corpus ORDER BY video_id

@@ -38,7 +38,7 @@ from warehouse.store import Warehouse
 from warehouse.upkeep import compact
 
 _SQL = statements("factible_assets.runs", "forget.sql")
-_COMMON_WORD, _NOTHING = re.compile("[a-z]+"), re.compile("(?!)")
+_COMMON_WORD, _MATCHES_NOTHING = re.compile("[a-z]+"), re.compile("(?!)")
 _DATABASES = {".duckdb", ".db", ".sqlite", ".parquet"}
 _NOT_SEARCHED = {"models", "video_locks"}
 """Folders that never name a video."""
@@ -70,21 +70,22 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
     Raises WarehouseError: A warehouse is not readable or writable.
     """
     copies, unreadable = _replaced_copies(settings)
-    stores = [*_stores(settings), *copies]
+    experiments = sorted((settings.home / "experiments").glob("*.duckdb"))
+    stores = [*map(Warehouse, experiments), *copies]
+    if settings.warehouse.exists():
+        stores.insert(0, Warehouse(settings.warehouse))
     with open_instance(settings) as instance:
         refuse_busy(instance, video_ids)
-        planned = [
-            _forget_one(each, settings, instance, stores, dry_run=True) for each in video_ids
-        ]
-        for each in planned:
+        found = [_forget_one(each, settings, instance, stores, dry_run=True) for each in video_ids]
+        for each in found:
             # Free space of a file may still name a video after an interrupted removal.
-            named = [] if each.counts else _still_naming(each.video_id, settings)
-            if not each.counts and (dry_run or not named):
+            naming = [] if each.counts else _still_naming(each.video_id, settings)
+            if not each.counts and (dry_run or not naming):
                 words = f"The data folder has nothing about a video {plain(each.video_id, 120)}."
-                if named:
-                    words += f" These letters stand in {', '.join(map(str, named))}."
+                if naming:
+                    words += f" These letters stand in {', '.join(map(str, naming))}."
                 raise FactibleError(words, "All: factible corpus list --all")
-        done = planned
+        done = found
         if not dry_run:
             done = [
                 _forget_one(each, settings, instance, stores, dry_run=False) for each in video_ids
@@ -112,7 +113,7 @@ def _forget_one(
         _forget_entries(done, settings)
         done.add("runs at Dagster", len(run_erasure.runs_of(instance, video_id)))
         if not dry_run:
-            run_erasure.forget_video(instance, video_id, _mention(video_id))
+            run_erasure.forget_video(instance, video_id, _mention_pattern(video_id))
         _forget_answers(done, settings, traces)
         _forget_files(done, settings)
         for erasure in traces:
@@ -146,12 +147,6 @@ def _give_room_back(
             )
 
 
-def _stores(settings: Settings) -> list[Warehouse]:
-    """Return the warehouse and those of experiments."""
-    live = [Warehouse(settings.warehouse)] if settings.warehouse.exists() else []
-    return [*live, *map(Warehouse, sorted((settings.home / "experiments").glob("*.duckdb")))]
-
-
 def _replaced_copies(settings: Settings) -> tuple[list[Warehouse], list[str]]:
     """Return the readable files that another warehouse replaced, and a sentence on each other one.
 
@@ -171,18 +166,18 @@ def _replaced_copies(settings: Settings) -> tuple[list[Warehouse], list[str]]:
 
 def _forget_entries(done: Forgotten, settings: Settings) -> None:
     """Remove the video from the data folder's corpora, with the files that only it names."""
-    own, video_id = settings.home_corpora, done.video_id
+    corpora, video_id = settings.home_corpora, done.video_id
     # A person may have removed the entry and left the transcript.
-    named = [each for each in _files(own / TRANSCRIPTS) if each.stem == video_id]
-    named += filter(Path.exists, [own / GROUND_TRUTH_FOLDER / f"{video_id}.yaml"])
-    done.add("files beside corpora", len(named))
-    listed = [each for corpus in load_corpora([own]).corpora for each in corpus.videos]
+    obsolete = [each for each in _files(corpora / TRANSCRIPTS) if each.stem == video_id]
+    obsolete += filter(Path.exists, [corpora / GROUND_TRUTH_FOLDER / f"{video_id}.yaml"])
+    done.add("files beside corpora", len(obsolete))
+    listed = [each for corpus in load_corpora([corpora]).corpora for each in corpus.videos]
     files = {each.file for each in listed if each.video.video_id == video_id}
     done.add("entries of corpora", len(files))
     for file in () if done.dry_run else files:
         freed = (each.resolve() for each in remove_video(file, video_id))
-        named += (each for each in freed if own.resolve() in each.parents)
-    for file in () if done.dry_run else named:
+        obsolete += (each for each in freed if corpora.resolve() in each.parents)
+    for file in () if done.dry_run else obsolete:
         file.unlink(missing_ok=True)
     entry = load_corpora([settings.project_corpora]).find(video_id)
     if entry is not None:
@@ -211,8 +206,8 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
     if settings.archive.exists():
         archive = Archive(settings.archive, canonicalise=canonical_url)
         done.add("stored pages", archive.remove(addresses, FETCHED, dry_run=done.dry_run))
-    kept = PromptFolder(settings.prompts)
-    done.add("kept prompts", kept.forget(requests, sentences, dry_run=done.dry_run))
+    prompts = PromptFolder(settings.prompts)
+    done.add("kept prompts", prompts.forget(requests, sentences, dry_run=done.dry_run))
 
 
 def _forget_files(done: Forgotten, settings: Settings) -> None:
@@ -220,15 +215,15 @@ def _forget_files(done: Forgotten, settings: Settings) -> None:
     home, report = settings.home, settings.reports / report_name(done.video_id)
     places = {
         "reports": filter(Path.exists, [report]),
-        "exports": _naming(_files(home / "exports"), done.video_id),
-        "experiments": _naming((home / "experiments").glob("*.html"), done.video_id),
+        "exports": _files_naming(_files(home / "exports"), done.video_id),
+        "experiments": _files_naming((home / "experiments").glob("*.html"), done.video_id),
     }
-    for place, there in places.items():
-        files = [*there]
+    for place, candidates in places.items():
+        files = [*candidates]
         done.add(f"files of {place}", len(files))
         for file in () if done.dry_run else files:
             file.unlink(missing_ok=True)
-    history, mention = home / ".sql_history", _mention(done.video_id)
+    history, mention = home / ".sql_history", _mention_pattern(done.video_id)
     if history.exists():
         lines = history.read_text("utf-8", "replace").splitlines(keepends=True)
         kept = [line for line in lines if not mention.search(line)]
@@ -237,10 +232,10 @@ def _forget_files(done: Forgotten, settings: Settings) -> None:
             write_whole(history, "".join(kept).encode(), mode=history.stat().st_mode)
 
 
-def _mention(video_id: str) -> re.Pattern[str]:
+def _mention_pattern(video_id: str) -> re.Pattern[str]:
     """Return a pattern that finds the id in a text; a common word such as claims finds nothing."""
     if _COMMON_WORD.fullmatch(video_id):
-        return _NOTHING
+        return _MATCHES_NOTHING
     return re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(video_id)}(?![A-Za-z0-9_-])")
 
 
@@ -253,25 +248,25 @@ def _names(file: Path, video_id: str) -> bool:
     if file_stem(video_id) in file.stem:
         return True
     if file.suffix == ".parquet":
-        asked = {"file": str(file), "video_id": video_id}
+        parameters = {"file": str(file), "video_id": video_id}
         try:
             with duckdb.connect() as reader:
-                found = reader.execute(_SQL["rows_in_parquet"], asked).fetchall()
+                rows = reader.execute(_SQL["rows_in_parquet"], parameters).fetchall()
         except duckdb.Error:  # a table without videos
             return False
-        return bool(found[0][0])
+        return bool(rows[0][0])
     content = file.read_bytes()
-    mention = _mention(video_id)
+    mention = _mention_pattern(video_id)
     if file.suffix in _DATABASES or "-wal" in file.suffix:
-        return mention is not _NOTHING and video_id.encode() in content
+        return mention is not _MATCHES_NOTHING and video_id.encode() in content
     return mention.search(content.decode("latin-1")) is not None
 
 
-def _naming(files: Iterable[Path], video_id: str) -> list[Path]:
+def _files_naming(files: Iterable[Path], video_id: str) -> list[Path]:
     return [file for file in files if _names(file, video_id)]
 
 
 def _still_naming(video_id: str, settings: Settings) -> list[Path]:
     home = settings.home
     searched = (f for f in _files(home) if _NOT_SEARCHED.isdisjoint(f.relative_to(home).parts))
-    return _naming(searched, video_id)
+    return _files_naming(searched, video_id)

@@ -40,7 +40,7 @@ load_from:
 
 _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
-_OWN_TEMPLATES = {
+_OWN_FILES = {
     hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
     # Its predecessors are replaced.
     "a1e1933b7f04f6e052d05009c81f5033ff7e7a4272cda4e6d5988217ddc03977",
@@ -60,15 +60,15 @@ def prepare_instance(settings: Settings) -> Path:
         raise SettingsError(
             f"{target} is a named pipe. Move it away; the next start writes a file."
         )
-    found = _template_of(target) if target.exists() else None
-    if found is not None and found not in _OWN_TEMPLATES:
+    digest = _digest_of(target) if target.exists() else None
+    if digest is not None and digest not in _OWN_FILES:
         settings.own_file("dagster/dagster.yaml")
-    elif found != _template_of(_INSTANCE_TEMPLATE):
+    elif digest != _digest_of(_INSTANCE_TEMPLATE):
         write_whole(target, _INSTANCE_TEMPLATE.read_bytes())
     return folder
 
 
-def _template_of(file: Path) -> str:
+def _digest_of(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

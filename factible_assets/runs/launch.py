@@ -159,12 +159,12 @@ def _execute(
 
 
 def _stopped(run_id: str, remedy: str) -> FactibleError:
-    cost, paid = BUDGETS.of_run(run_id), ""
-    if cost.calls:
-        calls = counted(cost.calls, "model call")
-        paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.spent)} so far)."
+    spent, sentence = BUDGETS.of_run(run_id), ""
+    if spent.calls:
+        calls = counted(spent.calls, "model call")
+        sentence = f" Answers are kept and not paid again ({calls}, {dollars(spent.spent)} so far)."
     return FactibleError(
-        f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{paid}",
+        f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{sentence}",
         remedy,
         ExitCode.INTERRUPTED,
     )

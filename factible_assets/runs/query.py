@@ -1,4 +1,4 @@
-"""Read-only SQL over the warehouse, for people and programs that nobody needs to trust.
+"""Runs read-only SQL over the warehouse, for untrusted people and programs.
 
 A query reaches only the warehouse: no other file, address, extension or setting. It ends after a
 time limit.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SQL = statements("factible_assets.runs", "query.sql")
 LONGEST_SECONDS = 300.0
-_PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
+_ERROR_PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT|NUMBER|DECIMAL|DOUBLE|FLOAT")
 _ROWS_AT_ONCE = 10_000
 
@@ -104,11 +104,11 @@ def _run(
             # DuckDB ignores Ctrl-C in its own thread, so the query runs in another.
             stopped = threading.Event()
             with ThreadPoolExecutor(1) as worker:
-                asked = worker.submit(
+                future = worker.submit(
                     _fetch, connection, query, parameters, stopped, most_rows, typed=typed
                 )
                 try:
-                    return asked.result(seconds or None)
+                    return future.result(seconds or None)
                 except (KeyboardInterrupt, TimeoutError):
                     stopped.set()
                     connection.interrupt()
@@ -141,10 +141,10 @@ def _fetch(
         return Answer([str(name) for name, *_ in columns], table=connection.to_arrow_table())
     rows: list[tuple[Any, ...]] = []
     while columns and not stopped.is_set():
-        left = _ROWS_AT_ONCE if most_rows is None else most_rows - len(rows)
-        some = connection.fetchmany(min(_ROWS_AT_ONCE, left))
-        rows += some
-        if len(some) < _ROWS_AT_ONCE:
+        wanted = _ROWS_AT_ONCE if most_rows is None else most_rows - len(rows)
+        batch = connection.fetchmany(min(_ROWS_AT_ONCE, wanted))
+        rows += batch
+        if len(batch) < _ROWS_AT_ONCE:
             break
     numbers = (str(name) for name, kind, *_ in columns if _NUMERIC.match(str(kind)))
     return Answer([str(column[0]) for column in columns], frozenset(numbers), rows)
@@ -172,7 +172,7 @@ def _problem(error: Exception) -> tuple[str, str]:
     remedy = remedies.get(kind, "factible sql .tables lists the names.")
     if "parameter" in words.casefold():
         remedy = "Give one -p NAME=VALUE for each $NAME, and no others."
-    place = _PLACE.search(words)
+    place = _ERROR_PLACE.search(words)
     where = f" at {_position(place)}" if place else ""
     message = words[: place.start()] if place else words
     before, colon, rest = message.partition("Error: ")
@@ -194,9 +194,9 @@ def _position(place: re.Match[str]) -> str:
 # A verdict is `refuted`, and a page `refutes`. DuckDB answers `stance = 'refuted'` with no rows,
 # also for an ENUM column, so the mistake would look like a finding.
 
-_WORDS = {"stance": tuple(STANCES), "verdict": tuple(OUTCOME_WORDS.values())}
-_MEANS: dict[str, str] = {each.word: each.name for each in STANCES.values()}
-_MEANS |= {each.name: each.word for each in STANCES.values()}
+_VALID_WORDS = {"stance": tuple(STANCES), "verdict": tuple(OUTCOME_WORDS.values())}
+_COUNTERPARTS: dict[str, str] = {each.word: each.name for each in STANCES.values()}
+_COUNTERPARTS |= {each.name: each.word for each in STANCES.values()}
 
 
 def _refuse_unknown_words(
@@ -206,10 +206,10 @@ def _refuse_unknown_words(
     with suppress(duckdb.Error):  # the query's own run reports an error better
         compared = connection.execute(_SQL["compared"], {"query": query}).fetchall()
         for column, word, parameter in compared:
-            given = parameters.get(parameter) if parameter else word
-            known = _WORDS[column.rpartition("_")[2]]
-            if isinstance(given, str) and given not in known:
-                meant = _MEANS.get(given.casefold())
+            value = parameters.get(parameter) if parameter else word
+            known = _VALID_WORDS[column.rpartition("_")[2]]
+            if isinstance(value, str) and value not in known:
+                meant = _COUNTERPARTS.get(value.casefold())
                 hint = f"Write '{meant}'; its words are" if meant in known else "Its words are"
-                never = f"The column {column} never holds '{plain(given, 40)}'."
+                never = f"The column {column} never holds '{plain(value, 40)}'."
                 raise FactibleError(f"{never} {hint} {', '.join(known)}.")

@@ -1,4 +1,4 @@
--- What is asked of the warehouse about a check that has ended.
+-- Questions to the warehouse about checks that have ended.
 
 -- name: cost_of_all_checks
 SELECT coalesce(sum(cost_usd), 0) AS usd FROM llm_calls WHERE video_id = $video

@@ -49,7 +49,7 @@ def _plan(
     limit: int | None,
     as_of: datetime,
     named: Sequence[str],
-    held: Collection[str] = (),
+    busy: Collection[str] = (),
 ) -> dict[str, PlannedVideo]:
     by_id: dict[str, PlannedVideo] = {}
     if settings.warehouse.exists():
@@ -58,7 +58,7 @@ def _plan(
             Warehouse(settings.warehouse),
             limits if limit is None else replace(limits, videos=limit),
             as_of,
-            held=held,
+            held=busy,
             next_tick=schedules.next_tick(settings, datetime.now(UTC)),
             preview=limit is not None,
         )
@@ -74,7 +74,7 @@ def _plan(
 def recheck_videos(
     settings: Settings,
     rows: Sequence[PlannedVideo],
-    given: Mapping[str, object],
+    overrides: Mapping[str, object],
     *,
     remember: bool,
     watch: Watch,
@@ -82,7 +82,7 @@ def recheck_videos(
 ) -> Iterator[Checked]:
     """Check videos again, one after the other.
 
-    Each run has the options of the video's last check, except those `given` by name. With
+    Each run has the options of the video's last check, except the `overrides` (by name). With
     `remember`, the plan records these launches as its own, unless the user stops them.
 
     Raises FactibleError: The user stopped a run.
@@ -96,7 +96,7 @@ def recheck_videos(
         try:
             yield run_video(
                 StoredVideo(row.video_id, settings),
-                config=schedules.recheck_config(last, given, say=say),
+                config=schedules.recheck_config(last, overrides, say=say),
                 watch=watch,
                 assets=schedules.RECHECK_ASSETS if row.with_queries else schedules.RENEWED,
                 job_name=schedules.RECHECK_JOB,

@@ -41,9 +41,9 @@ class Checked:
 
     @property
     def flips(self) -> tuple[VerdictChange, ...]:
-        """The verdicts that this run turned."""
-        made = (each for each in self.data.changes if each.run_id == self.run_id)
-        return tuple(each for each in made if each.change == "flip")
+        """The verdicts that this run flipped."""
+        changes = (each for each in self.data.changes if each.run_id == self.run_id)
+        return tuple(each for each in changes if each.change == "flip")
 
     @property
     def code(self) -> ExitCode:

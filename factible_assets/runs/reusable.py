@@ -35,7 +35,6 @@ from resources.errors import SetupError
 
 INPUT_TAGS = TRANSCRIPT_TAG, CLAIMS_TAG = "factible/transcript_inputs", "factible/claims_inputs"
 
-
 Reuse: TypeAlias = Literal["nothing", "claims", "verdicts", "same"]
 """How much of earlier runs a run may reuse. `claims` includes the transcript, `verdicts` is any
 finished check, and `same` is one with the same inputs and options."""
@@ -64,7 +63,7 @@ def input_tags(video: StoredVideo, config: FactCheckConfig) -> dict[str, str]:
 
 
 def _transcript_source(listed: CorpusVideo | None, settings: Settings) -> list[Any]:
-    """Return the content of the transcript's file, or else what the search for one depends on."""
+    """Return the digest of the transcript's file, else the inputs of the search for one."""
     if listed is not None and listed.transcript is not None:
         try:
             return [hashlib.sha256(listed.transcript.read_bytes()).hexdigest()]
@@ -97,9 +96,10 @@ def find_reusable(
     assets, remark = _with_same_inputs(stored, instance, tags) if tags else (None, "")
     if reuse != "same":
         return assets, remark
-    given = config.model_dump(mode="json", exclude_none=True)
+    current = config.model_dump(mode="json", exclude_none=True)
     last = options_of_run(instance, stored.run_id)
-    is_same = last is not None and {**given, **last} == given
+    # `last` lacks the options of the claims, which the input tags cover.
+    is_same = last is not None and {**current, **last} == current
     is_whole = assets == ALL_STAGES and stored.is_finished
     return () if is_whole and is_same else None, ""
 

@@ -53,12 +53,12 @@ class Reviewed:
     code: ExitCode
 
 
-def reviewer_name(given: str | None, settings: Settings) -> str:
-    """Return the reviewer's name: the given one, that of the settings, or that of the login.
+def reviewer_name(option: str | None, settings: Settings) -> str:
+    """Return the reviewer's name: of the option, else of the settings, else of the login.
 
     Raises FactibleError: The name is empty or too long, or there is none.
     """
-    name = given if given is not None else settings.reviewer
+    name = option if option is not None else settings.reviewer
     if name is None:
         try:
             name = getpass.getuser()

@@ -1,4 +1,4 @@
-"""Finds the claims of other videos that speak of the same as a text, with their verdicts."""
+"""Finds the claims of other videos on the subject of a text, with their verdicts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def said_before(store: Warehouse, text: str, *, without: str | None = None) -> l
     matches = matches_of(claims_sharing_words(store, [text], without=without))
     if not matches:
         return []
-    found = store.rows(_SQL["verdicts_of"], {"ids": [each.other_claim_id for each in matches]})
-    rows = {row["claim_id"]: row for row in found}
+    verdicts = store.rows(_SQL["verdicts_of"], {"ids": [each.other_claim_id for each in matches]})
+    rows = {row["claim_id"]: row for row in verdicts}
     return [
         rows[each.other_claim_id] | {"relation": each.relation, "similarity": each.similarity}
         for each in matches

@@ -1,4 +1,4 @@
--- What is shown of claims that were said before.
+-- The claims that were said before, with their verdicts.
 
 -- name: verdicts_of
 SELECT

@@ -50,8 +50,8 @@ def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
     if name in _SCALES:
         return Scale(name, _SCALES[name])
     corpus = load_corpora(corpora).corpus(name)
-    annotated = [claim for video in corpus.videos for claim in video.claims or ()] if corpus else []
-    labels = {each.label: each.stance for each in annotated if each.label and each.stance}
+    claims = [claim for video in corpus.videos for claim in video.claims or ()] if corpus else []
+    labels = {each.label: each.stance for each in claims if each.label and each.stance}
     if not labels:
         raise FactibleError(
             f"There is no scale {plain(name, 80)!r} for rulings.",

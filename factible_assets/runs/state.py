@@ -101,12 +101,12 @@ def possible_strategies(settings: Settings) -> dict[str, str]:
     from factible_assets.services.reasoning import fitting_strategy  # noqa: PLC0415 - loads slowly
     from factible_assets.strategies import described  # noqa: PLC0415
 
-    found = {}
+    descriptions = {}
     for name in get_args(StrategyName):
         with suppress(SetupError):
             fitting_strategy(name, FactCheckConfig(strategy=name), settings)
-            found[name] = described(name)
-    return dict(sorted(found.items(), key=lambda each: each[0] != "standard"))
+            descriptions[name] = described(name)
+    return dict(sorted(descriptions.items(), key=lambda each: each[0] != "standard"))
 
 
 def _size(path: Path) -> int | None:
@@ -135,22 +135,22 @@ def list_runs(
     from factible_assets.runs.instance import open_instance  # noqa: PLC0415
 
     with open_instance(settings) as instance:
-        found = newest_runs(instance, limit=limit, **filters)
+        runs = newest_runs(instance, limit=limit, **filters)
         if not details:
-            return found
-        for run in found:
+            return runs
+        for run in runs:
             failed = run["status"] == "failure"
             run["failures"] = list(failures_of_run(instance, run["run_id"])) if failed else []
-    ids, path = [run["run_id"] for run in found], settings.read_from()
+    ids, path = [run["run_id"] for run in runs], settings.read_from()
     costs: dict[str, float] = {}
     if ids and path.exists():
         rows = Warehouse(path).rows(_SQL["costs_of_runs"], {"runs": ids})
         costs = {row["run_id"]: row["usd"] for row in rows}
-    for run in found:
+    for run in runs:
         started, ended = run["started_at"], run["ended_at"]
         run["id"] = run["run_id"][:8]
         run["video"] = run.pop("video_id")
         run["launched_by"] = run["launched_by"] or "dagster"
         run["seconds"] = (ended - started).total_seconds() if started and ended else None
         run["cost_usd"] = costs.get(run["run_id"])
-    return found
+    return runs

@@ -1,7 +1,7 @@
 -- The numbers of `factible status` and the costs of `factible runs`.
 
 -- name: stored
--- Of all videos and of all claims at once: what stands of verdicts is worked out a single time.
+-- All counts in one statement, which computes the current verdicts once.
 WITH verdicts AS MATERIALIZED (
     SELECT video_id, claim_id, status, latest_status, checked_at FROM current_verdicts
 ),

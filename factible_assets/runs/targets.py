@@ -52,7 +52,7 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
     """
     if not target.strip():
         raise FactibleError(
-            "The video that was given is empty.",
+            "The name of the video is empty.",
             "Give a YouTube link or id, the id of a video in a corpus, a transcript file or a "
             "recording.",
         )
@@ -91,7 +91,7 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
 def enlist(
     target: Target, settings: Settings, web: str | None, pages_rating: Rating | None = None
 ) -> Path | None:
-    """List a new transcript file or recording in a corpus of the data folder, with a copy of it.
+    """Copy a new transcript file or recording to the data folder, and list it in a corpus there.
 
     `web` is the web of later runs; `pages_rating` rates its pages that no rating set lists. Returns
     the corpus file, or None if a corpus lists the video already.
@@ -157,12 +157,12 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     from resources.transcripts.recording import is_recording, missing_requirement  # noqa: PLC0415
 
     has_sound = is_recording(path)
-    words = None if has_sound else read_transcript(path)
-    known = title or (words.title if words else None)
-    # People read partitions, so the id begins with the title. Its digest makes it longer than the
-    # eleven characters of a YouTube id, and finds a file with another listed name.
+    transcript = None if has_sound else read_transcript(path)
+    given_title = title or (transcript.title if transcript else None)
+    # People read partitions, so the id begins with the title. The digest makes it longer than the
+    # eleven characters of a YouTube id, and finds the file if its entry has another title.
     content = digest_of(path)
-    video_id = f"{slug(known or path.stem)}-{content}"
+    video_id = f"{slug(given_title or path.stem)}-{content}"
     reading = load_corpora(settings.corpus_folders)
     listed = reading.find(video_id) or next(
         (each for each in reading.videos() if each.video.video_id.endswith(f"-{content}")), None
@@ -178,8 +178,8 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     # Without a speech model a recording has no transcript.
     if has_sound and (problem := missing_requirement(speech_model(settings))) is not None:
         raise FactibleError(f"{path}: {problem}", code=ExitCode.ENVIRONMENT)
-    named = known or re.sub(r"[\s_-]+", " ", path.stem).strip() or video_id
-    return Target(video_id, None if has_sound else path, named, media=path if has_sound else None)
+    title = given_title or re.sub(r"[\s_-]+", " ", path.stem).strip() or video_id
+    return Target(video_id, None if has_sound else path, title, media=path if has_sound else None)
 
 
 def _closest(video_id: str, reading: CorporaReading) -> str:

@@ -86,8 +86,8 @@ class AccessPolicy:
         clients = Clients.from_settings(settings, beyond_loopback=not is_loopback(address))
         public = urlsplit(settings.public_url or "").hostname
         # With tokens, a rebound name helps no stranger. Any name is fine then.
-        known = LOOPBACK_NAMES | {name.lower()} | ({public} if public else set())
-        hosts = None if clients.by_digest else frozenset(known)
+        names = LOOPBACK_NAMES | {name.lower()} | ({public} if public else set())
+        hosts = None if clients.by_digest else frozenset(names)
         origins = frozenset(each.rstrip("/") for each in settings.serve_origins)
         return cls(clients, hosts, origins, public=settings.public_url)
 
@@ -139,7 +139,7 @@ class AccessPolicy:
             return self.public.lower().rstrip("/")
         return f"{scope.get('scheme', 'http').replace('ws', 'http')}://{host}".lower()
 
-    def _require_origin(self, headers: Headers, own: str, *, must_name_it: bool) -> None:
+    def _require_origin(self, headers: Headers, own_origin: str, *, must_name_it: bool) -> None:
         """Refuse requests from other sites' pages.
 
         `must_name_it` is for requests that a browser also sends for other sites. An extension of a
@@ -156,7 +156,7 @@ class AccessPolicy:
         # `authenticate` examines the token later.
         has_token = bool(self.clients.by_digest) and _is_bearer(headers.get("authorization"))
         is_extension = has_token and _EXTENSION.fullmatch(origin or "")
-        if not (origin is None or origin in {own, *self.origins} or is_extension):
+        if not (origin is None or origin in {own_origin, *self.origins} or is_extension):
             raise HTTPException(
                 403,
                 f"Pages of {quoted(origin)} may not call this service. If a proxy shows the "
@@ -176,8 +176,8 @@ def _media_type(headers: Headers) -> str:
 
 def _host_name(host: str) -> str | None:
     """Return the name of a Host header in lower case, or None unless it is NAME or NAME:PORT."""
-    found = _HOST.fullmatch(host)
-    return (found["name"] or found["address"]).lower().rstrip(".") if found else None
+    matched = _HOST.fullmatch(host)
+    return (matched["name"] or matched["address"]).lower().rstrip(".") if matched else None
 
 
 @dataclass

@@ -79,32 +79,32 @@ async def check_health() -> models.Health:
 
 
 async def _launch(
-    asked: models.FactCheckRequest, state: AppState, client: Client, *, detached: bool = True
+    body: models.FactCheckRequest, state: AppState, client: Client, *, detached: bool = True
 ) -> ServiceRun:
     """Launch or join the run that a client asks for.
 
     Raises HTTPException: See RunManager.start.
     """
-    video, prepare = asked.video_url, None
-    if asked.claims:
+    video, prepare = body.video_url, None
+    if body.claims:
         video = await asyncio.to_thread(state.runs.video_id_of, video)
         name = client.name or reviewer_name(None, state.settings)
-        prepare = partial(choose_claims, video, asked.claims, name, state.settings)
+        prepare = partial(choose_claims, video, body.claims, name, state.settings)
     order = models.CheckOrder(
         video_id=video,
-        config=asked.config(),
-        experiment_name=asked.experiment_name,
-        finds_only=asked.find_only,
-        claims=asked.claims,
+        config=body.config(),
+        experiment_name=body.experiment_name,
+        finds_only=body.find_only,
+        claims=body.claims,
     )
     return await state.runs.start(order, client, detached=detached, prepare=prepare)
 
 
 async def _launched_run(
-    asked: models.FactCheckRequest, state: State, client: CurrentClient, response: Response
+    body: models.FactCheckRequest, state: State, client: CurrentClient, response: Response
 ) -> AsyncIterator[ServiceRun]:
     """Launch or join a run, and follow it as long as the client listens."""
-    run = await _launch(asked, state, client, detached=asked.detach)
+    run = await _launch(body, state, client, detached=body.detach)
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
     with state.runs.followed(run):
         yield run
@@ -123,14 +123,14 @@ async def _server_sent(run: ServiceRun, after: int = 0) -> AsyncIterator[ServerS
 
 @routes.post("/fact-check", status_code=202, responses=_WRITING_PROBLEMS, tags=["fact-check"])
 async def start_fact_check(
-    asked: models.FactCheckRequest, state: State, client: CurrentClient, response: Response
+    body: models.FactCheckRequest, state: State, client: CurrentClient, response: Response
 ) -> models.RunInfo:
     """Launch a run that needs no followers. The header Location has its address.
 
     `GET /api/v1/runs/{run_id}` returns its status. After success, the result is at
     `GET /api/v1/videos/{video_id}`.
     """
-    run = await _launch(asked, state, client)
+    run = await _launch(body, state, client)
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
     return run.info
 
@@ -191,9 +191,9 @@ async def show_run(run_id: RunId, state: State) -> models.RunInfo:
 @routes.delete("/runs/{run_id}", status_code=202, responses=_WRITING_PROBLEMS, tags=["runs"])
 async def cancel_run(run_id: RunId, state: State, client: CurrentClient) -> models.RunInfo:
     """Cancel a run of this service. Its events end with `error`; Dagster records it as canceled."""
-    found = state.runs.get(str(run_id))
-    state.runs.cancel_for(found, client.id)
-    return found.info
+    run = state.runs.get(str(run_id))
+    state.runs.cancel_for(run, client.id)
+    return run.info
 
 
 @routes.get("/videos", tags=["results"])
@@ -231,10 +231,10 @@ def front() -> RedirectResponse:
 @pages.get("/docs", include_in_schema=False)
 def docs(request: Request) -> HTMLResponse:
     """Describe the API, with a client in Python."""
-    here = "factible_assets.web"
-    example = files(here).joinpath("client_example.py").read_text("utf-8")
+    package = "factible_assets.web"
+    example = files(package).joinpath("client_example.py").read_text("utf-8")
     values = {"api": request.app.openapi(), "example": example}
-    page = document(environment(here), "docs.html.jinja", ("docs.css",), **values)
+    page = document(environment(package), "docs.html.jinja", ("docs.css",), **values)
     return answers.page_response(page)
 
 
@@ -274,8 +274,8 @@ def create_app(
     slot = Depends(wait_for_slot)
     bearer = [Depends(HTTPBearer(auto_error=False))] if policy.clients.by_digest else []
     app.include_router(open_routes)
-    for each in (routes, pages):
-        app.include_router(each, dependencies=[slot, *bearer])
+    for router in (routes, pages):
+        app.include_router(router, dependencies=[slot, *bearer])
     for desk in (answers, checks, claims, overviews):
         app.include_router(desk.routes, dependencies=[slot])
     for kind in (HTTPException, FactibleError, WarehouseError, RequestValidationError, Exception):
@@ -297,7 +297,7 @@ def create_app(
 
 
 async def _handle_error(request: Request, error: Exception) -> Response:
-    """Answer any error with a sentence. The server's log has the traceback of unforeseen ones."""
+    """Answer any error with a sentence. The server's log has the traceback of unexpected ones."""
     match error:
         case HTTPException():
             problem = error

@@ -1,7 +1,7 @@
-"""The door for assistants: results, checks and SQL over the Model Context Protocol (MCP).
+"""Serves results, checks and SQL to assistants, over the Model Context Protocol (MCP).
 
-It serves one user of this machine on stdin and stdout, like the command line. Checks have the
-workers, budgets and quotas of the HTTP service.
+It has one user, at this machine, like the command line. Checks have the workers, budgets and quotas
+of the HTTP service.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Row = dict[str, Any]
 
 
 class _ToolServer(MCPServer[None]):
-    """Words every error as a sentence."""
+    """Turns every error into a sentence."""
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
@@ -89,7 +89,7 @@ def _sentence(error: BaseException | None) -> str | None:
 
 
 def create_server(settings: Settings) -> MCPServer[None]:
-    """Return the server over one data folder."""
+    """Return the server of one data folder."""
     clients = Clients.from_settings(settings, beyond_loopback=False)
     runs = RunManager(settings, clients, launch_worker)
     results = PublishedResults(settings)
@@ -149,8 +149,7 @@ def _add_lookups(server: MCPServer[None], settings: Settings, results: Published
     ) -> Row:
         """Search checked claims, quotes of sources and published fact-checks, the best first."""
         with results.opened() as now:
-            found = lists.search(now, words, page)
-        return _plain(found)
+            return _as_json(lists.search(now, words, page))
 
     @read
     def show_overview(
@@ -162,13 +161,13 @@ def _add_lookups(server: MCPServer[None], settings: Settings, results: Published
         their pages say of the claims.
         """
         with results.opened() as now:
-            return _plain(read_overview(now, kind, name))
+            return _as_json(read_overview(now, kind, name))
 
     @read
     def describe_tables(name: Annotated[str | None, Field(max_length=100)] = None) -> Row:
         """List the views and tables of the warehouse, or the columns of one, with comments."""
         answer = describe(open_store(settings, live=False), name)
-        return _plain({"columns": answer.names, "rows": answer.rows})
+        return _as_json({"columns": answer.names, "rows": answer.rows})
 
     @read
     def query(
@@ -179,15 +178,15 @@ def _add_lookups(server: MCPServer[None], settings: Settings, results: Published
         store = open_store(settings, live=False)
         answer = ask(store, sql, {}, seconds=_SQL_SECONDS, most_rows=most_rows + 1)
         rows, is_cut = answer.rows[:most_rows], len(answer) > most_rows
-        return _plain({"columns": answer.names, "rows": rows, "has_more_rows": is_cut})
+        return _as_json({"columns": answer.names, "rows": rows, "has_more_rows": is_cut})
 
 
-def _plain(document: Row) -> Row:
-    """Return a document of DuckDB's values in JSON's types."""
-    shown: Row = to_jsonable_python(
+def _as_json(document: Row) -> Row:
+    """Convert DuckDB's values to JSON's types."""
+    converted: Row = to_jsonable_python(
         with_text_keys(document), fallback=str, bytes_mode="base64", inf_nan_mode="null"
     )
-    return shown
+    return converted
 
 
 def _video(results: PublishedResults, video: str) -> Row:
@@ -235,8 +234,8 @@ def _add_checks(server: MCPServer[None], runs: RunManager, results: PublishedRes
         If the answer says that the check is not over, call follow_check with its run_id.
         """
         with tempfile.TemporaryDirectory(prefix="factible-text-") as folder:
-            words = ("text.txt", text.encode("utf-8", "replace"))
-            save = partial(save_uploads, words, [], title, Path(folder), runs.settings)
+            transcript = ("text.txt", text.encode("utf-8", "replace"))
+            save = partial(save_uploads, transcript, [], title, Path(folder), runs.settings)
             target, _ = await asyncio.to_thread(save)
             prepare = partial(enlist, target, runs.settings, None)
             order = CheckOrder(video_id=target.video_id, config=service_config(max_claims))

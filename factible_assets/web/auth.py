@@ -57,11 +57,11 @@ def is_loopback(address: str) -> bool:
 def _network(address: str) -> str:
     """Return the network that one holder controls: an IPv4 address, or 64 bits of IPv6."""
     try:
-        known = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    bits = 32 if isinstance(known, ipaddress.IPv4Address) else 64
-    return str(ipaddress.ip_network((known, bits), strict=False))
+    bits = 32 if isinstance(parsed, ipaddress.IPv4Address) else 64
+    return str(ipaddress.ip_network((parsed, bits), strict=False))
 
 
 def _digest(secret: str) -> bytes:
@@ -202,21 +202,21 @@ class Clients:
         Raises HTTPException (429): The address sent too many wrong tokens within a minute. A token
         that was right from there before always works.
         """
-        given, place = _digest(token), _network(address)
+        given, network = _digest(token), _network(address)
         with self._lock:
-            wait = self._wrong_tokens.wait_seconds(place)
-            if wait and (place, given) not in self._proven:
+            wait = self._wrong_tokens.wait_seconds(network)
+            if wait and (network, given) not in self._proven:
                 raise too_many(
                     f"{_WRONG_TOKENS_PER_MINUTE} wrong tokens came from this address within a "
                     "minute. Wait before you try again.",
                     wait,
                 )
             # All digests are compared in constant time, so that the time reveals nothing.
-            known = [digest for digest in self.by_digest if hmac.compare_digest(digest, given)]
-            if known:
-                self._proven.add((place, given))
-                return self.by_digest[known[0]]
-            self._wrong_tokens.count(place)
+            matching = [digest for digest in self.by_digest if hmac.compare_digest(digest, given)]
+            if matching:
+                self._proven.add((network, given))
+                return self.by_digest[matching[0]]
+            self._wrong_tokens.count(network)
         return None
 
     def begin_session(self, client: Client) -> str:

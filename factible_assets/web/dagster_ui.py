@@ -1,10 +1,10 @@
 """Runs Dagster's UI under the service's access control, with the desk beside it.
 
 `dagster dev` alone is not safe: its web server lets any page in the user's browser launch runs,
-because it answers mutations by GET, to any origin, under any name. Its processes survive a killed
-starter. And each takes everything that a `.env` in the working folder says into its environment,
+because it answers mutations by GET, to any origin, under any name. Its processes survive the death
+of their parent, and take every variable of a `.env` in the working folder into their environment,
 such as code to load. So this module starts all of them: `python -m factible_assets.web.dagster_ui`
-with `dev`, or for the children with `web`, `daemon` or `code` and the process id of their starter.
+with `dev`, or for the children with `web`, `daemon` or `code` and the process id of their parent.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from factible_assets.web.server import RequestTimeoutProtocol
 from factible_assets.wording import web_address
 
 _MODULE = "factible_assets.web.dagster_ui"
-_ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "code"}
+_ROLE_OF_MODULE = {"dagster_webserver": "web", "dagster._daemon": "daemon", "dagster": "code"}
 _MOST_BODY_BYTES = 16 * 1024 * 1024
-_GOODBYE_SECONDS = 30.0
+_EXIT_SECONDS = 30.0
 _STREAM_SECONDS = 5
-_NEWS_SECONDS, _LOOK_SECONDS = 20.0, 1.0
+_REMINDER_SECONDS, _POLL_SECONDS = 20.0, 1.0
 
 _SERVICE_PATHS = (access.DESK, "/api/v1/", "/reports/", "/feeds/", "/docs", "/openapi.json")
 
@@ -121,12 +121,12 @@ def _problem_with(scope: Scope) -> HTTPException | None:
 
 def report_start(host: str, port: int) -> None:
     """Say on stderr when the UI answers, and until then that it is still starting."""
-    began, told = time.monotonic(), 0
+    started, reminders = time.monotonic(), 0
     while not _answers(host, port):
-        time.sleep(_LOOK_SECONDS)
-        waited = time.monotonic() - began
-        if waited > (told + 1) * _NEWS_SECONDS:
-            told += 1
+        time.sleep(_POLL_SECONDS)
+        waited = time.monotonic() - started
+        if waited > (reminders + 1) * _REMINDER_SECONDS:
+            reminders += 1
             _say(f"Still starting after {waited:.0f} seconds: Dagster is loading.")
     _say(f"The Dagster UI answers on {web_address(host, port)}.")
 
@@ -137,7 +137,7 @@ def _say(words: str) -> None:
 
 
 def _answers(host: str, port: int) -> bool:
-    with suppress(OSError), socket.create_connection((host, port), _LOOK_SECONDS):
+    with suppress(OSError), socket.create_connection((host, port), _POLL_SECONDS):
         return True
     return False
 
@@ -145,21 +145,21 @@ def _answers(host: str, port: int) -> bool:
 def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
     """Start a process of Dagster through this module."""
     interpreter, flag, module, *arguments = parts
-    command = [interpreter, flag, _MODULE, _ROLES[module], str(os.getpid()), *arguments]
+    command = [interpreter, flag, _MODULE, _ROLE_OF_MODULE[module], str(os.getpid()), *arguments]
     return subprocess.Popen(command, **options)  # noqa: S603 - Dagster's own command line
 
 
-def _end_with(starter: int) -> None:
-    """End this process soon after its starter, however that ended."""
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent, however that ended."""
 
     def watch() -> None:
-        while os.getppid() == starter:
+        while os.getppid() == parent:
             time.sleep(1)
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(_GOODBYE_SECONDS)
+        time.sleep(_EXIT_SECONDS)
         os._exit(1)
 
-    threading.Thread(target=watch, name="end-with-starter", daemon=True).start()
+    threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
 
 
 def _serve_guarded(arguments: list[str]) -> None:
@@ -203,8 +203,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="factible-dev-") as folder:
             os.environ["TMPDIR"] = folder  # Of all processes, whose sockets go with it.
             dagster_dev.dev_command.main(arguments)
-    starter, *arguments = arguments
-    _end_with(int(starter))
+    # Every command of Dagster below ends the process.
+    parent, *arguments = arguments
+    _end_with(int(parent))
     if role == "web":
         _serve_guarded(arguments)
     if role == "code":

@@ -1,8 +1,6 @@
-"""Verdicts for readers elsewhere: overviews and feeds.
+"""Shows the verdicts of a channel, a speaker or a source, or all, as an overview and as a feed.
 
-An overview or a feed has the verdicts of a channel, a speaker, a source, a corpus, or all.
-
-A feed is Atom (RFC 4287), at an address that stays. Readers of feeds ask again with an ETag.
+Feeds are Atom (RFC 4287) at permanent addresses. Feed readers ask again with an ETag.
 """
 
 from __future__ import annotations
@@ -49,11 +47,11 @@ def read_overview(now: Warehouse, kind: Kind | None, name: str | None) -> dict[s
     rows = now.rows(_SQL["groups"], {**chosen, "most": _MOST_NAMES})
     if kind and not rows:
         raise HTTPException(404, f"No checked claim belongs to a {kind} {plain(name or '', 120)}.")
-    found: dict[str, Any] = {part: [] for part in PARTS}
+    overview: dict[str, Any] = {part: [] for part in PARTS}
     for row in rows:
-        found[row.pop("part")].append(row)
-    found["newest"] = now.rows(_SQL["newest"], {**chosen, "most": _MOST_CLAIMS})
-    return found
+        overview[row.pop("part")].append(row)
+    overview["newest"] = now.rows(_SQL["newest"], {**chosen, "most": _MOST_CLAIMS})
+    return overview
 
 
 @routes.get("/desk/overview")
@@ -66,9 +64,9 @@ def show_overview(
     if results.is_empty:
         return visit.show("empty", title="Overview", here="overview")
     with results.opened() as now:
-        found = read_overview(now, kind, name)
+        overview = read_overview(now, kind, name)
     feed = feed_path(kind, name)
-    return visit.show("overview", found=found, kind=kind, subject=name, feed=feed)
+    return visit.show("overview", found=overview, kind=kind, subject=name, feed=feed)
 
 
 def feed_path(kind: str | None, name: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Words errors for clients, as problem details (RFC 9457)."""
+"""Turns errors into problem details (RFC 9457) for clients."""
 
 from __future__ import annotations
 

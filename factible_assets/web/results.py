@@ -59,25 +59,25 @@ class PublishedResults:
         return datetime.fromtimestamp(made, UTC) if written > made else None
 
     def videos(self, *, limit: int, offset: int) -> models.VideoPage:
-        rows, total, part = list[models.Row](), 0, {"limit": limit, "offset": offset}
+        rows, total, page = list[models.Row](), 0, {"limit": limit, "offset": offset}
         if not self.is_empty:
             with self.opened() as now:
                 total = now.rows(_SQL["total"])[0]["videos"]
-                rows = now.rows(_SQL["summaries"], part)
-        return models.VideoPage(items=rows, total=total, **part)
+                rows = now.rows(_SQL["summaries"], page)
+        return models.VideoPage(items=rows, total=total, **page)
 
     def history(self, video_id: str, *, limit: int, offset: int) -> models.VideoHistory:
-        part = {"limit": limit, "offset": offset}
+        page = {"limit": limit, "offset": offset}
         with self.opened(video_id) as now:
             (totals,) = now.rows(_SQL["totals"], {"video_id": video_id})
             if not totals.pop("videos"):
                 raise _unchecked(video_id)
-            checks = now.rows(_SQL["checks"], {"video_id": video_id, **part})
-            changes = now.rows(_SQL["changes"], {"video_id": video_id, **part})
+            checks = now.rows(_SQL["checks"], {"video_id": video_id, **page})
+            changes = now.rows(_SQL["changes"], {"video_id": video_id, **page})
         return models.VideoHistory(
             video_id=video_id,
             **totals,
-            **part,
+            **page,
             checks=checks,
             changes=[VerdictChange(**row) for row in changes],
         )
@@ -90,7 +90,7 @@ class PublishedResults:
             return self._read(video_id, self._copy.state())
 
     def write_report(self, video_id: str) -> None:
-        """Write the report file of a video anew after an act, which changes no row of the index."""
+        """Write the report file of a video again after an act; acts change no row of the index."""
         publish_data(self.data(video_id), None, self._reports)
 
     def _read_state(self, video_id: str, _: object) -> ReportData:

@@ -41,7 +41,7 @@ KEPT_RUNS = 50
 """How many ended runs stay readable."""
 
 GRACE_SECONDS = 5.0
-"""A run goes on for so long after its last follower left, because the follower may come back."""
+"""The time that a run goes on after its last follower left, because that one may come back."""
 
 KILL_SECONDS = 30.0
 """The time that a cancelled worker has to stop."""
@@ -209,15 +209,15 @@ class RunManager:
         recorded = await asyncio.to_thread(
             recorded_runs, self.settings, limit=limit, video_id=video_id, run_id=run_id
         )
-        own = {run.run_id: run for run in self.all()}
+        runs = {run.run_id: run for run in self.all()}
         for info in recorded:
-            if run := own.pop(info.run_id, None):
+            if run := runs.pop(info.run_id, None):
                 info.events = run.info.events
                 # A run counts as successful only once its result can be read.
                 info.status = info.status if run.is_over else run.info.status
         unrecorded = [
             run.info
-            for run in own.values()
+            for run in runs.values()
             if run.run_id == run_id
             or (run_id is None and not run.is_over and video_id in {None, run.order.video_id})
         ]
@@ -262,10 +262,10 @@ class RunManager:
         Raises HTTPException: The video is unknown (404), a run with other settings checks it (409),
         all workers are busy or the quota is used up (429), or the service is stopping (503).
         """
-        set_here = {"run_id": str(uuid.uuid4()), "home": self.settings.home}
+        update = {"run_id": str(uuid.uuid4()), "home": self.settings.home}
         if prepare is None:
-            set_here["video_id"] = await asyncio.to_thread(self.video_id_of, order.video_id)
-        order = order.model_copy(update=set_here)
+            update["video_id"] = await asyncio.to_thread(self.video_id_of, order.video_id)
+        order = order.model_copy(update=update)
         if self._closing:
             raise HTTPException(503, "The service is stopping. Ask again when it is back.")
         for run in self._runs.values():
@@ -300,8 +300,8 @@ class RunManager:
             events=f"/api/v1/runs/{order.run_id}/events",
         )
         run = self._runs[order.run_id] = ServiceRun(order, client.id, detached, info)
-        over = [each for each in self._runs.values() if each.is_over]
-        for old in over[: max(0, len(over) - KEPT_RUNS)]:
+        ended = [each for each in self._runs.values() if each.is_over]
+        for old in ended[: max(0, len(ended) - KEPT_RUNS)]:
             del self._runs[old.run_id]
         return run
 
@@ -360,7 +360,7 @@ class RunManager:
             await asyncio.wait(tasks)
 
     async def _supervise(self, run: ServiceRun) -> None:
-        """Pass on the events of a worker until it is gone. In any case, the run then ends."""
+        """Start a worker and pass on its events. However the worker ends, the run then ends."""
         code = None
         try:
             run.worker = await self.launch(run.order)

@@ -1,4 +1,4 @@
-"""The objects that all routes share, and the dependencies by which a route gets them."""
+"""The objects that all routes share, and the dependencies that give a route these objects."""
 
 from __future__ import annotations
 

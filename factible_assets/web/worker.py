@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class EventWriter(Observer):
-    """Writes the progress of a run as JSON lines, from any thread. Repeated steps count once."""
+    """Writes the progress of a run as JSON lines, from any thread, and each step once."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -68,8 +68,8 @@ class EventWriter(Observer):
                 return
             self._claims = len(claims)
             rows = [claim.model_dump(mode="json") for claim in claims]
-            more = f"; {left_out:,} more were left out" if left_out else ""
-            words = f"{counted(len(claims), 'claim')}{more}."
+            rest = f"; {left_out:,} more were left out" if left_out else ""
+            words = f"{counted(len(claims), 'claim')}{rest}."
             self.tell("claims_extracted", words, claims=rows, total_claims=len(claims))
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
@@ -122,9 +122,9 @@ def carry_out(order: models.CheckOrder, writer: EventWriter) -> models.ProgressU
         with _interrupted_when_stdin_closes():
             checked = _check(order, writer)
     except (Exception, KeyboardInterrupt) as error:
-        if (known := explained(error)) is None:
+        if (explanation := explained(error)) is None:
             raise
-        words, is_stopped = known[0], known[1] is ExitCode.INTERRUPTED
+        words, is_stopped = explanation[0], explanation[1] is ExitCode.INTERRUPTED
         words = "The run was cancelled. Its complete results are stored." if is_stopped else words
         return models.error_update(words, order.run_id, cancelled=is_stopped)
     if checked.failures:

@@ -145,8 +145,8 @@ def test_no_process_reads_the_env_file_of_the_working_folder(tmp_path: Path) -> 
 def test_a_slow_start_is_reported_until_the_ui_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(dagster_ui, "_NEWS_SECONDS", 0.05)
-    monkeypatch.setattr(dagster_ui, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(dagster_ui, "_REMINDER_SECONDS", 0.05)
+    monkeypatch.setattr(dagster_ui, "_POLL_SECONDS", 0.01)
     with socket.socket() as reserved:
         reserved.bind((LOOPBACK, 0))
         port = reserved.getsockname()[1]

@@ -112,12 +112,12 @@ def finished_experiments(warehouse: Warehouse) -> dict[str, datetime]:
     return {row["experiment"]: row["finished_at"] for row in warehouse.rows(_SQL["finished"])}
 
 
-def _compared(own: Cell, before: Mapping[str, float], after: Mapping[str, float]) -> Cell:
-    """Add the tests over the videos for which both variants have a value."""
+def _with_tests(cell: Cell, before: Mapping[str, float], after: Mapping[str, float]) -> Cell:
+    """Add the comparison with the baseline, over the videos for which both have a value."""
     pairs = [(before[each], after[each]) for each in sorted(before.keys() & after.keys())]
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     return replace(
-        own,
+        cell,
         bootstrap=paired_bootstrap(first, second),
         wilcoxon=wilcoxon_signed_rank(first, second) if len(pairs) > 1 else None,
         above=sum(b > a for a, b in pairs),
@@ -132,8 +132,8 @@ def read_comparison(
 
     Raises ExperimentError: It never finished, or has no such variant.
     """
-    asked = [experiment]
-    head = next(iter(warehouse.rows(_SQL["head"], asked)), None)
+    parameters = [experiment]
+    head = next(iter(warehouse.rows(_SQL["head"], parameters)), None)
     if head is None:
         raise ExperimentError(
             f"The experiment {experiment} has not finished yet. Run it: factible experiment "
@@ -141,7 +141,7 @@ def read_comparison(
         )
     variants = tuple(
         VariantInfo(**row | {name: json.loads(row[name]) for name in ("settings", "models")})
-        for row in warehouse.rows(_SQL["variants"], asked)
+        for row in warehouse.rows(_SQL["variants"], parameters)
     )
     names = [variant.name for variant in variants]
     against = baseline or head["baseline"]
@@ -150,22 +150,22 @@ def read_comparison(
             f"The experiment {experiment} has no variant {against}. It has {', '.join(names)}."
         )
     figures = {
-        (row["metric"], row["variant"]): row for row in warehouse.rows(_SQL["figures"], asked)
+        (row["metric"], row["variant"]): row for row in warehouse.rows(_SQL["figures"], parameters)
     }
     by_video: dict[tuple[str, str], dict[str, float]] = {}
-    for row in warehouse.rows(_SQL["video_values"], asked):
+    for row in warehouse.rows(_SQL["video_values"], parameters):
         by_video.setdefault((row["metric"], row["variant"]), {})[row["video_id"]] = row["value"]
 
-    def cell(metric: str, variant: str) -> Cell:
+    def cell_of(metric: str, variant: str) -> Cell:
         figure = figures.get((metric, variant))
         if figure is None:
             return Cell(variant)
         columns = ("value", "interval_low", "interval_high", "n", "unit", "trivial")
-        own = Cell(variant, *(figure[name] for name in columns))
+        cell = Cell(variant, *(figure[name] for name in columns))
         if variant == against:
-            return own
+            return cell
         before, after = (by_video.get((metric, each), {}) for each in (against, variant))
-        return _compared(own, before, after)
+        return _with_tests(cell, before, after)
 
     averaging = {metric: row["averaging"] for (metric, _), row in reversed(figures.items())}
     return Comparison(
@@ -180,7 +180,7 @@ def read_comparison(
         metrics=tuple(
             MetricComparison(
                 *(name, about.family, about.better, averaging[name]),
-                tuple(cell(name, variant) for variant in names),
+                tuple(cell_of(name, variant) for variant in names),
             )
             for name, about in CATALOGUE.items()
             if name in averaging

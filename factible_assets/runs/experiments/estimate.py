@@ -40,10 +40,10 @@ _SQL = statements("factible_assets.runs.experiments", "experiments.sql")
 UNKNOWN_TRANSCRIPT = 15_000
 """Characters of an unknown transcript: some twenty minutes of speech."""
 
-# Tokens of the parts of a call, if no recorded call of its stage tells them.
+# The assumed tokens of the parts of a call, for stages without recorded calls.
 _INSTRUCTION_TOKENS = 1_300
 _ANSWER_TOKENS = 150
-"""An answer about a page, as output and in later prompts."""
+"""The answer about a page, as output and in later prompts."""
 _CLAIM_OUTPUT_TOKENS = 90
 _CLAIM_INPUT_TOKENS = 100
 """A claim with its context."""
@@ -78,7 +78,7 @@ class CallEstimate:
 
 @dataclass(slots=True)
 class VariantEstimate:
-    """The stages of one variant to compute, shared with another variant, or done; and the work."""
+    """The stages of one variant (to compute, shared with another variant, done), and its work."""
 
     variant: str
     compute: int = 0
@@ -121,7 +121,7 @@ class Estimate:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """The other models."""
+        """The models without a listed price."""
         return tuple(dict.fromkeys(each.model for each in self.calls if each.usd is None))
 
 
@@ -154,26 +154,26 @@ def estimate(
     variants = [VariantEstimate(each.name) for each in experiment.variants]
     calls: dict[tuple[str, str], CallEstimate] = {}
     missing: dict[str, None] = {}
-    for variant, counted in zip(experiment.variants, variants, strict=True):
+    for variant, totals in zip(experiment.variants, variants, strict=True):
         for listed in experiment.videos:
             video_id = listed.video.video_id
             choice = choose(variant, settings, listed.web)
             missing |= dict.fromkeys(choice.missing)
             rows = transcripts[video_id] or _unknown(listed)
             work = _video_work(variant, listed, rows, choice)
-            own_keys = keys.of(variant.config, rows, choice, listed.given_claims)
-            reusable = store.reusable_stages(variant.name, video_id, own_keys, work.strategy)
-            store.mark_stored(variant.name, video_id, own_keys, STAGES)
+            stage_keys = keys.of(variant.config, rows, choice, listed.given_claims)
+            reusable = store.reusable_stages(variant.name, video_id, stage_keys, work.strategy)
+            store.mark_stored(variant.name, video_id, stage_keys, STAGES)
             to_compute = STAGES[len(reusable) :]
             done = sum(name == variant.name for name in reusable.values())
-            counted.done += done
-            counted.shared += len(reusable) - done
-            counted.compute += len(to_compute)
-            _add_requests(counted, work, to_compute)
-            _add_calls(calls, counted, work, to_compute, recorded)
+            totals.done += done
+            totals.shared += len(reusable) - done
+            totals.compute += len(to_compute)
+            _add_requests(totals, work, to_compute)
+            _add_calls(calls, totals, work, to_compute, recorded)
     by_stage = sorted(calls.values(), key=lambda each: (STAGES.index(each.stage), each.model))
-    unknown = list(transcripts.values()).count(None)
-    return Estimate(tuple(variants), tuple(by_stage), len(transcripts), unknown, tuple(missing))
+    to_fetch = list(transcripts.values()).count(None)
+    return Estimate(tuple(variants), tuple(by_stage), len(transcripts), to_fetch, tuple(missing))
 
 
 def _video_work(
@@ -196,19 +196,18 @@ def _video_work(
     )
 
 
-def _add_requests(counted: VariantEstimate, work: _VideoWork, to_compute: Sequence[str]) -> None:
-    """Add the searches and pages of some stages."""
+def _add_requests(totals: VariantEstimate, work: _VideoWork, to_compute: Sequence[str]) -> None:
     if "search_hits" in to_compute:
         choice = work.choice
         providers = len(search_names(choice.settings)) if choice.web == "live" else 1
-        counted.searches += work.searches * max(1, providers)
+        totals.searches += work.searches * max(1, providers)
     if "evidence" in to_compute:
-        counted.pages += work.pages
+        totals.pages += work.pages
 
 
 def _add_calls(
     calls: dict[tuple[str, str], CallEstimate],
-    counted: VariantEstimate,
+    totals: VariantEstimate,
     work: _VideoWork,
     to_compute: Sequence[str],
     recorded: Mapping[tuple[str, str], Tokens],
@@ -219,29 +218,29 @@ def _add_calls(
         number = calls_of.get(stage, 0)
         if stage not in choice.models or not number:
             continue
-        counted.model_calls += number
+        totals.model_calls += number
         model, info = choice.models[stage], plan_models(choice.settings).stages[stage]
         mean = recorded.get((stage, model)) or recorded.get((stage, ""))
         mean = mean or _assumed_tokens(stage, work, work.pages / number)
-        of_model = calls.setdefault((stage, model), CallEstimate(stage, model, mean.source))
-        of_model.calls += number
-        of_model.input_tokens += round(number * mean.input)
-        of_model.output_tokens += round(number * mean.output)
+        total = calls.setdefault((stage, model), CallEstimate(stage, model, mean.source))
+        total.calls += number
+        total.input_tokens += round(number * mean.input)
+        total.output_tokens += round(number * mean.output)
         if info.price is not None:
-            of_model.usd = info.price.cost(of_model.input_tokens, of_model.output_tokens)
+            total.usd = info.price.cost(total.input_tokens, total.output_tokens)
 
 
 async def _local_transcripts(
     experiment: Experiment, corpora: CorporaReading, settings: Settings, store: ExperimentStore
 ) -> dict[str, VideoRows | None]:
-    found: dict[str, VideoRows | None] = {}
+    transcripts: dict[str, VideoRows | None] = {}
     for listed in experiment.videos:
         video_id = listed.video.video_id
         try:
-            found[video_id] = await local_transcript(video_id, corpora, settings, store.path)
+            transcripts[video_id] = await local_transcript(video_id, corpora, settings, store.path)
         except ExperimentError:  # the run reports it
-            found[video_id] = None
-    return found
+            transcripts[video_id] = None
+    return transcripts
 
 
 def _unknown(listed: CorpusVideo) -> VideoRows:

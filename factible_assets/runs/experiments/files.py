@@ -95,16 +95,16 @@ def experiment_json_schema() -> dict[str, Any]:
         return {"type": "object", "properties": dict(properties), "additionalProperties": False}
 
     schema = ExperimentFile.model_json_schema()
-    one = {name: dict(option.schema) for name, option in options().items()}
-    many = {name: {"type": "array", "items": each, "minItems": 1} for name, each in one.items()}
-    either = {
-        name: {"anyOf": [each, many[name]], "description": each.get("description", "")}
-        for name, each in one.items()
+    values = {name: dict(option.schema) for name, option in options().items()}
+    lists = {name: {"type": "array", "items": each, "minItems": 1} for name, each in values.items()}
+    both = {
+        name: {"anyOf": [each, lists[name]], "description": each.get("description", "")}
+        for name, each in values.items()
     }
     properties = schema["properties"]
-    properties["settings"] |= closed(either)
-    properties["one_at_a_time"] |= closed(many)
-    properties["variants"]["additionalProperties"] = {"anyOf": [closed(one), {"type": "null"}]}
+    properties["settings"] |= closed(both)
+    properties["one_at_a_time"] |= closed(lists)
+    properties["variants"]["additionalProperties"] = {"anyOf": [closed(values), {"type": "null"}]}
     properties["strategies"]["items"] = {"type": "string", "enum": list(PRESETS)}
     return schema | {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -129,7 +129,7 @@ def load_experiments(
     files: Iterable[Path], corpora: CorporaReading, settings: Settings
 ) -> ExperimentsReading:
     """Read experiment files. Errors are returned as problems; so is a second use of a name."""
-    found: dict[str, Experiment] = {}
+    by_name: dict[str, Experiment] = {}
     problems: list[FileProblem] = []
     for file in files:
         try:
@@ -138,15 +138,15 @@ def load_experiments(
             problems.append(error.at(file))
             continue
         reader = _ExperimentReader(file=file, document=document, corpora=corpora, settings=settings)
-        one = reader.experiment()
-        if one is not None and (first := found.setdefault(one.name, one)) is not one:
+        new = reader.experiment()
+        if new is not None and (first := by_name.setdefault(new.name, new)) is not new:
             words = f"exists already, in {first.file}, line {first.line}."
             reader.report(
                 ("experiment",),
-                f"The experiment {one.name!r} {words} Give one of the two another name.",
+                f"The experiment {new.name!r} {words} Give one of the two another name.",
             )
         problems += sorted(reader.problems, key=lambda problem: problem.line or 0)
-    return ExperimentsReading(tuple(found.values()), tuple(problems))
+    return ExperimentsReading(tuple(by_name.values()), tuple(problems))
 
 
 @dataclass(kw_only=True)
@@ -158,14 +158,14 @@ class _ExperimentReader(EntryReader):
         """Return the experiment of the file; None if it has problems."""
         data = self.document.data
         if not isinstance(data, dict):
-            what = "empty" if data is None else "not a mapping"
-            self.report((), f"The file is {what}. Begin with experiment: and its name.")
+            state = "empty" if data is None else "not a mapping"
+            self.report((), f"The file is {state}. Begin with experiment: and its name.")
             return None
-        given = {key: value for key, value in data.items() if value is not None}
-        written = self.entry(ExperimentFile, given, ())
-        if written is None:
+        values = {key: value for key, value in data.items() if value is not None}
+        content = self.entry(ExperimentFile, values, ())
+        if content is None:
             return None
-        videos, variants = self._videos(written), self._variants(written)
+        videos, variants = self._videos(content), self._variants(content)
         if self.problems:
             return None
         if len(variants) > MAX_VARIANTS:
@@ -174,94 +174,94 @@ class _ExperimentReader(EntryReader):
             return None
         self._refuse_contradictions(variants)
         names = [variant.name for variant in variants]
-        baseline = written.baseline or names[0]
+        baseline = content.baseline or names[0]
         self._expect(baseline, names, ("baseline",), "There is no variant {!r}.")
-        for index, name in enumerate(written.metrics):
+        for index, name in enumerate(content.metrics):
             self._expect(name, CATALOGUE, ("metrics", index), "There is no metric {!r}.")
         if self.problems:
             return None
-        name, line = written.experiment, self.document.line(("experiment",))
-        found = (name, written.description, variants, baseline, videos, self.file, line)
-        return Experiment(*found, written.metrics)
+        name, about = content.experiment, content.description
+        line = self.document.line(("experiment",))
+        return Experiment(name, about, variants, baseline, videos, self.file, line, content.metrics)
 
     def _expect(
         self, name: str, known: Iterable[str], place: Place, sentence: str, more: str = ""
     ) -> bool:
-        """Report a name that is not known, with the nearest one."""
+        """Report an unknown name with the nearest known one, and tell whether it is known."""
         names = list(known)
         if name in names:
             return True
         rest = " …" if len(names) > _MOST_NAMES else ""
-        every = f"Known: {', '.join(sorted(names)[:_MOST_NAMES])}{rest}."
-        near = did_you_mean(name, names, every if names else "None is known.")
-        self.report(place, f"{sentence.format(name)} {near}{more}")
+        listed = f"Known: {', '.join(sorted(names)[:_MOST_NAMES])}{rest}."
+        nearest = did_you_mean(name, names, listed if names else "None is known.")
+        self.report(place, f"{sentence.format(name)} {nearest}{more}")
         return False
 
-    def _videos(self, written: ExperimentFile) -> tuple[CorpusVideo, ...]:
+    def _videos(self, content: ExperimentFile) -> tuple[CorpusVideo, ...]:
         listed = list(self.corpora.videos())
         unread = ""
         if self.corpora.problems:
             unread = f" Not every corpus could be read, such as {self.corpora.problems[0]}"
-        tags = {tag for one in listed for tag in one.video.tags}
-        for index, tag in enumerate(written.tags):
+        tags = {tag for each in listed for tag in each.video.tags}
+        for index, tag in enumerate(content.tags):
             self._expect(tag, tags, ("tags", index), "No corpus has a tag {!r}.", unread)
-        if written.videos:
+        if content.videos:
             # A video with a name may also be in a corpus on demand.
-            everything = {one.video.video_id: one for one in self.corpora.everything()}
-            for index, video_id in enumerate(written.videos):
+            by_id = {each.video.video_id: each for each in self.corpora.everything()}
+            for index, video_id in enumerate(content.videos):
                 place: Place = ("videos", index)
-                self._expect(video_id, everything, place, "No corpus has a video {!r}.", unread)
-            listed = [everything[one] for one in dict.fromkeys(written.videos) if one in everything]
+                self._expect(video_id, by_id, place, "No corpus has a video {!r}.", unread)
+            listed = [by_id[each] for each in dict.fromkeys(content.videos) if each in by_id]
         chosen = tuple(
-            one for one in listed if not written.tags or set(one.video.tags) & set(written.tags)
+            each for each in listed if not content.tags or set(each.video.tags) & set(content.tags)
         )
         if not chosen and not self.problems:
             words = "No video of the corpora passes these filters. Widen videos or tags."
-            self.report(("tags",) if written.tags else ("videos",), words)
+            self.report(("tags",) if content.tags else ("videos",), words)
         return chosen
 
-    def _variants(self, written: ExperimentFile) -> tuple[Variant, ...]:
+    def _variants(self, content: ExperimentFile) -> tuple[Variant, ...]:
         """Return the variants, or the first ones if they are too many."""
-        settings = self._values(written.settings, "settings")
-        factors = self._values(written.one_at_a_time, "one_at_a_time")
-        lists = {name for name, each in written.settings.items() if isinstance(each, list)}
+        settings = self._values(content.settings, "settings")
+        factors = self._values(content.one_at_a_time, "one_at_a_time")
+        lists = {name for name, value in content.settings.items() if isinstance(value, list)}
         sweeps = {name: values for name, values in settings.items() if name in lists}
         for name in factors:
             place = ("one_at_a_time", name)
-            if not isinstance(written.one_at_a_time[name], list):
+            if not isinstance(content.one_at_a_time[name], list):
                 words = f"{name} is one value here. Give a list, or put it in settings."
                 self.report(place, words)
             elif name in sweeps:
                 words = f"{name} is swept under settings as well. Keep one of the two lists."
                 self.report(place, words)
-        strategies = self._strategies(written, sweeps)
+        strategies = self._strategies(content, sweeps)
         if self.problems:
             return ()
         fixed = {name: values[0] for name, values in settings.items() if name not in lists}
         return tuple(islice(expand(fixed, strategies, sweeps, factors), MAX_VARIANTS + 1))
 
-    def _values(self, written: Mapping[str, Any], *place: str) -> dict[str, tuple[Value, ...]]:
+    def _values(self, options_set: Mapping[str, Any], *place: str) -> dict[str, tuple[Value, ...]]:
         """Return the values of each option, without invalid ones, which it reports."""
-        found: dict[str, tuple[Value, ...]] = {}
-        for name, given in written.items():
+        values_of: dict[str, tuple[Value, ...]] = {}
+        for name, listed in options_set.items():
             if not self._expect(name, options(), (*place, name), "There is no option {!r}."):
                 continue
             values: dict[str, Value] = {}
-            for index, each in enumerate(given if isinstance(given, list) else [given]):
+            for index, item in enumerate(listed if isinstance(listed, list) else [listed]):
                 at: Place = (*place, name, index)
                 try:
-                    value = self._checked(name, each)
+                    value = self._checked(name, item)
                 except (OptionError, SetupError) as error:
                     self.report(at, str(error))
                     continue
                 if (label := shown(value)) in values:
                     self.report(at, f"The list has the value {label} twice. Remove one.")
                 values[label] = value
-            if given == []:
+            if listed == []:
                 words = f"The list of {name} is empty. Give values, or leave it out."
                 self.report((*place, name), words)
-            found[name] = tuple(values.values())
-        return found
+            values_of[name] = tuple(values.values())
+        return values_of
 
     def _checked(self, name: str, given: object) -> Value:
         """Return a valid value. Raises OptionError or SetupError."""
@@ -276,19 +276,19 @@ class _ExperimentReader(EntryReader):
         return value
 
     def _strategies(
-        self, written: ExperimentFile, swept: Collection[str]
+        self, content: ExperimentFile, swept: Collection[str]
     ) -> dict[str, dict[str, Value]]:
         """Return the values of the named strategies, and of those that the file describes."""
         chosen: dict[str, dict[str, Value]] = {}
         places: dict[str, Place] = {}
-        for index, name in enumerate(written.strategies):
+        for index, name in enumerate(content.strategies):
             place: Place = ("strategies", index)
             more = " Others can be described under variants:."
             if name in chosen:
                 self.report(place, f"The list has the strategy {name!r} twice. Remove one.")
             elif self._expect(name, PRESETS, place, "There is no strategy {!r}.", more):
                 chosen[name], places[name] = dict(PRESETS[name]), place
-        for name, given in written.variants.items():
+        for name, options_set in content.variants.items():
             at = places[name] = "variants", name
             if not _VARIANT.fullmatch(name) or name in PRESETS:
                 self.report(
@@ -298,9 +298,9 @@ class _ExperimentReader(EntryReader):
                 )
                 continue
             # A variant has one value of each option.
-            single = {option: [value] for option, value in (given or {}).items()}
-            found = self._values(single, *at)
-            chosen[name] = {option: each[0] for option, each in found.items() if each}
+            single = {option: [value] for option, value in (options_set or {}).items()}
+            lists = self._values(single, *at)
+            chosen[name] = {option: each[0] for option, each in lists.items() if each}
         for name, values in chosen.items():
             for option in swept & values.keys():
                 words = f"{name} sets {option}, which is swept under settings. Keep one of the two."

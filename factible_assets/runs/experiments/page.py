@@ -101,7 +101,7 @@ def _scatters(comparison: Comparison) -> dict[str, str]:
         variant.name: math.fsum(stage.cell(variant.name).value or 0.0 for stage in stages) or None
         for variant in comparison.variants
     }
-    drawn = {}
+    pictures = {}
     for benefit in filter(None, map(comparison.metric, _BENEFITS)):
         for name, effort in efforts.items():
             points = {
@@ -110,8 +110,8 @@ def _scatters(comparison: Comparison) -> dict[str, str]:
                 if (across := effort[each.name]) is not None
                 and (up := benefit.cell(each.name).value) is not None
             }
-            drawn[f"{benefit.name} against {name}"] = dots(points)
-    return {title: picture for title, picture in drawn.items() if picture}
+            pictures[f"{benefit.name} against {name}"] = dots(points)
+    return {title: picture for title, picture in pictures.items() if picture}
 
 
 _STRIP_WIDTH, _PADDING = 180, 8.0

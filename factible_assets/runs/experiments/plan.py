@@ -35,19 +35,19 @@ PRESETS: Final[Mapping[str, Mapping[str, int]]] = {
     "deep": {"max_claims": 3, "max_queries": 4, "max_results": 5},
     "broad": {"max_claims": 10, "max_queries": 1, "max_results": 2},
 }
-"""The strategies that an experiment can name: a glance, few claims in depth, many on the surface.
+"""The strategies that an experiment can name. They set amounts.
 
-They set sizes; the option `strategy` sets the order of the steps (factible_assets/strategies)."""
+The option `strategy` is something else: the order of the steps (factible_assets/strategies)."""
 
 MODEL_OPTIONS: tuple[str, ...] = ("model", *(f"model_{stage}" for stage in get_args(CallStage)))
 """Outside of experiments, these are settings of the machine."""
 
 PROMPT_FILES: Final = "prompt_files"
 """A folder of prompt files; like the models, a setting of the machine."""
-_OF_THE_MACHINE: Final = (*MODEL_OPTIONS, PROMPT_FILES)
+_MACHINE_OPTIONS: Final = (*MODEL_OPTIONS, PROMPT_FILES)
 
 
-def _stage(option: str) -> str:
+def _stage_of(option: str) -> str:
     return option.partition("_")[2]
 
 
@@ -61,15 +61,15 @@ def options() -> Mapping[str, RunOption]:
 
     `reuse_days` is left out: an experiment measures checks, so no claim takes over an earlier one.
     """
-    found = {name: each for name, each in config.run_options().items() if name != "reuse_days"}
+    known = {name: each for name, each in config.run_options().items() if name != "reuse_days"}
     words = "A folder of prompt files that replace ours; absolute, or relative to the data folder."
     texts = {PROMPT_FILES: words}
     for name in MODEL_OPTIONS:
-        what = f"the stage {_stage(name)}" if _stage(name) else "all stages"
-        texts[name] = f"The model of {what}. Named as in models.yaml, or PROVIDER/MODEL."
+        stages = f"the stage {_stage_of(name)}" if _stage_of(name) else "all stages"
+        texts[name] = f"The model of {stages}. Named as in models.yaml, or PROVIDER/MODEL."
     for name, words in texts.items():
-        found[name] = RunOption(name, (), None, {"type": "string", "description": words})
-    return found
+        known[name] = RunOption(name, (), None, {"type": "string", "description": words})
+    return known
 
 
 def checked_value(name: str, value: object) -> Value:
@@ -77,15 +77,15 @@ def checked_value(name: str, value: object) -> Value:
     option = options()[name]
     if not option.place:
         if not isinstance(value, str) or not value.strip():
-            what = (
+            kind = (
                 "a folder" if name == PROMPT_FILES else "the name of a model, such as gpt-4o-mini"
             )
-            raise OptionError(name, f"{name} is {what}.")
+            raise OptionError(name, f"{name} is {kind}.")
         return value.strip()
-    found: Any = config.config_of({name: value}).model_dump(mode="json")
+    document: Any = config.config_of({name: value}).model_dump(mode="json")
     for step in option.place:
-        found = found[step]
-    return config.plain_value(found)
+        document = document[step]
+    return config.plain_value(document)
 
 
 def settings_of(values: Values, settings: Settings) -> Settings:
@@ -94,14 +94,14 @@ def settings_of(values: Values, settings: Settings) -> Settings:
     A model for all stages also replaces this machine's models of single stages. Otherwise the
     variant would mean something else on another machine.
     """
-    own: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     stages = {} if "model" in values else dict(settings.stage_models)
-    stages |= {_stage(name): str(values[name]) for name in MODEL_OPTIONS[1:] if name in values}
+    stages |= {_stage_of(name): str(values[name]) for name in MODEL_OPTIONS[1:] if name in values}
     if "model" in values:
-        own["model"] = values["model"]
+        changed["model"] = values["model"]
     if PROMPT_FILES in values:
-        own[PROMPT_FILES] = settings.home / Path(str(values[PROMPT_FILES])).expanduser()
-    return settings.model_copy(update={**own, "stage_models": stages})
+        changed[PROMPT_FILES] = settings.home / Path(str(values[PROMPT_FILES])).expanduser()
+    return settings.model_copy(update={**changed, "stage_models": stages})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,14 @@ class Variant:
     @property
     def names_a_model(self) -> bool:
         """Whether it names a model, or prompts for one."""
-        return any(name in self.values for name in _OF_THE_MACHINE)
+        return any(name in self.values for name in _MACHINE_OPTIONS)
 
     @property
     def reasoners(self) -> Reasoners:
         """The reasoners. `auto` means a language model if the variant names one."""
-        own = self.config
-        uses_llm = own.reasoner == "auto" and self.names_a_model
-        return own.model_copy(update={"reasoner": "llm"}) if uses_llm else own
+        options = self.config
+        uses_llm = options.reasoner == "auto" and self.names_a_model
+        return options.model_copy(update={"reasoner": "llm"}) if uses_llm else options
 
 
 @dataclass(frozen=True, slots=True)

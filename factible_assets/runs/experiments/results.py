@@ -36,33 +36,33 @@ def run_and_score(
 ) -> list[VariantOutcome]:
     """Run an experiment, and write the figures of its variants to the main warehouse."""
     started = datetime.now(UTC)
-    ran, store = run_experiment(
+    checks, store = run_experiment(
         experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=watcher
     )
     main = Warehouse(settings.warehouse)
-    rows = _result_rows(experiment, settings, ran, store, started)
+    rows = _result_rows(experiment, settings, checks, store, started)
     main.write_rows(rows, replacing=("experiment", experiment.name))
     main.publish(settings.published)
-    return ran
+    return checks
 
 
 def _result_rows(
     experiment: Experiment,
     settings: Settings,
-    ran: Sequence[VariantOutcome],
+    checks: Sequence[VariantOutcome],
     store: ExperimentStore,
     started_at: datetime,
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of the main warehouse, by table."""
     matcher, rule = default_matcher(), str(default_matcher().rule)
-    variants, results, of_videos = [], [], []
+    variants, results, video_results = [], [], []
     for position, variant in enumerate(experiment.variants, start=1):
         choice = choose(variant, settings, None)
-        failed = {each.video_id for each in ran if each.variant == variant.name and each.failure}
-        place = {"experiment": experiment.name, "variant": variant.name}
+        failed = {each.video_id for each in checks if each.variant == variant.name and each.failure}
+        key = {"experiment": experiment.name, "variant": variant.name}
         variants.append(
             {
-                **place,
+                **key,
                 "position": position,
                 "is_baseline": variant.name == experiment.baseline,
                 "settings": json.dumps(dict(variant.values)),
@@ -74,11 +74,11 @@ def _result_rows(
         )
         evaluation = score(_outcomes(experiment, store, variant.name, failed), matcher=matcher)
         results += [
-            place | columns_of(each) | {"trivial": each.baseline, "matcher": rule}
+            key | columns_of(each) | {"trivial": each.baseline, "matcher": rule}
             for each in evaluation.figures
         ]
-        of_videos += [
-            {**place, "video_id": video_id, "metric": each.name}
+        video_results += [
+            {**key, "video_id": video_id, "metric": each.name}
             | {column: getattr(each, column) for column in ("value", "n", "unit")}
             for video_id, figures in evaluation.per_video.items()
             for each in figures
@@ -98,17 +98,17 @@ def _result_rows(
     return {
         "experiments": [head],
         "experiment_variants": variants,
-        "experiment_sets": _sets(experiment, ran, store),
+        "experiment_sets": _sets(experiment, checks, store),
         "experiment_results": results,
-        "experiment_video_results": of_videos,
+        "experiment_video_results": video_results,
     }
 
 
 def _sets(
-    experiment: Experiment, ran: Sequence[VariantOutcome], store: ExperimentStore
+    experiment: Experiment, checks: Sequence[VariantOutcome], store: ExperimentStore
 ) -> list[dict[str, Any]]:
     """Return the stages of this run, and of a failed check only the stage that failed."""
-    succeeded = {(each.variant, each.video_id) for each in ran if each.failure is None}
+    succeeded = {(each.variant, each.video_id) for each in checks if each.failure is None}
     stored = [row for row in store.stages() if (row["variant"], row["video_id"]) in succeeded]
     return stored + [
         {
@@ -121,7 +121,7 @@ def _sets(
             "status": "failed",
             "reason": each.failure,
         }
-        for each in ran
+        for each in checks
         if each.failure is not None
     ]
 
@@ -129,23 +129,23 @@ def _sets(
 def _outcomes(
     experiment: Experiment, store: ExperimentStore, variant: str, failed: Collection[str]
 ) -> list[VideoOutcome]:
-    """Return the outcome of each video that the variant has verdicts for."""
-    found = []
+    """Return the outcome of each video for which the variant has verdicts."""
+    outcomes = []
     for listed in experiment.videos:
         video_id = listed.video.video_id
         if video_id not in failed and all(store.has(variant, video_id, each) for each in STAGES):
-            held = store.read(video_id, dict.fromkeys(("transcripts", *STAGES), variant))
+            rows = store.read(video_id, dict.fromkeys(("transcripts", *STAGES), variant))
             baseline: Sequence[Evidence] = ()
             if variant != experiment.baseline:
                 baseline = store.read(video_id, {"evidence": experiment.baseline}).evidence
-            one = VideoOutcome(
-                **held.parts(),
+            outcome = VideoOutcome(
+                **rows.parts(),
                 truth=listed.claims,
-                first_verdict_seconds=held.sets["verdicts"].first_result_seconds,
+                first_verdict_seconds=rows.sets["verdicts"].first_result_seconds,
                 baseline=baseline,
             )
-            found.append(one)
-    return found
+            outcomes.append(outcome)
+    return outcomes
 
 
 def scored_again(experiment: Experiment, settings: Settings) -> dict[str, Evaluation]:

@@ -122,37 +122,37 @@ class _Run:
     async def _check_video(self, listed: CorpusVideo, keys: StageKeys) -> list[VariantOutcome]:
         """Check a video in all variants, one after the other."""
         video_id, outcomes = listed.video.video_id, []
-        said, failure = None, None
+        transcript, failure = None, None
         try:
-            said = await transcript_of(video_id, self.corpora, self.settings, self.store.path)
+            transcript = await transcript_of(video_id, self.corpora, self.settings, self.store.path)
         except ExperimentError as error:
             failure = str(error)
         for variant in self.experiment.variants:
             outcome = VariantOutcome(variant.name, video_id, failure=failure)
-            if said is not None:
-                outcome = await self._check_variant(variant, listed, said, keys)
+            if transcript is not None:
+                outcome = await self._check_variant(variant, listed, transcript, keys)
             self.watcher(outcome)
             outcomes.append(outcome)
         return outcomes
 
     async def _check_variant(
-        self, variant: Variant, listed: CorpusVideo, said: VideoRows, keys: StageKeys
+        self, variant: Variant, listed: CorpusVideo, transcript: VideoRows, keys: StageKeys
     ) -> VariantOutcome:
         video_id = listed.video.video_id
         choice = self.choices[variant.name, video_id]
         config = variant.config.limited_to(listed.entry.published_before)
-        own_keys = keys.of(config, said, choice, listed.given_claims)
+        stage_keys = keys.of(config, transcript, choice, listed.given_claims)
         place = {"experiment": self.experiment.name, "variant": variant.name, "video_id": video_id}
-        return await _Check(place, config, said, own_keys, choice, listed, self.store).run()
+        return await _Check(place, config, transcript, stage_keys, choice, listed, self.store).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """The check of one video in one variant. `said` are the rows of the transcript."""
+    """The check of one video in one variant. `transcript` has the rows of its transcript."""
 
     place: Mapping[str, str]
     config: FactCheckConfig
-    said: VideoRows
+    transcript: VideoRows
     keys: Mapping[str, str]
     choice: VariantServices
     listed: CorpusVideo
@@ -193,9 +193,9 @@ class _Check:
         self, missing: Sequence[str], reused: VideoRows, strategy: Strategy
     ) -> Sequence[Verdict]:
         """Compute and store the missing stages."""
-        said, claims, seconds = self.said, reused.claims, 0.0
+        transcript, claims, seconds = self.transcript, reused.claims, 0.0
         # Each variant has a budget of its own for each video.
-        subject = f"{said.video.video_id} in the variant {self.place['variant']}"
+        subject = f"{transcript.video.video_id} in the variant {self.place['variant']}"
         async with open_services(
             self.choice.settings,
             observer=Observer(),
@@ -206,16 +206,20 @@ class _Check:
             pages_rating=self.config.search.pages_rating,
         ) as services:
             if "claims" in missing:
-                given, options = self.listed.given_claims, self.config.claims
-                found = await extract_claims(
-                    said.video, said.transcripts[0], said.segments, services, options, given=given
+                extraction = await extract_claims(
+                    transcript.video,
+                    transcript.transcripts[0],
+                    transcript.segments,
+                    services,
+                    self.config.claims,
+                    given=self.listed.given_claims,
                 )
-                claims, seconds = found.claims, found.seconds
-                rows = [*claims, *found.llm_calls]
+                claims, seconds = extraction.claims, extraction.seconds
+                rows = [*claims, *extraction.llm_calls]
                 await self._write({"claims": AssetRows(rows, "", duration_seconds=seconds)})
             stages = tuple(each for each in ALL_STAGES if each in missing)
             result = await check_claims(
-                said.video,
+                transcript.video,
                 claims,
                 services,
                 self.config,
@@ -235,11 +239,11 @@ class _Check:
         self, sets: Mapping[str, AssetRows], sources: Mapping[str, str] | None = None
     ) -> None:
         if "claims" in sets:
-            sets = {"transcripts": AssetRows(self.said.of_asset("transcripts"), ""), **sets}
+            sets = {"transcripts": AssetRows(self.transcript.of_asset("transcripts"), ""), **sets}
         await asyncio.to_thread(self.store.write, self.place, self.keys, sets, sources or {})
 
 
 def _copy(stage: str, rows: VideoRows) -> AssetRows:
-    """Return the set of a stage that another variant computed."""
-    one = rows.sets[stage]
-    return AssetRows(rows.of_asset(stage), one.code_version, one.data_version, one.duration_seconds)
+    """Return the rows of a stage that another variant computed, to store them again."""
+    old = rows.sets[stage]
+    return AssetRows(rows.of_asset(stage), old.code_version, old.data_version, old.duration_seconds)

@@ -57,11 +57,11 @@ class StageKeys:
     def of(
         self,
         config: FactCheckConfig,
-        said: VideoRows,
+        transcript: VideoRows,
         choice: VariantServices,
         given: ClaimDrafts | None = None,
     ) -> dict[str, str]:
-        """Return the key of the transcript and of every stage; claims may be `given`."""
+        """Return the keys of the transcript and of every stage; the corpus may give the claims."""
         web = self._content_of(choice.web)
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home, folder = choice.settings.home, choice.settings.prompt_files
@@ -71,20 +71,20 @@ class StageKeys:
         for stage in JUDGEMENTS:
             if stage in choice.models:
                 # The version of the project's own prompts is part of the code's.
-                named = (choice.models[stage], choice.settings.reasoning_effort, prompts)
-                makers[stage] = " ".join(filter(None, named))
+                model = (choice.models[stage], choice.settings.reasoning_effort, prompts)
+                makers[stage] = " ".join(filter(None, model))
             else:
                 makers[stage] = f"{choice.made_by[stage]} {commits}"
         makers["evidence"] = f"{makers['evidence']}\n{web}"
-        stated = ""
+        given_words = ""
         if given is not None:
-            makers["claims"], stated = "given", f"\n{given.claims!r}"
+            makers["claims"], given_words = "given", f"\n{given.claims!r}"
         # No stage sees the other columns.
-        seen = said.video.model_dump(mode="json", exclude={"tags", "notes", "corpus"})
-        words = said.transcripts[0].content_hash
-        subject = f"{json.dumps(seen, sort_keys=True)}\n{words}{stated}"
+        video = transcript.video.model_dump(mode="json", exclude={"tags", "notes", "corpus"})
+        content_hash = transcript.transcripts[0].content_hash
+        subject = f"{json.dumps(video, sort_keys=True)}\n{content_hash}{given_words}"
         keys = stage_keys(config, subject=subject, makers=makers, code=code_version())
-        return {"transcripts": words, **keys}
+        return {"transcripts": content_hash, **keys}
 
 
 def stage_keys(
@@ -117,8 +117,8 @@ def stage_keys(
 
 def _web_content(web: str, settings: Settings) -> str:
     if web == "live":
-        asked = [*search_names(settings), settings.pages, settings.browser]
-        return f"live {' '.join(asked)}"
+        parts = [*search_names(settings), settings.pages, settings.browser]
+        return f"live {' '.join(parts)}"
     if web == "miniature":
         folder = settings.project_corpora / "miniature_web"
         return f"miniature {_digest_of(folder.rglob('*'))}"
@@ -126,11 +126,11 @@ def _web_content(web: str, settings: Settings) -> str:
         folders = settings.corpus_folders
         return f"annotated {_digest_of(path for each in folders for path in each.rglob('*.yaml'))}"
     # Opening the archive would create it, and a dry run creates nothing.
-    stored = settings.archive.exists()
-    held = Archive(settings.archive, canonicalise=canonical_url).collections() if stored else {}
+    exists = settings.archive.exists()
+    sizes = Archive(settings.archive, canonicalise=canonical_url).collections() if exists else {}
     name = web.partition(":")[2]
-    shown = {name: held.get(name, 0)} if name else held
-    return f"archive {json.dumps(shown, sort_keys=True)}"
+    counts = {name: sizes.get(name, 0)} if name else sizes
+    return f"archive {json.dumps(counts, sort_keys=True)}"
 
 
 @cache

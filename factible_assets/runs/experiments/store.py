@@ -33,10 +33,9 @@ def experiment_file(settings: Settings, name: str) -> Path:
 class ExperimentStore:
     """Finds, reads and writes the stages of an experiment.
 
-    If an earlier process left a check incomplete, this one computes its stages again, from the
-    first one on in which a service failed. The variants of one process share even such stages,
-    because a fair comparison needs the same state of the world. With `fresh`, all stages of earlier
-    processes count as missing.
+    If an earlier process left a check incomplete, its stages count as missing from the first one
+    on in which a service failed. The variants of one process share even such stages, because a fair
+    comparison needs the same state of the world. With `fresh`, all earlier stages count as missing.
     """
 
     def __init__(self, path: Path, *, fresh: bool = False) -> None:
@@ -60,21 +59,20 @@ class ExperimentStore:
         These are the first stages up to a missing one. `variant` itself is preferred. A strategy
         that goes through the stages in rounds needs all of them, or only the claims.
         """
-        found: dict[str, str] = {}
+        reusable: dict[str, str] = {}
         for stage in STAGES:
-            known = self._keys.get((video_id, stage), {})
-            names = [name for name, key in known.items() if key == keys[stage]]
+            key_of_variant = self._keys.get((video_id, stage), {})
+            names = [name for name, key in key_of_variant.items() if key == keys[stage]]
             if not names:
                 break
-            found[stage] = variant if variant in names else names[0]
-        if strategy.in_rounds and len(found) < len(STAGES):
-            return {stage: name for stage, name in found.items() if stage == STAGES[0]}
-        return found
+            reusable[stage] = variant if variant in names else names[0]
+        if strategy.in_rounds and len(reusable) < len(STAGES):
+            return {stage: name for stage, name in reusable.items() if stage == STAGES[0]}
+        return reusable
 
     def mark_stored(
         self, variant: str, video_id: str, keys: Mapping[str, str], stages: Iterable[str]
     ) -> None:
-        """Count some stages as stored."""
         for stage in stages:
             self._keys.setdefault((video_id, stage), {})[variant] = keys[stage]
 
@@ -100,8 +98,8 @@ class ExperimentStore:
         """
         variant, video_id = place["variant"], place["video_id"]
         rows = []
-        for stage, own in stages.items():
-            status, reason = _status_of(own.rows)
+        for stage, asset_rows in stages.items():
+            status, reason = _status_of(asset_rows.rows)
             rows.append(
                 {
                     **place,
@@ -110,8 +108,8 @@ class ExperimentStore:
                     "source": sources.get(stage, variant),
                     "status": status,
                     "reason": reason,
-                    "duration_seconds": own.duration_seconds,
-                    "first_verdict_seconds": own.first_result_seconds,
+                    "duration_seconds": asset_rows.duration_seconds,
+                    "first_verdict_seconds": asset_rows.first_result_seconds,
                 }
             )
 

@@ -42,52 +42,52 @@ class VariantServices:
 
 def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> VariantServices:
     """Choose the services of a variant. Raises SetupError: A model is unknown."""
-    own, missing = settings_of(variant.values, settings), []
+    changed, missing = settings_of(variant.values, settings), []
     reasoners, options = variant.reasoners, variant.config
     verdicts = "llm" if options.verdicts_by == "llm" else "template"
     made_by = dict.fromkeys(JUDGEMENTS, "llm") | {"verdicts": verdicts}
-    asked: Collection[str] = JUDGEMENTS
+    by_llm: Collection[str] = JUDGEMENTS
     try:
-        choices = reasoning.choose_reasoners(reasoners, own)
-        made_by, asked = choices.model_dump(include={*JUDGEMENTS}), choices.asks_llm
-        reasoning.fitting_strategy(options.strategy, reasoners, own)
+        choices = reasoning.choose_reasoners(reasoners, changed)
+        made_by, by_llm = choices.model_dump(include={*JUDGEMENTS}), choices.asks_llm
+        reasoning.fitting_strategy(options.strategy, reasoners, changed)
     except SetupError as error:
         missing.append(str(error))
-    stages = plan_models(own).stages if asked else {}
+    stages = plan_models(changed).stages if by_llm else {}
     models = {
-        stage: f"{model.provider}/{model.name}" for stage, model in stages.items() if stage in asked
+        stage: f"{info.provider}/{info.name}" for stage, info in stages.items() if stage in by_llm
     }
-    names = search_names(settings)
-    web = choose_web(options.search.web, corpus_web, settings.web, live_ready=bool(names))
-    if web == "live" and not names:
+    providers = search_names(settings)
+    web = choose_web(options.search.web, corpus_web, settings.web, live_ready=bool(providers))
+    if web == "live" and not providers:
         missing.append(f"The variant {variant.name} looks at the live web, and {NO_LIVE_SEARCH}")
-    return VariantServices(own, reasoners, made_by, models, web, tuple(missing))
+    return VariantServices(changed, reasoners, made_by, models, web, tuple(missing))
 
 
 async def transcript_of(
-    video_id: str, corpora: CorporaReading, settings: Settings, own: Path
+    video_id: str, corpora: CorporaReading, settings: Settings, file: Path
 ) -> VideoRows:
     """Return the rows of a video's transcript; from YouTube, if it is not here.
 
     Raises ExperimentError: It cannot be obtained.
     """
-    known = await local_transcript(video_id, corpora, settings, own)
+    known = await local_transcript(video_id, corpora, settings, file)
     return known or await _obtained(video_id, corpora, settings)
 
 
 async def local_transcript(
-    video_id: str, corpora: CorporaReading, settings: Settings, own: Path
+    video_id: str, corpora: CorporaReading, settings: Settings, file: Path
 ) -> VideoRows | None:
     """Return the rows of a video's transcript; None if only YouTube has it.
 
     The production warehouse comes first, then the file that a corpus names, then the transcript
-    that the experiment's `own` file keeps.
+    in the experiment's `file`.
 
     Raises ExperimentError: The file cannot be read.
     """
     listed = corpora.find(video_id)
     has_file = listed is not None and listed.transcript is not None
-    for store in (Warehouse(settings.warehouse), *([] if has_file else [Warehouse(own)])):
+    for store in (Warehouse(settings.warehouse), *([] if has_file else [Warehouse(file)])):
         if store.connector.exists():
             stored = await asyncio.to_thread(store.read_video, video_id, ["transcripts"])
             if stored.sets:

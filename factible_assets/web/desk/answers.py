@@ -1,4 +1,4 @@
-"""Forms, viewers and answers of the desk, and sign-in.
+"""The parts that all pages of the desk share: visitors, forms, responses and sign-in.
 
 A redirect (303) answers every form, so that reloading a page never sends its form again.
 """
@@ -91,14 +91,14 @@ class Visit:
 
     def files(self, name: str) -> list[tuple[str, bytes]]:
         """Return the files of a field that are not empty, each with a safe name."""
-        found = []
+        uploads = []
         for upload in self.form.getlist(name):
             if isinstance(upload, UploadFile) and upload.filename:
                 # This machine cannot give a file every name that may come.
-                safe = plain(Path(upload.filename.replace("\\", "/")).name)
+                name_here = plain(Path(upload.filename.replace("\\", "/")).name)
                 if content := upload.file.read():
-                    found.append((safe, content))
-        return found
+                    uploads.append((name_here, content))
+        return uploads
 
     def show(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         return show(name, self.viewer, status=status, **values)
@@ -106,25 +106,25 @@ class Visit:
     def remember(self, response: Response) -> Response:
         """Keep the name and organisation of a person in their browser, if the form gave them."""
         if self.field("name") and not self.viewer.is_named:
-            own = {"name": self.viewer.name, "organisation": self.viewer.organisation}
-            self.set_cookie(response, NAME_COOKIE, quote(urlencode(own)), _YEAR_SECONDS)
+            values = {"name": self.viewer.name, "organisation": self.viewer.organisation}
+            self.set_cookie(response, NAME_COOKIE, quote(urlencode(values)), _YEAR_SECONDS)
         return response
 
     def set_cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
         """Set a cookie that no script and no other site can use."""
-        shown: dict[str, Any] = {"httponly": True, "samesite": "strict"}
+        flags: dict[str, Any] = {"httponly": True, "samesite": "strict"}
         secure = self.base_url.startswith("https:")
-        response.set_cookie(name, value, max_age=seconds, secure=secure, **shown)
+        response.set_cookie(name, value, max_age=seconds, secure=secure, **flags)
 
 
 def visit_of(request: Request, state: State, client: CurrentClient) -> Visit:
     """Return the visit of a person: by the name of their token, else the one they gave once."""
-    kept = unquote(request.cookies.get(NAME_COOKIE, ""))[:_LONGEST_COOKIE]
-    own = dict(parse_qsl(kept, keep_blank_values=True))
+    cookie = unquote(request.cookies.get(NAME_COOKIE, ""))[:_LONGEST_COOKIE]
+    remembered = dict(parse_qsl(cookie, keep_blank_values=True))
     settings = state.settings
     viewer = Viewer(
-        name=client.name or own.get("name") or settings.reviewer or "",
-        organisation=own.get("organisation", settings.organisation or ""),
+        name=client.name or remembered.get("name") or settings.reviewer or "",
+        organisation=remembered.get("organisation", settings.organisation or ""),
         is_named=client.name is not None,
         may_review=client.may("review"),
         has_session=bool(state.clients.by_digest) and SESSION_COOKIE in request.cookies,
@@ -146,8 +146,9 @@ async def _with_form(visit: Looking) -> AsyncIterator[Visit]:
         sent = replace(visit, form=form)
         if sent.field("name") and not visit.viewer.is_named:
             name = review.valid_reviewer(sent.field("name"))
-            whose = sent.field("organisation")[:_LONGEST_ORGANISATION]
-            sent = replace(sent, viewer=replace(visit.viewer, name=name, organisation=whose))
+            organisation = sent.field("organisation")[:_LONGEST_ORGANISATION]
+            viewer = replace(visit.viewer, name=name, organisation=organisation)
+            sent = replace(sent, viewer=viewer)
         yield sent
 
 

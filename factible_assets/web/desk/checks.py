@@ -57,8 +57,8 @@ def start(visit: Looking, page: PageNumber = 1) -> HTMLResponse:
     state = visit.state
     videos, total, unread = [], 0, None
     try:
-        found = state.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
-        videos, total = found.items, found.total
+        page_of_videos = state.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
+        videos, total = page_of_videos.items, page_of_videos.total
     except WarehouseError as error:
         # The form must stay, because a new check makes the list readable again.
         _LOG.error("The published copy cannot be read: %s", error)
@@ -78,7 +78,7 @@ def start(visit: Looking, page: PageNumber = 1) -> HTMLResponse:
 async def check(visit: Sending) -> Response:
     """Start a check of a link, of an uploaded or pasted transcript, or of the demo."""
     runs, link = visit.state.runs, visit.field("link")
-    transcript = await asyncio.to_thread(_brought_transcript, visit)
+    transcript = await asyncio.to_thread(_sent_transcript, visit)
     if visit.field("demo"):
         order = CheckOrder(video_id=DEMO_VIDEO, config=demo_config())
         run = await runs.start(order, visit.client)
@@ -91,7 +91,7 @@ async def check(visit: Sending) -> Response:
     return redirect(f"{DESK}/runs/{run.run_id}")
 
 
-def _brought_transcript(visit: Visit) -> tuple[str, bytes] | None:
+def _sent_transcript(visit: Visit) -> tuple[str, bytes] | None:
     """Return the uploaded or pasted transcript with its file's name."""
     pasted, title = visit.field("pasted"), visit.field("title")
     for upload in visit.files("transcript"):
@@ -134,7 +134,7 @@ async def _check_upload(visit: Visit, transcript: tuple[str, bytes]) -> ServiceR
 
 def save_uploads(
     transcript: tuple[str, bytes],
-    brought: list[tuple[str, bytes]],
+    pages: list[tuple[str, bytes]],
     title: str,
     folder: Path,
     settings: Settings,
@@ -148,16 +148,16 @@ def save_uploads(
     stem = Path(name).stem[:_LONGEST_NAME].strip(". ") or "transcript"
     file = folder / "transcript" / f"{stem}{Path(name).suffix[:8]}"
     file.write_bytes(content)
-    for number, (page, text) in enumerate(brought):
-        place = folder / "pages" / page[-_LONGEST_NAME:]
-        if place.exists():
-            place = place.with_stem(f"{place.stem}-{number:03}")
-        place.write_bytes(text)
+    for number, (page_name, page_content) in enumerate(pages):
+        target_file = folder / "pages" / page_name[-_LONGEST_NAME:]
+        if target_file.exists():
+            target_file = target_file.with_stem(f"{target_file.stem}-{number:03}")
+        target_file.write_bytes(page_content)
     try:
         target = resolve(str(file), title or None, settings)
-        if not brought:
+        if not pages:
             return target, None
-        collection = f"desk-{digest(bytes(0).join(text for _, text in brought))}"
+        collection = f"desk-{digest(bytes(0).join(page_content for _, page_content in pages))}"
         archive = Archive(settings.archive, canonicalise=canonical_url)
         archive.import_from(folder / "pages", collection)
     except (TranscriptError, ArchiveError) as error:
@@ -181,13 +181,12 @@ async def run_page(run_id: uuid.UUID, visit: Looking) -> Response:
             words = outcome_words(outcome, data["verdict"]["basis"])
             judged = {**data["claim"], "outcome": outcome, "words": words}
             claims[judged["claim_id"]] = judged
-    told = for_browser(run.events[-1].message) if run.events else "The check is starting."
-    return visit.show("run", run=run, claims=[*claims.values()], told=told)
+    message = for_browser(run.events[-1].message) if run.events else "The check is starting."
+    return visit.show("run", run=run, claims=[*claims.values()], told=message)
 
 
 @routes.post(f"{DESK}/runs/{{run_id}}/again")
 async def run_again(run_id: uuid.UUID, state: State, client: CurrentClient) -> Response:
-    """Start the same check again."""
     run = await state.runs.start(state.runs.get(str(run_id)).order, client)
     return redirect(f"{DESK}/runs/{run.run_id}")
 

@@ -51,9 +51,9 @@ from factible_assets.wording import plain
 from warehouse.store import Warehouse
 
 _LONGEST_SEARCH = 300
-_SAME = "It reads the same to the reviewer."
-_TICKED = 10
-"""How many of the found claims are chosen at first."""
+_AGREEMENT = "It reads the same to the reviewer."
+_PRESELECTED = 10
+"""How many of the found claims the form selects at first."""
 _CLAIM = f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}"
 
 AskedQueue = Annotated[lists.QueueQuery, Query()]
@@ -122,7 +122,7 @@ def choose_page(video_id: str, visit: Looking, run: uuid.UUID | None = None) -> 
         "choose",
         video=files[0].rows.video if files else None,
         files=sorted(files, key=lambda file: file.claim.rank),
-        ticked=_TICKED if run else len(files),
+        ticked=_PRESELECTED if run else len(files),
         run=run,
         strategies=possible_strategies(settings),
         path=f"{lists.video_path(video_id)}/claims",
@@ -133,19 +133,19 @@ def choose_page(video_id: str, visit: Looking, run: uuid.UUID | None = None) -> 
 async def choose(video_id: str, visit: Sending) -> Response:
     """Record the choice of claims, and check these."""
     runs = visit.state.runs
-    kept = {str(each): visit.field(f"text-{each}") for each in visit.form.getlist("keep")}
-    texts = {plain(text): each for each, text in kept.items() if text}
+    selected = {str(each): visit.field(f"text-{each}") for each in visit.form.getlist("keep")}
+    id_of_text = {plain(text): claim_id for claim_id, text in selected.items() if text}
     added = [plain(line) for line in visit.field("added").splitlines() if line.strip()]
-    strategy, asked_by = chosen_strategy(visit), visit.field("run")
-    if not (texts or added):
+    strategy, found_by = chosen_strategy(visit), visit.field("run")
+    texts = (*id_of_text, *added)
+    if not texts:
         raise HTTPException(422, "Choose or add at least one claim.")
-    earlier = next((run for run in runs.all() if run.run_id == asked_by), None)
+    earlier = next((run for run in runs.all() if run.run_id == found_by), None)
     config = earlier.order.config if earlier else service_config()
-    chosen, name = (*texts, *added), review.valid_reviewer(visit.viewer.name)
-    order = CheckOrder(
-        video_id=video_id, config=config.model_copy(update={"strategy": strategy}), claims=chosen
-    )
-    prepare = partial(review.choose_claims, video_id, chosen, name, visit.state.settings, texts)
+    config = config.model_copy(update={"strategy": strategy})
+    order = CheckOrder(video_id=video_id, config=config, claims=texts)
+    settings, name = visit.state.settings, review.valid_reviewer(visit.viewer.name)
+    prepare = partial(review.choose_claims, video_id, texts, name, settings, id_of_text)
     run = await runs.start(order, visit.client, prepare=prepare)
     return visit.remember(redirect(f"{DESK}/runs/{run.run_id}"))
 
@@ -175,7 +175,8 @@ def claim_page(
 ) -> Response:
     """Show the workbench: the queue and one claim with the forms to review it.
 
-    A reworded claim keeps its former addresses. `decided` is the claim before, signed or dropped.
+    A reworded claim keeps its former addresses. `decided` is the address of the claim that the
+    reviewer has just signed or dropped.
     """
     state, me = visit.state, visit.viewer.name
     try:
@@ -229,9 +230,9 @@ def _unchecked_claim(
 
 @routes.get(f"{_CLAIM}/sources.csv")
 def sources_csv(video_id: str, report: ClaimReport, state: State) -> Response:
-    own = report.claims[0].claim.claim_id
+    claim_id = report.claims[0].claim.claim_id
     with state.results.opened(video_id) as now:
-        return _csv("sources", lists.sources_table(now, video_id, own))
+        return _csv("sources", lists.sources_table(now, video_id, claim_id))
 
 
 @routes.get(f"{_CLAIM}/claim.md")
@@ -244,8 +245,8 @@ def claim_markdown(report: ClaimReport) -> Response:
 def claim_review(request: Request, report: ClaimReport, state: State) -> Response:
     """Return a claim as ClaimReview, which links to its page."""
     base = f"{base_url(request, state)}{DESK}/videos/{{video}}/claims/{{claim}}"
-    made = reviews_of_results([report.data], base_url=base, only=report.claims[0].claim.claim_id)
-    return Response(made.text, media_type="application/ld+json")
+    reviews = reviews_of_results([report.data], base_url=base, only=report.claims[0].claim.claim_id)
+    return Response(reviews.text, media_type="application/ld+json")
 
 
 @routes.get(f"{_CLAIM}/community-note.txt")
@@ -273,83 +274,84 @@ async def act(video_id: str, claim_id: str, visit: Sending) -> Response:
 
     After a ruling, and after dropping a claim, the next claim of the queue follows.
     """
-    sent = _sent(visit.form)
-    if sent["act"] not in get_args(ReviewKind):
-        raise HTTPException(422, "This form asks for nothing that the desk can do.")
-    kind = cast("ReviewKind", sent["act"])
+    fields = _fields_of(visit.form)
+    if fields["act"] not in get_args(ReviewKind):
+        raise HTTPException(422, "The desk cannot do what this form asks for.")
+    kind = cast("ReviewKind", fields["act"])
     if not visit.viewer.name:
-        return visit.show("name", path=visit.request.scope["path"], kept=sent)
-    file, why = await asyncio.to_thread(_record, video_id, claim_id, kind, sent, visit)
+        return visit.show("name", path=visit.request.scope["path"], kept=fields)
+    file, why = await asyncio.to_thread(_record, video_id, claim_id, kind, fields, visit)
     if why is not None:
         status = HTTPStatus.UNPROCESSABLE_ENTITY if why else HTTPStatus.CONFLICT
-        return visit.show("outdated", status=status, why=why, **pages.outdated(file, kind, sent))
-    now = file.claim.claim_id
+        return visit.show("outdated", status=status, why=why, **pages.outdated(file, kind, fields))
+    current_id = file.claim.claim_id
     # Keep a former id in the address, but not a number or a part of an id.
-    own = now if claim_id.isdecimal() or now.startswith(claim_id) else claim_id
-    if sent.get("again"):
+    is_former = not (claim_id.isdecimal() or current_id.startswith(claim_id))
+    if fields.get("again"):
         try:
-            response = await check_claim(video_id, now, visit.state, visit.client)
+            response = await check_claim(video_id, current_id, visit.state, visit.client)
         except HTTPException as error:
             words = f"Your act is recorded. The claim is not checked again now: {error.detail}"
             raise HTTPException(error.status_code, words, error.headers) from error
     else:
-        response = _after(kind, claim_path(video_id, own), sent)
+        path = claim_path(video_id, claim_id if is_former else current_id)
+        response = _next_page(kind, path, fields)
         # The report file need not be ready for this answer.
         response.background = BackgroundTask(visit.state.results.write_report, video_id)
     return visit.remember(response)
 
 
-def _after(kind: ReviewKind, path: str, sent: Mapping[str, str]) -> Response:
-    """Lead to the next claim of the queue after a decision on the claim, else back to it."""
-    query = lists.QueueQuery.model_validate(dict(parse_qsl(sent.get("queue", ""))))
-    if kind == "drop_claim" or (kind == "sign" and sent.get("text") != "none"):
-        if "next" not in sent:
+def _next_page(kind: ReviewKind, path: str, fields: Mapping[str, str]) -> Response:
+    """Redirect to the next claim of the queue after a decision on the claim, else back to it."""
+    query = lists.QueueQuery.model_validate(dict(parse_qsl(fields.get("queue", ""))))
+    if kind == "drop_claim" or (kind == "sign" and fields.get("text") != "none"):
+        if "next" not in fields:
             return redirect(query.address())
-        there, said, at = own_path(sent["next"]), {"decided": path}, "#content"
+        address, outcome, fragment = own_path(fields["next"]), {"decided": path}, "content"
     else:
-        said = {"recorded": "kept" if kind in OPINIONS else "waits"}
-        there, at = query.address(path), f"#{quote(sent.get('at', 'sign'))}"
-    return redirect(f"{there}{'&' if '?' in there else '?'}{urlencode(said)}{at}")
+        outcome = {"recorded": "kept" if kind in OPINIONS else "waits"}
+        address, fragment = query.address(path), quote(fields.get("at", "sign"))
+    return redirect(f"{address}{'&' if '?' in address else '?'}{urlencode(outcome)}#{fragment}")
 
 
-def _sent(form: FormData) -> dict[str, str]:
-    """Return the fields of a form, with the acts of the desk's own buttons as acts of reviews."""
-    sent = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
-    act, text = sent.get("act", ""), sent.get("text", "")
-    made: dict[str, dict[str, str]] = {
-        "agree": {"act": "overrule_source", "value": sent.get("stance", ""), "reason": _SAME},
+def _fields_of(form: FormData) -> dict[str, str]:
+    """Return the fields of a form. The acts of the desk's own buttons become acts of reviews."""
+    fields = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
+    act, text, stance = (fields.get(name, "") for name in ("act", "text", "stance"))
+    replacing: dict[str, dict[str, str]] = {
+        "agree": {"act": "overrule_source", "value": stance, "reason": _AGREEMENT},
         "withdraw": {"act": "overrule_source", "value": "none"},
         "block_site": {"act": "block_source", "text": urlsplit(text).hostname or text},
         "edit_claim": {"act": "split_claim" if len(text.splitlines()) > 1 else "reword_claim"},
         "edit_query": {"act": "edit_query" if text else "remove_query"},
     }
-    return {**sent, "act": act, **made.get(act, {})}
+    return {**fields, "act": act, **replacing.get(act, {})}
 
 
 def _record(
-    video_id: str, claim_id: str, kind: ReviewKind, sent: Mapping[str, str], visit: Visit
+    video_id: str, claim_id: str, kind: ReviewKind, fields: Mapping[str, str], visit: Visit
 ) -> tuple[ClaimFile, str | None]:
     """Record an act, unless its form was made from an older state of the claim.
 
     Returns the claim before the act, and why nothing was recorded: None if it was recorded, an
     empty text if the claim has changed, else a sentence.
     """
-    viewer, whose = visit.viewer, visit.viewer.organisation or None
-    settings = visit.state.settings.model_copy(update={"organisation": whose})
-    given = sent.get("query_type")
+    viewer, organisation = visit.viewer, visit.viewer.organisation or None
+    settings = visit.state.settings.model_copy(update={"organisation": organisation})
+    query_type = fields.get("query_type")
     change = Change(
         kind,
-        sent.get("text") or (viewer.name if kind == "assign" else None),
-        number=sent.get("query") or None,
-        value=sent.get("value") or None,
-        said=sent.get("said") or None,
-        query_type=cast("QueryType", given) if given in get_args(QueryType) else None,
-        opposite=bool(sent.get("opposite")),
-        reason=sent.get("reason") or None,
+        fields.get("text") or (viewer.name if kind == "assign" else None),
+        number=fields.get("query") or None,
+        value=fields.get("value") or None,
+        said=fields.get("said") or None,
+        query_type=cast("QueryType", query_type) if query_type in get_args(QueryType) else None,
+        opposite=bool(fields.get("opposite")),
+        reason=fields.get("reason") or None,
     )
     try:
         file, _ = review.record(
-            video_id, claim_id, [change], viewer.name, settings, seen=sent.get("seen")
+            video_id, claim_id, [change], viewer.name, settings, seen=fields.get("seen")
         )
     except FactibleError as error:
         if kind == "add_claim":

@@ -49,7 +49,6 @@ UNCERTAIN = 0.35
 """A claim counts as uncertain from this product on: importance times (1 - confidence), 0 to 1."""
 _MOST_ROWS = 1_000_000
 """A spreadsheet takes no more rows."""
-_DAYS = 7
 _MOST_SIMILAR = 8
 _MOST_WORDS = 12
 _STEM = 6
@@ -65,8 +64,8 @@ def claim_path(video_id: str, claim_id: str) -> str:
     return f"{video_path(video_id)}/claims/{quote(claim_id, safe='')}"
 
 
-def _days_ago() -> date:
-    return (datetime.now(UTC) - timedelta(days=_DAYS)).date()
+def _week_ago() -> date:
+    return (datetime.now(UTC) - timedelta(weeks=1)).date()
 
 
 class QueueQuery(BaseModel, frozen=True):
@@ -76,7 +75,7 @@ class QueueQuery(BaseModel, frozen=True):
     """
 
     tab: str = ""
-    since: date = Field(default_factory=_days_ago)
+    since: date = Field(default_factory=_week_ago)
     corpus: str = ""
     channel: str = ""
     video: str = ""
@@ -88,57 +87,57 @@ class QueueQuery(BaseModel, frozen=True):
     def _or_default(cls, value: Any, handler: Any, info: ValidationInfo) -> Any:
         name = str(info.field_name)
         with suppress(ValueError):
-            found = handler(value)
-            if found in {"tab": TABS, "sort": SORTS}.get(name, (found,)):
-                return found
+            valid = handler(value)
+            if valid in {"tab": TABS, "sort": SORTS}.get(name, (valid,)):
+                return valid
         return cls.model_fields[name].get_default(call_default_factory=True)
 
     def address(self, path: str = "/desk/queue", **changes: object) -> str:
         """Return the address of a page with this query and changes. It starts again at page 1."""
-        given, usual = self.model_dump() | {"page": 1} | changes, QueueQuery().model_dump()
-        other = {key: value for key, value in given.items() if value and value != usual[key]}
-        return f"{path}?{urlencode(other)}" if other else path
+        values, defaults = self.model_dump() | {"page": 1} | changes, QueueQuery().model_dump()
+        set_here = {key: each for key, each in values.items() if each and each != defaults[key]}
+        return f"{path}?{urlencode(set_here)}" if set_here else path
 
 
 def read_queue(
     now: Warehouse, query: QueueQuery, me: str, current: tuple[str, str] = ("", "")
 ) -> Row:
-    """Return one page of the queue of a reviewer: the one with the claim `current`, if it is in it.
+    """Return a page of a reviewer's queue: the one with the claim `current` if the queue has it.
 
     The values are the `query`, its `rows`, the number of claims of each tab (`numbers`), `total`,
     `page` and `pages` of the chosen tab, and the `corpora` and `channels` to choose from. A row has
     the video_id and claim_id of the `previous` and the `next` one.
     """
     query, counts, values = _queue_values(now, query, me)
-    current_one = dict(zip(("current_video", "current_claim"), current, strict=True))
-    found = now.rows(_SQL["queue"], values | current_one | {"limit": ROWS_OF_QUEUE})
-    total, places = counts[query.tab], now.rows(_SQL["places"])
+    values |= {"current_video": current[0], "current_claim": current[1], "limit": ROWS_OF_QUEUE}
+    rows, videos = now.rows(_SQL["queue"], values), now.rows(_SQL["places"])
+    total = counts[query.tab]
     return {
         "query": query,
-        "rows": found,
+        "rows": rows,
         "numbers": counts,
         "total": total,
-        "page": 1 + (found[0]["place"] - 1) // ROWS_OF_QUEUE if found else query.page,
+        "page": 1 + (rows[0]["place"] - 1) // ROWS_OF_QUEUE if rows else query.page,
         "pages": max(1, -(-total // ROWS_OF_QUEUE)),
-        "corpora": sorted({row["corpus"] for row in places if row["corpus"]}),
-        "channels": sorted({row["channel"] for row in places if row["channel"]}, key=str.casefold),
+        "corpora": sorted({row["corpus"] for row in videos if row["corpus"]}),
+        "channels": sorted({row["channel"] for row in videos if row["channel"]}, key=str.casefold),
     }
 
 
 def _queue_values(now: Warehouse, query: QueueQuery, me: str) -> tuple[QueueQuery, Row, Row]:
     """Return the query with its tab, the number of claims of each tab, and the values in SQL."""
-    new_ids: dict[str, str] = {}
+    current_ids: dict[str, str] = {}  # by former id
     for row in now.rows(_SQL["rewordings"]):
         before, after = row["claim_id"], id_of_claim(row["video_id"], row["value"])
-        new_ids = {old: after if new == before else new for old, new in new_ids.items()}
-        new_ids[before] = after
+        current_ids = {old: after if new == before else new for old, new in current_ids.items()}
+        current_ids[before] = after
     filters: dict[str, Any] = {
         "since": query.since,
         "doubt": UNCERTAIN,
         "me": me,
         **query.model_dump(include={"corpus", "channel", "video"}),
-        "former": list(new_ids),
-        "now": list(new_ids.values()),
+        "former": list(current_ids),
+        "now": list(current_ids.values()),
     }
     (counts,) = now.rows(_SQL["counts"], filters)
     if not query.tab:
@@ -155,17 +154,15 @@ def queue_table(now: Warehouse, query: QueueQuery, me: str) -> Table:
     _, _, values = _queue_values(now, query.model_copy(update={"page": 1}), me)
     values |= {"limit": _MOST_ROWS, "current_video": "", "current_claim": ""}
     names, rows = now.table(_SQL["queue"], values)
-    shown = [place for place, name in enumerate(names) if name not in {"previous", "next"}]
-    return [names[place] for place in shown], [[row[place] for place in shown] for row in rows]
+    columns = [index for index, name in enumerate(names) if name not in {"previous", "next"}]
+    return [names[index] for index in columns], [[row[index] for index in columns] for row in rows]
 
 
 def claims_table(now: Warehouse, video_id: str) -> Table:
-    """Return the claims of a video."""
     return now.table(_SQL["claims"], {"video": video_id})
 
 
 def sources_table(now: Warehouse, video_id: str, claim_id: str) -> Table:
-    """Return the sources of a claim."""
     return now.table(_SQL["sources"], {"video": video_id, "claim": claim_id})
 
 
@@ -204,9 +201,9 @@ def search(now: Warehouse, text: str, page: int) -> Row:
 
 
 def similar_claims(now: Warehouse, video_id: str, text: str) -> list[Row]:
-    """Return the claims of other videos that speak of the same, the most similar first."""
-    found = said_before(now, text, without=video_id)[:_MOST_SIMILAR]
-    return [{**row, "text": row["claim"], "title": row["video_title"]} for row in found]
+    """Return the claims of other videos on the same subject, the most similar first."""
+    matches = said_before(now, text, without=video_id)[:_MOST_SIMILAR]
+    return [{**row, "text": row["claim"], "title": row["video_title"]} for row in matches]
 
 
 def next_address(queue: Row, video_id: str, claim_id: str) -> str | None:

@@ -1,17 +1,16 @@
 -- The questions of the desk to the published copy. Times are in UTC without a zone.
 
 -- name: listed
--- Every claim as the queue lists it; {listed} in the statements below. Filters that are not given
--- are empty.
+-- Every claim as the queue lists it; {listed} in the statements below. Unset filters are empty.
 WITH acts AS (
     SELECT
         video_id,
-        -- What was done to a claim under its former words is done to it.
+        -- The acts on a claim's former words count for the claim.
         coalesce(moved.now, acts.claim_id) AS claim_id,
         max(acted_at) FILTER (action <> 'assign') AS reviewed_at,
         arg_max(reviewer, (acted_at, position)) FILTER (action <> 'assign') AS reviewer,
         max(acted_at) FILTER (action IN ('overrule_source', 'block_source')) AS decided_at,
-        -- Not arg_max, which passes over the NULL of what was taken back.
+        -- Not arg_max, which skips the NULL of a withdrawal.
         last(value ORDER BY acted_at, position) FILTER (action = 'assign') AS assigned_to,
         last(value ORDER BY acted_at, position) FILTER (action = 'sign' AND moved.now IS NULL) AS ruling,
         last(value ORDER BY acted_at, position) FILTER (action = 'assess' AND moved.now IS NULL) AS assessment,
@@ -119,7 +118,7 @@ SELECT
 FROM listed
 
 -- name: rewordings
--- Which claims were reworded, in order; what the words make is for ids.py to say.
+-- The reworded claims, in order. The id of the new words comes from stages/ids.py.
 SELECT video_id, claim_id, value FROM review_actions
 WHERE action = 'reword_claim' ORDER BY acted_at, position
 
@@ -128,8 +127,8 @@ SELECT DISTINCT corpus, channel FROM current_videos
 
 -- name: search
 -- BM25 (Robertson and Zaragoza 2009, section 3.2; k1 = 1.2, b = .75) over what the claims and the
--- quotes say. A word is sought as the beginning of one, and counts once in a text. Rows with less
--- than half of the weight of what is sought are left out.
+-- quotes say. A sought word matches the beginning of a word, and counts once in a text. Rows with less
+-- than half of the weight of all sought words are left out.
 WITH texts AS MATERIALIZED (
     SELECT
         'claim' AS kind, video_id, claim_id, claim_id AS row_id, text,
@@ -158,7 +157,7 @@ spoken AS MATERIALIZED (
 hits AS MATERIALIZED (
     SELECT kind, row_id, relative_length, texts, word
     FROM spoken, unnest($words) AS sought(word)
-    -- The dear look for its beginning is for those that have the letters at all.
+    -- The costly search for the beginning of a word is only for texts that contain the letters.
     WHERE CASE WHEN contains(words, word) THEN
         contains(' ' || regexp_replace(words, '[^\pL\pN]+', ' ', 'g'), ' ' || word) ELSE false END
 ),

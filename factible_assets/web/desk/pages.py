@@ -1,4 +1,4 @@
-"""The values of the larger pages: one claim with its evidence, and an outdated form."""
+"""Computes the template values of two pages: a claim with its evidence, and an outdated form."""
 
 from __future__ import annotations
 
@@ -55,26 +55,28 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
 
 
 def is_superseded(report: ReportView) -> bool:
-    """Tell whether a reviewer reworded, split or dropped the one claim of a report since."""
-    force, own = reviews.claims_in_force(report.data.reviews), report.claims[0].claim.claim_id
-    return own in force.gone or force.names.get(own, own) != own
+    """Tell whether a reviewer has since reworded, split or dropped the one claim of a report."""
+    claim_id, force = report.claims[0].claim.claim_id, reviews.claims_in_force(report.data.reviews)
+    return claim_id in force.gone or force.names.get(claim_id, claim_id) != claim_id
 
 
 def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
     """Return the values of the workbench: the queue, and the one claim of `report` with forms."""
     view, data = report.claims[0], report.data
     claim, acts = view.claim, [act for act, _ in view.reviews]
-    mine = reviews.corrections_by_claim(data.reviews).get(claim.claim_id, reviews.NO_CORRECTIONS)
+    by_claim = reviews.corrections_by_claim(data.reviews)
+    corrections = by_claim.get(claim.claim_id, reviews.NO_CORRECTIONS)
+    queries = [query for query, _ in view.searches]
     query: QueueQuery = queue["query"]
     here = (claim.video_id, claim.claim_id)
     place = next((row for row in queue["rows"] if (row["video_id"], row["claim_id"]) == here), None)
-    before = place["previous"] if place else None
+    previous = place["previous"] if place else None
 
     def blocks(evidence: records.Evidence) -> str | None:
         """Return the subject whose blocking leaves a source out: its page or its site."""
         url = evidence.canonical_url
         names = (url, *host_and_parents(urlsplit(url).hostname or ""))
-        found = (mine.sources.get(each) for each in names if mine.blocked(url))
+        found = (corrections.sources.get(each) for each in names if corrections.blocked(url))
         return next((act.target for act in found if act and act.action == "block_source"), None)
 
     sources = [source for group in view.groups.values() for source in group]
@@ -85,26 +87,26 @@ def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
         "path": claim_path(*here),
         "queue": query.address("").removeprefix("?"),
         "version": claim_version(claim, acts, verdict),
-        "queries": reviews.corrected_queries(claim, [each for each, _ in view.searches], mine),
-        "hits": {query.query_id: _found(searches) for query, searches in view.searches},
-        "mine": mine,
+        "queries": reviews.corrected_queries(claim, queries, corrections),
+        "hits": {query.query_id: _search_words(searches) for query, searches in view.searches},
+        "corrections": corrections,
         "blocks": blocks,
         "notes": [act for act in acts if act.action == "note" and act.target],
         "quotes": quotes,
         "best": [quotes[each] for each in best if each in quotes][:1],
-        "due": _why_check(view, acts, data),
+        "due": _reason_to_check(view, acts, data),
         "place": f"{place['place'] if place else '–'} of {queue['total']:,}, {TABS[query.tab]}",
-        "previous": query.address(claim_path(**before)) if before else None,
+        "previous": query.address(claim_path(**previous)) if previous else None,
         "next": next_address(queue, *here),
     }
-    own = report_values(
+    values = report_values(
         report, claim_href=lambda each: claim_path(data.video.video_id, each.claim.claim_id)
     )
-    return {**own, "queue": queue, "tabs": TABS, "sorts": SORTS, "desk": desk}
+    return {**values, "queue": queue, "tabs": TABS, "sorts": SORTS, "desk": desk}
 
 
-def _found(searches: Sequence[records.Search]) -> str:
-    """Say what the searches for a query found."""
+def _search_words(searches: Sequence[records.Search]) -> str:
+    """Return the number of results of each search for a query, in words."""
     return "; ".join(
         f"{each.provider}: "
         + ("failed" if each.status == "infra_error" else counted(each.hit_count, "result"))
@@ -112,10 +114,10 @@ def _found(searches: Sequence[records.Search]) -> str:
     )
 
 
-def _why_check(
+def _reason_to_check(
     view: ClaimView, acts: Sequence[records.ReviewAction], data: ReportData
 ) -> str | None:
-    """Say why a claim should be checked again, if it should."""
+    """Say why the claim needs another check; None if it needs none."""
     if view.verdict is None:
         return "This claim has not been checked yet."
     if view.verdict.status == "incomplete" or view.failed_recheck:
@@ -134,8 +136,8 @@ def quote_with_source(source: SourceView) -> str:
     row = source.evidence
     words = f"“{row.quote}”" if row.quote else row.summary or ""
     day_of = day(row.published_on) if row.published_on else ""
-    named = dict.fromkeys(filter(None, (source.title, publisher(row), day_of, source.link)))
-    return f"{words} – {', '.join(named)}"
+    origin = dict.fromkeys(filter(None, (source.title, publisher(row), day_of, source.link)))
+    return f"{words} – {', '.join(origin)}"
 
 
 # --- A form that was made from an older state of a claim ------------------------------------------
@@ -144,19 +146,19 @@ def quote_with_source(source: SourceView) -> str:
 def outdated(
     file: ClaimFile, kind: records.ReviewKind, fields: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the values of a page that shows an unrecorded form beside the claim's current state.
+    """Return the values of the page that shows an unrecorded form beside the claim's current state.
 
     The form keeps its words and carries the current version, so that sending it again records it.
     """
     count = fields.get("seen", "").partition("-")[0]
     seen = int(count) if count.isdecimal() and len(count) < _LONGEST_COUNT else len(file.actions)
     query_texts = {query.query_id: query.text for query in file.queries}
-    given = {name: value for name, value in fields.items() if value.strip() and name != "act"}
-    text = given.get("text")
-    value = given.get("value") or text
-    target = given.get("query") or text
+    filled = {name: value for name, value in fields.items() if value.strip() and name != "act"}
+    text = filled.get("text")
+    value = filled.get("value") or text
+    target = filled.get("query") or text
     editable = ["reason"] if kind in _CHOSEN_TEXT else ["text", "reason"]
-    left = {*editable, "seen", "again", "stance"}
+    not_kept = {*editable, "seen", "again", "stance"}
     return {
         "file": file,
         "news": [
@@ -167,8 +169,8 @@ def outdated(
             kind, target, None if value == "none" else value, query_texts.get(target or "")
         ),
         "kind": kind,
-        "kept": {name: each for name, each in given.items() if name not in left},
-        "editable": {name: given[name] for name in editable if name in given},
-        "again": "again" in given,
+        "kept": {name: each for name, each in filled.items() if name not in not_kept},
+        "editable": {name: filled[name] for name in editable if name in filled},
+        "again": "again" in filled,
         "path": claim_path(file.video_id, file.claim.claim_id),
     }
