@@ -125,17 +125,17 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
             cues[-1][1].append(line)
     if problem and (cues or is_webvtt):
         raise problem
-    tails = [next(filter(None, reversed(lines)), "") for _, lines in cues[:-1]]
-    numbers = [int(tail) if tail.isdecimal() else 0 for tail in tails]
+    last_lines = [next(filter(None, reversed(lines)), "") for _, lines in cues[:-1]]
+    numbers = [int(last) if last.isdecimal() else 0 for last in last_lines]
     rising = sum(before + 1 == after for before, after in itertools.pairwise(numbers))
     are_numbered = 0 < rising >= _NUMBERED_SHARE * (len(numbers) - 1)
-    for (_, lines), tail, number in zip(cues, tails, numbers, strict=False):
-        is_beside = lines[-1:] != [""]
+    for (_, lines), last, number in zip(cues, last_lines, numbers, strict=False):
+        is_above_times = lines[-1:] != [""]
         while lines and not lines[-1]:
             lines.pop()
-        is_apart = is_beside and lines[-2:-1] in ([""], [tail])
-        is_number = (is_apart and (is_webvtt or tail.isdecimal())) or (are_numbered and number)
-        while is_number and lines and lines[-1] == tail:
+        is_apart = is_above_times and lines[-2:-1] in ([""], [last])
+        is_number = (is_apart and (is_webvtt or last.isdecimal())) or (are_numbered and number)
+        while is_number and lines and lines[-1] == last:
             lines.pop()  # some tools write it twice
     return [replace(cue, text="\n".join(lines)) for cue, lines in cues]
 

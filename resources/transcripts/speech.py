@@ -27,12 +27,13 @@ _REMAINS = re.compile(
     re.IGNORECASE,
 )
 """Marks of a format within words: arrows, tags, codes, escapes, names of fields, times."""
+# No plain word, such as a number; and in _NO_PROSE, signs of code, of which a real talk on
+# programming has at most 6 % of its words.
 _NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
 _NO_PROSE = re.compile(
     r"[=<>{}|\\_@^~`]|#(?!\d)|//|^/\w|/.*/|\w[(\[]|\w:\w|\d[^\W\d_]{3}|[)}\]];|[^\W\d_]{2}\.\w{2}"
     r"|\*\w|^\W*[*]\W*$"
 )
-"""Signs of code within a word. In a real talk on programming at most 6 % of the words match."""
 _MARK = re.compile(r"\W*[A-Z]{3,}\W*")
 _OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
@@ -68,10 +69,10 @@ def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float
     lines = [text.strip() for text in texts if text.strip()]
     tokens = [token for text in lines for token in text.split()]
     codes, longest = sum(map(_is_code, tokens)), max(tokens, key=len, default="")
-    most = (_USUAL_CODES if len(tokens) > _LONG_TEXT else _MOST_CODES) * len(tokens)
+    most_codes = (_USUAL_CODES if len(tokens) > _LONG_TEXT else _MOST_CODES) * len(tokens)
     signs = sum(_NO_PROSE.search(token[:_SAMPLE]) is not None for token in tokens)
     if (
-        (len(tokens) > _FEW and codes > most)
+        (len(tokens) > _FEW and codes > most_codes)
         or signs >= max(_FEW, _MOST_SIGNS * word_count(" ".join(lines)))
         or 2 * signs > len(tokens)
         or (len(longest) > max(_LONGEST_WORD, len(tokens)) and longest.isascii())
@@ -112,6 +113,7 @@ def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
 
 
 def _check_times(timed: Sequence[tuple[float, str]], lengths: Sequence[float]) -> None:
+    """Refuse timed texts that repeat their times, share them, or have no human pace."""
     repeated = [
         clock[0]
         for at, text in timed

@@ -18,6 +18,8 @@ from resources.transcripts.segments import CaptionFile
 from resources.transcripts.speakers import TERMINAL, are_names, is_name, label_of, name_of
 from resources.transcripts.times import AMOUNT, CLOCK, seconds_of
 
+# Examples: _BEGINS "[0:12] words" and "3. 0:12 – words", _ENDS "words (0:12)", _NAMED "Ann 0:12:
+# words", _TAG "[ti:Title]" and "# Heading", _REPEATED "1 minute, 18 seconds", _PAGE "Page 3 of 9".
 _MOMENT = rf"(?:{CLOCK}|{AMOUNT}|\d{{1,5}}\.\d{{1,6}}(?![\d%.]))"
 _RANGE = (
     rf"(?P<at>{_MOMENT})(?:(?:\s*(?:-+>?|[–—→,;|]|to)\s*|\s+(?=\d+[:.]\d\d))(?P<end>{_MOMENT}))?"
@@ -35,11 +37,10 @@ _REPEATED = re.compile(
     rf"[(\[]?(?:{CLOCK}|\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{{1,3}}\s)*\d+\s?[^\W\d_]+\.?)"
     r"{0,2})[)\]]?"
 )
-_LOG = re.compile(r"[a-z]+(?:_[a-z]+){2,}:\s")
-"""The name of a function, with which programs such as whisper.cpp begin their messages."""
+_LOG = re.compile(r"[a-z]+(?:_[a-z]+){2,}:\s")  # a function's name, as of whisper.cpp
+_PAGE = re.compile(r"(\D{0,40}?)(\d{1,4})(\D.{0,40})?")
 _BARE_SHARE, _STRONG_SHARE, _SORTED_SHARE, _NEARLY = 1 / 3, 1 / 25, 0.95, 0.8
 _MANY, _LONGEST_LINE_END, _LEAST_PAGE = 5, 80, 6
-_PAGE = re.compile(r"(\D{0,40}?)(\d{1,4})(\D.{0,40})?")
 
 
 @dataclass(slots=True)
@@ -84,33 +85,33 @@ def without_pages(text: str) -> str:
 
 def read_timed_lines(text: str) -> CaptionFile | None:
     """Read a text with times at the edges of its lines; None for prose and anything else."""
-    tags, lines, after_blank = dict[str, str](), list[_Row](), False
+    tags, rows, after_blank = dict[str, str](), list[_Row](), False
     text = re.sub(r"(?<=\d)\uff1a(?=\d)", ":", text)
     for raw in map(str.strip, text.split("\n")):
         if tag := _TAG.fullmatch(raw):
             tags.setdefault(tag["key"] or "ti", (tag["value"] or tag["heading"]).strip())
         elif raw and not _LOG.match(raw):
-            lines += _edges_of(raw, after_blank=after_blank)
+            rows += _rows_of(raw, after_blank=after_blank)
         after_blank = not raw
-    lines = _of_one_layout(lines)
-    if not _is_timed(lines):
+    rows = _of_one_layout(rows)
+    if not _is_timed(rows):
         return None
-    before, rows = list[str](), list[_Row]()
-    for line in lines:
-        if line.at is not None:
-            rows.append(line)
+    before, timed = list[str](), list[_Row]()
+    for row in rows:
+        if row.at is not None:
+            timed.append(row)
         else:
-            (rows[-1].lines if rows else before).append(line.raw)
-    _place_words(before, rows)
+            (timed[-1].lines if timed else before).append(row.raw)
+    _place_words(before, timed)
     offset = tags.get("offset", "").lstrip("+")
     early = int(offset) / 1000 if re.fullmatch(r"-?\d{1,7}", offset) else 0.0
-    starts = sorted({row.at or 0.0 for row in rows})
-    following = dict(pairwise(starts))
+    starts = sorted({row.at or 0.0 for row in timed})
+    next_start = dict(pairwise(starts))
     captions = [Caption("\n".join(before), 0.0, starts[0])] if before else []
     speaker: str | None = None
-    for row in rows:
+    for row in timed:
         at, speaker = row.at or 0.0, row.speaker or speaker
-        start, end = (max(0.0, time - early) for time in (at, row.end or following.get(at, at)))
+        start, end = (max(0.0, time - early) for time in (at, row.end or next_start.get(at, at)))
         captions.append(Caption("\n".join(row.lines), start, end, speaker))
     return CaptionFile(captions, title=tags.get("ti") or None, lines=text.split("\n"))
 
@@ -118,18 +119,19 @@ def read_timed_lines(text: str) -> CaptionFile | None:
 # --- Lines and their times ----------------------------------------------------------------------
 
 
-def _edges_of(raw: str, *, after_blank: bool) -> list[_Row]:
+def _rows_of(raw: str, *, after_blank: bool) -> list[_Row]:
     """Return a row for each time at an edge of a line; LRC may have several."""
     rows, rest = list[_Row](), raw
     while (match := _BEGINS.match(rest)) and (
         not rows or (match["close"] and not rest[0].isdigit())
     ):
         at, end = seconds_of(match["at"]), seconds_of(match["end"] or "")
-        strong = bool(match["close"]) or match["at"].count(":") > 1 or not rest[match.end() :]
-        strong = strong or bool(re.search(r":.*[.,]", match["at"]))
-        if at is None or (match["end"] and (end is None or not strong)):
+        is_alone = not rest[match.end() :]
+        has_parts = match["at"].count(":") > 1 or bool(re.search(r":.*[.,]", match["at"]))
+        is_strong = bool(match["close"]) or has_parts or is_alone
+        if at is None or (match["end"] and (end is None or not is_strong)):
             break
-        rows.append(_Row(raw, [], at, end, is_strong=strong, after_blank=after_blank))
+        rows.append(_Row(raw, [], at, end, is_strong=is_strong, after_blank=after_blank))
         rest = rest[match.end() :]
     for row in rows:
         row.lines = [rest] if rest else []
@@ -144,45 +146,42 @@ def _edges_of(raw: str, *, after_blank: bool) -> list[_Row]:
         row = replace(row, lines=[words], at=at, end=end, speaker=name, is_strong=True)
     elif ending and raw[: ending.start()].strip():
         words, at = raw[: ending.start()].rstrip(" *_`"), seconds_of(ending["at"])
-        strong = bool(ending["close"]) or is_name(words)
-        row = replace(row, lines=[words], at=at, at_end=True, is_strong=strong)
+        is_strong = bool(ending["close"]) or is_name(words)
+        row = replace(row, lines=[words], at=at, at_end=True, is_strong=is_strong)
     return [row]
 
 
-def _of_one_layout(lines: list[_Row]) -> list[_Row]:
-    """Leave the times only at those edges of lines where most of the times are.
+def _of_one_layout(rows: list[_Row]) -> list[_Row]:
+    """Remove times at the rarer edge of lines, and the length of the recording in a heading.
 
-    A first time that is later than all others is the length of the recording, in a heading.
+    A first time that is later than all others is that length.
     """
-    timed = [line for line in lines if line.at is not None]
-    is_end = 2 * sum(line.at_end for line in timed) >= len(timed)
-    starts = [line.at or 0.0 for line in timed]
+    timed = [row for row in rows if row.at is not None]
+    is_end = 2 * sum(row.at_end for row in timed) >= len(timed)
+    starts = [row.at or 0.0 for row in timed]
     length = timed[0] if starts[2:] and starts[0] > max(starts[1:]) else None
-    return [
-        line
-        if line.at is None or (line.at_end == is_end and line is not length)
-        else _Row(line.raw, [])
-        for line in lines
-    ]
+    kept = (row.at is None or (row.at_end == is_end and row is not length) for row in rows)
+    return [row if keep else _Row(row.raw, []) for row, keep in zip(rows, kept, strict=True)]
 
 
-def _is_timed(lines: Sequence[_Row]) -> bool:
-    timed = [line for line in lines if line.at is not None]
-    starts = [line.at or 0.0 for line in timed]
+def _is_timed(rows: Sequence[_Row]) -> bool:
+    """Tell whether the times of a text are those of speech: many or in strong forms, and sorted."""
+    timed = [row for row in rows if row.at is not None]
+    starts = [row.at or 0.0 for row in timed]
     rising = sum(after >= before for before, after in pairwise(starts))
-    is_repeated = len({line.raw for line in timed}) < len(timed)  # as in lyrics
-    strong = sum(line.is_strong for line in timed)
+    is_repeated = len({row.raw for row in timed}) < len(timed)  # as in lyrics
+    strong = sum(row.is_strong for row in timed)
     if strong and strong >= len(timed) / 2:
         return (
-            len(timed) >= _STRONG_SHARE * len(lines)
-            and (len(timed) > 1 or (lines[0] is timed[0] and not timed[0].at_end))
+            len(timed) >= _STRONG_SHARE * len(rows)
+            and (len(timed) > 1 or (rows[0] is timed[0] and not timed[0].at_end))
             and (is_repeated or rising >= _SORTED_SHARE * (len(timed) - 1))
         )
     return (
         len(timed) > 1
-        and (lines[0].at is not None or len(timed) >= _MANY)
+        and (rows[0].at is not None or len(timed) >= _MANY)
         and rising == len(timed) - 1
-        and len(timed) >= _BARE_SHARE * len(lines)
+        and len(timed) >= _BARE_SHARE * len(rows)
     )
 
 
@@ -219,11 +218,11 @@ def _take_heads(before: list[str], rows: Sequence[_Row]) -> None:
 
     They are numbers, which go, or names, or the words themselves if the times stand behind them.
     """
-    columns = [before, *(row.lines for row in rows[:-1])]
-    heads = [column[-1] for column in columns if column]
+    lines_before = [before, *(row.lines for row in rows[:-1])]
+    heads = [lines[-1] for lines in lines_before if lines]
     if heads and (all(map(str.isdigit, heads)) or are_names(heads, len(rows))):
-        for column, row in zip(columns, rows, strict=True):
-            head = column.pop() if column else ""
+        for lines, row in zip(lines_before, rows, strict=True):
+            head = lines.pop() if lines else ""
             row.speaker = row.speaker or (None if head.isdigit() else name_of(head)) or None
     elif rows[0].at_end and not _are_headed(rows):
         carried = [] if rows[0].after_blank else [*before]

@@ -1,12 +1,10 @@
-"""Transcripts and details of YouTube videos, through youtube-transcript-api.
+"""Gets captions and details of YouTube videos, through youtube-transcript-api.
 
 The library's client is not thread-safe, so every call makes its own. The library sets no limits, so
-it sends its requests through a session of this module: all requests of a call share one deadline,
+it sends its requests through a session of this module. All requests of a call share one deadline,
 bodies have a size limit, no redirect leads away from YouTube, and proxies of the environment are
-ignored.
-
-Error messages repeat no words of YouTube or the library, which may contain addresses with keys,
-except YouTube's own reason for not showing a video, shortened.
+ignored. Error messages repeat only YouTube's own reason for not showing a video, shortened, because
+other words of YouTube or the library may contain addresses with keys.
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ class BoundError(requests.RequestException):
 
 
 class _Session(requests.Session):
-    """Sends the requests of one call, in one thread, and keeps its answers."""
+    """Sends the requests of one call, in one thread, and keeps the answers."""
 
     def __init__(self, *, seconds: float, origin: str) -> None:
         super().__init__()
@@ -101,15 +99,15 @@ class _BoundedAdapter(HTTPAdapter):
             raise BoundError("was not done in time")
         return seconds
 
-    def send(self, request: requests.PreparedRequest, *_: Any, **given: Any) -> requests.Response:
+    def send(self, request: requests.PreparedRequest, *_: Any, **options: Any) -> requests.Response:
         url = request.url or ""
         _check_target(url)
         left = self._left()
         sent = request.copy()
         if self._origin != ORIGIN:
             sent.url = self._origin + urlsplit(url)._replace(scheme="", netloc="").geturl()
-        given["timeout"] = min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left)
-        response = super().send(sent, **given | {"stream": True})
+        options["timeout"] = min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left)
+        response = super().send(sent, **options | {"stream": True})
         # The library and redirects must see the original address.
         response.url, response.request = url, request
         with response.raw as raw:
@@ -184,7 +182,8 @@ def _failure_of(error: BaseException, video_id: str, *, proxied: bool) -> base.M
     cause = error.__context__  # of the library's error for an answer with a bad status
     if isinstance(cause, requests.HTTPError) and cause.response is not None:
         status = str(cause.response.status_code)
-    outcome, sentence = next(filter(None, (_SENTENCES.get(each.__name__) for each in kind.__mro__)))
+    worded = (_SENTENCES.get(base_class.__name__) for base_class in kind.__mro__)
+    outcome, sentence = next(filter(None, worded))
     if sentence.startswith("For "):  # it is about the network
         sentence += " Check the network, and try again."
     return outcome(
@@ -277,13 +276,13 @@ class YouTubeTranscripts:
             except NothingSaidError:
                 return base.Missing(f"Nothing is said in the captions of the video {video_id}.")
             except _ERRORS as error:
-                known = NotYetError() if _is_later(session.player) else error
-                return _failure_of(known, video_id, proxied=proxy is not None)
+                cause = NotYetError() if _is_unfinished(session.player) else error
+                return _failure_of(cause, video_id, proxied=proxy is not None)
             details = details_of(session.player, session.answers.get(_WATCH_PATH, ""))
         kind: base.TranscriptKind = "generated" if captions.is_generated else "manual"
         language, title = captions.language_code, details.title
-        found = replace(transcript, language=language, kind=kind, title=title)
-        return base.Found(found, provider, details)
+        transcript = replace(transcript, language=language, kind=kind, title=title)
+        return base.Found(transcript, provider, details)
 
     def _none_fitting(self, video_id: str, available: TranscriptList) -> base.Missing:
         wanted = ", ".join(self.languages)
@@ -339,7 +338,7 @@ def _base(language: str) -> str:
 _IN_PAGE = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
 
 
-def _is_later(player: object) -> bool:
+def _is_unfinished(player: object) -> bool:
     """Tell whether a stream or a premiere is upcoming or live."""
     is_offline = _at(player, ("playabilityStatus", "status")) == "LIVE_STREAM_OFFLINE"
     return is_offline or _at(player, ("videoDetails", "isLive")) is True
@@ -355,8 +354,8 @@ def details_of(player: object, page: str) -> base.VideoDetails:
     def first(convert: Callable[[Any], Value | None], *paths: Sequence[str]) -> Value | None:
         for value in (_at(answer, path) for path in paths for answer in (player, in_page)):
             with suppress(AttributeError, TypeError, ValueError, OverflowError):
-                if found := convert(value):
-                    return found
+                if converted := convert(value):
+                    return converted
         return None
 
     more = "microformat", "playerMicroformatRenderer"
