@@ -48,13 +48,13 @@ class Promise:
     snippet: str
 
 
-def held_to(promise: Promise | None, page: FetchedPage) -> FetchedPage:
+def enforce(promise: Promise | None, page: FetchedPage) -> FetchedPage:
     """Return the page, or an outage if it breaks its promise."""
-    problem = broken(promise, page) if promise is not None and page.outcome == "ok" else None
+    problem = breach_of(promise, page) if promise is not None and page.outcome == "ok" else None
     return page if problem is None else replace(page, outcome="outage", reason=problem, text="")
 
 
-def broken(promise: Promise, page: FetchedPage) -> str | None:
+def breach_of(promise: Promise, page: FetchedPage) -> str | None:
     """Return why a page is not the promised one; None if it is, or if that is uncertain."""
     titles = [title[:_MOST_TITLE] for title in (promise.title, page.title or "")]
     snippet, titled = _words(promise.snippet), set(_words(titles[0]))
@@ -77,8 +77,8 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
         is_other = share < _LEAST_SHARE and density < _LEAST_DENSITY
     else:
         rest = {*snippet} - {*_words(" ".join(titles))}
-        is_notice = _weight(rest) >= _TELLING_WEIGHT and _share(rest, set(words)) < _SNIPPET_SHARE
-        is_other = share < _LEAST_SHARE or is_notice
+        lacks_rest = _weight(rest) >= _TELLING_WEIGHT and _share(rest, set(words)) < _SNIPPET_SHARE
+        is_other = share < _LEAST_SHARE or lacks_rest
     if is_other:
         return "another page came: it has next to none of the words that the search showed"
     if is_full and not may_be_short and len(words) < _LEAST_LENGTH * len(snippet):
@@ -86,7 +86,7 @@ def broken(promise: Promise, page: FetchedPage) -> str | None:
     return None
 
 
-def is_repeated(promise: Promise, page: FetchedPage, other: Promise) -> bool:
+def is_notice(promise: Promise, page: FetchedPage, other: Promise) -> bool:
     """Tell whether a page with the same text as another page of its site is a notice.
 
     `other` is the promise of the other page. A notice or a front page has less than half of the

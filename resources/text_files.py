@@ -245,8 +245,8 @@ def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> 
     name = name or (key if isinstance(key, str) else "")
     words = reason_of(detail)
     for step in place[:-1]:
-        if isinstance(step, str) and (around := _keys_of(model).get(step)):
-            model = _entry_in(around.annotation) or model
+        if isinstance(step, str) and (outer := _keys_of(model).get(step)):
+            model = _model_in(outer.annotation) or model
     fields = _keys_of(model)
     match detail["type"]:
         case kind if kind in _MISSPELT:
@@ -280,11 +280,11 @@ def _keys_of(model: Any) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.__pydantic_fields__.items()}
 
 
-def _entry_in(annotation: Any) -> Any:
+def _model_in(annotation: Any) -> Any:
     """Return the model among the parameters of a type, or None."""
     if hasattr(annotation, "__pydantic_fields__"):
         return annotation
-    return next(filter(None, map(_entry_in, get_args(annotation))), None)
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
 # --- Encodings ----------------------------------------------------------------------------------

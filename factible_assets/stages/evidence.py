@@ -22,7 +22,7 @@ from factible_assets.stages.search import FoundPage, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
 from resources.pages.base import FetchedPage
-from resources.promises import Promise, held_to, is_repeated
+from resources.promises import Promise, enforce, is_notice
 from resources.single_flight import SingleFlight
 
 MIXED_UP = "The model mixed up the pages of this call, so each was read again, alone."
@@ -42,7 +42,7 @@ def store_page(hit: records.SearchHit, fetched: FetchedPage) -> tuple[records.Pa
 
     A page that breaks the promise of its search hit counts as an outage.
     """
-    fetched = held_to(promise_of(hit), fetched)
+    fetched = enforce(promise_of(hit), fetched)
     is_ok = fetched.outcome == "ok"
     text = storable(fetched.text[:PAGE_CHARACTERS]) if is_ok else ""
     has_text, is_absent = bool(text.strip()), fetched.outcome == "absent"
@@ -141,7 +141,7 @@ class PageLibrary:
         text = content_hash(re.sub(r"\d+", "", fetched.text))
         domain = domain_of(final_address(hit, fetched.final_url))
         first = self._first_hits.setdefault((domain, text), hit)
-        if first is hit or not is_repeated(promise_of(hit), fetched, promise_of(first)):
+        if first is hit or not is_notice(promise_of(hit), fetched, promise_of(first)):
             return fetched
         reason = f"another page came: the site gives the same text at {first.canonical_url}"
         return replace(fetched, outcome="outage", reason=reason)

@@ -215,7 +215,7 @@ class OllamaBackend(backend.Backend):
         levels = [level for level in self.info.efforts or () if level != "none"]
         return _LEVELS[effort] if len(levels) > 1 else True
 
-    def _failure(self, error: Exception, wanted: str) -> backend.BackendError:
+    def _failure(self, error: Exception, expected: str) -> backend.BackendError:
         if isinstance(error, _StatusError):
             remedy = f"fetch the model with `ollama pull {self.info.name}`, or check the address"
             return self._status_error(error.body, error.headers, remedy)
@@ -225,7 +225,7 @@ class OllamaBackend(backend.Backend):
             failure.lost = True
             return failure
         if isinstance(error, ValueError | TypeError | AttributeError):
-            return backend.malformed(wanted)
+            return backend.malformed(expected)
         return self._broken(error)
 
     async def probe(self) -> backend.Probe:

@@ -191,8 +191,8 @@ class _Exchange(Generic[base.Answer]):
     def _limit(self) -> int:
         """Return the limit of thoughts and answer together: at most half of the window."""
         most = min(self.owner.context_window or _MAX_TOKENS * 2, _MAX_TOKENS * 2) // 2
-        wanted = self.request.max_tokens + self.thoughts
-        return max(self.request.max_tokens, min(wanted * self.limit_factor, most))
+        tokens = self.request.max_tokens + self.thoughts
+        return max(self.request.max_tokens, min(tokens * self.limit_factor, most))
 
     async def _reply(self) -> tuple[backend.Reply, base.ModelCall, int]:
         """Get a reply, valid or not: retry, adapt and trim as often as allowed."""

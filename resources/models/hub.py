@@ -167,9 +167,9 @@ def _put_in_place(
         fetched_at=datetime.now(UTC),
         files=tuple(files),
     )
-    wanted = {file.name for file in receipt.files}
+    names = {file.name for file in receipt.files}
     for other in incoming.iterdir():
-        if other.name not in wanted:
+        if other.name not in names:
             other.unlink()
     (incoming / base.RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
     if old.exists():

@@ -3,9 +3,10 @@
 // elements, because readers of markup skip templates.
 limit => {
   const number = text => (text.match(/[\d.]+/g) || []).map(Number);
-  const opaque = element => {
-    for (let each = element; each instanceof Element; each = each.parentElement) {
-      const style = getComputedStyle(each);
+  // The colour behind an element; null if it is a picture or translucent.
+  const background = element => {
+    for (let ancestor = element; ancestor instanceof Element; ancestor = ancestor.parentElement) {
+      const style = getComputedStyle(ancestor);
       if (style.backgroundImage !== 'none') { return null; }
       const parts = number(style.backgroundColor);
       if (parts.length < 4 || parts[3] > 0.9) { return parts; }
@@ -37,8 +38,8 @@ limit => {
     const style = getComputedStyle(element);
     const ink = number(style.webkitTextFillColor || style.color);
     if (ink.length > 3 && ink[3] < 0.1) { return true; }
-    const ground = opaque(element);
-    return ground !== null && ink.slice(0, 3).every((part, at) => Math.abs(part - ground[at]) < 31);
+    const behind = background(element);
+    return behind !== null && ink.slice(0, 3).every((part, at) => Math.abs(part - behind[at]) < 31);
   };
   const mark = root => {
     for (const element of root.querySelectorAll('*')) {
@@ -49,12 +50,12 @@ limit => {
   };
   mark(document);
   const roots = [];
-  const walk = root => {
+  const collect = root => {
     for (const element of root.querySelectorAll('*')) {
-      if (element.shadowRoot) { roots.push(element.shadowRoot); walk(element.shadowRoot); }
+      if (element.shadowRoot) { roots.push(element.shadowRoot); collect(element.shadowRoot); }
     }
   };
-  walk(document);
+  collect(document);
   let html = document.documentElement ? document.documentElement.outerHTML : '';
   if (roots.length && document.documentElement.getHTML) {
     const inside = document.documentElement.getHTML({shadowRoots: roots});

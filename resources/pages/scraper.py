@@ -38,7 +38,7 @@ from resources.pages.base import FetchedPage, Via
 from resources.pages.browser import Browser
 from resources.pages.extract import Extract, clean, storable
 from resources.pages.reading import BodyReader, ScriptedPageError, obstacle_error
-from resources.promises import Promise, held_to
+from resources.promises import Promise, enforce
 from resources.service import Service, at, text_at
 from resources.single_flight import SingleFlight
 
@@ -53,17 +53,17 @@ class PageSource:
     """Fetches pages. A failure is a page with another outcome, no error."""
 
     async def fetch(
-        self, url: str, known: FetchedPage | None = None, *, promise: Promise | None = None
+        self, url: str, stored: FetchedPage | None = None, *, promise: Promise | None = None
     ) -> FetchedPage:
         """Fetch and read one page.
 
-        `known` is the stored page. If the site says that nothing changed, the result has its text
-        and status 304. A page that breaks the `promise` of the search is an outage.
+        `stored` is an earlier result. If the site says that nothing changed, its text returns with
+        the status 304. A page that breaks the `promise` of the search is an outage.
         """
         retrieved_at, started = datetime.now(UTC), time.perf_counter()
         try:
-            page = await self._obtain(url, known)
-            page = await asyncio.to_thread(held_to, promise, page)
+            page = await self._obtain(url, stored)
+            page = await asyncio.to_thread(enforce, promise, page)
         except HttpFailureError as failure:
             is_absent = failure.outcome == "unavailable" and failure.http_status in _GONE
             page = FetchedPage(
@@ -77,7 +77,7 @@ class PageSource:
         return replace(page, retrieved_at=retrieved_at, latency_seconds=elapsed_since(started))
 
     @abstractmethod
-    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
+    async def _obtain(self, url: str, stored: FetchedPage | None) -> FetchedPage:
         """Fetch a page, or raise HttpFailureError."""
 
 
@@ -98,9 +98,9 @@ class PageFetcher(PageSource):
         self._reader = BodyReader(seconds=self.reading_seconds)
         self._robots = Robots(self.http) if self.respect_robots else None
 
-    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
+    async def _obtain(self, url: str, stored: FetchedPage | None) -> FetchedPage:
         try:
-            return await self._scrape(url, known)
+            return await self._scrape(url, stored)
         except HttpFailureError as failure:
             if isinstance(failure, ScriptedPageError) and self.browser is not None:
                 name, attempt = "browser", self._draw(self.browser, url, failure.response)
@@ -115,19 +115,19 @@ class PageFetcher(PageSource):
             failure.reason = f"{reason}; {name}: {failure.reason}"
             raise
 
-    async def _scrape(self, url: str, known: FetchedPage | None) -> FetchedPage:
+    async def _scrape(self, url: str, stored: FetchedPage | None) -> FetchedPage:
         if self._robots is not None:
             await self._robots.check(url)
-        conditions = known.conditions() if known is not None else {}
+        conditions = stored.conditions() if stored is not None else {}
         response = await self._get(url, **conditions)
-        if known is not None and conditions and response.status == HTTPStatus.NOT_MODIFIED:
-            if response.url == known.final_url:
+        if stored is not None and conditions and response.status == HTTPStatus.NOT_MODIFIED:
+            if response.url == stored.final_url:
                 return replace(
-                    known,
+                    stored,
                     url=url,
                     http_status=response.status,
-                    etag=response.headers.get("etag", known.etag),
-                    last_modified=response.headers.get("last-modified", known.last_modified),
+                    etag=response.headers.get("etag", stored.etag),
+                    last_modified=response.headers.get("last-modified", stored.last_modified),
                 )
             response = await self._get(url)  # the stored text belongs to another address
         if self._robots is not None and response.url != url.partition("#")[0]:
@@ -318,8 +318,8 @@ class JinaReader(Service, PageSource):
     setting, site = "JINA_API_KEY", "jina.ai"
     key_header = ("Authorization", "Bearer ")
 
-    async def _obtain(self, url: str, known: FetchedPage | None) -> FetchedPage:
-        del known
+    async def _obtain(self, url: str, stored: FetchedPage | None) -> FetchedPage:
+        del stored
         try:
             NetworkGuard().check_url(parse_url(url))
         except ForbiddenTargetError as error:

@@ -31,7 +31,7 @@ DELETE FROM answers WHERE expires_at < :now
 DELETE FROM answers WHERE used_at < :unused_since OR expires_at < :now RETURNING kind
 
 -- name: forget_longest_unused
--- Those beyond the room of a kind, if the answers of last use come first.
+-- The answers beyond the room of a kind, least recently used first.
 DELETE FROM answers WHERE rowid IN (
     SELECT id FROM (
         SELECT rowid AS id, sum(size) OVER (ORDER BY used_at DESC, rowid DESC) AS room

@@ -157,17 +157,17 @@ class Archive:
             "before": request.before and request.before.isoformat(),
             "after": request.after and request.after.isoformat(),
         }
-        wanted = request.offset + request.limit
+        needed = request.offset + request.limit
         found: dict[str, tuple[int, str]] = {}  # a document's id and recorded snippet
         with self._opened("BEGIN") as connection:
             for step in ("find_recorded", *(["find_ranked"] if values["expression"] else [])):
-                if len(found) < wanted:
+                if len(found) < needed:
                     for row in connection.execute(_SQL[step], values):
                         if request.admits_url(row["url"]):
                             found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
-                        if len(found) >= wanted:
+                        if len(found) >= needed:
                             break
-            hits = list(found.values())[request.offset : wanted]
+            hits = list(found.values())[request.offset : needed]
             ids = {"ids": json.dumps([identifier for identifier, _ in hits])}
             rows = {row["id"]: row for row in connection.execute(_SQL["show_documents"], ids)}
             excerpts: dict[int, str] = {}

@@ -1,13 +1,13 @@
--- The archive's tables, and what fills and asks them.
+-- The archive's tables, and the statements that fill and query them.
 --
--- :collections is a JSON list of names, or NULL for everywhere but the documents that are set apart.
+-- :collections is a JSON list of names, or NULL for all documents that are not set apart.
 -- :before and :after are ISO dates or NULL.
 
 -- name: schema
 -- Version 1. Statements are safe to repeat: several processes may open a new archive at once.
 
--- One page, or one page of which only a search hit is known (has_text = 0), per collection and
--- canonical URL. The text comes last, so that the other columns are read without loading it.
+-- One page per collection and canonical URL; has_text = 0 if only a search hit of it is known. The
+-- text comes last, so that SQLite reads the other columns without loading it.
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY,
     collection TEXT NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS documents (
 CREATE INDEX IF NOT EXISTS documents_by_url ON documents (canonical_url);
 CREATE INDEX IF NOT EXISTS documents_by_final_url ON documents (canonical_final_url);
 
--- What a search engine answered, in its order.
+-- The results of a search engine, in its order.
 CREATE TABLE IF NOT EXISTS recorded_hits (
     collection TEXT NOT NULL,
     query_key TEXT NOT NULL,
@@ -148,15 +148,15 @@ AND iif(
 )
 -- A comparison with an unknown day, or with no limit, is NULL.
 AND coalesce(published_on < :before, TRUE) AND coalesce(published_on >= :after, TRUE)
--- How much a word counts in title, recorded snippet and text; and by how much a page that can be
--- read goes before an equally good hit that cannot.
+-- The weights of a word in title, recorded snippet and text, and the factor by which a page with
+-- text precedes an equally good hit without.
 ORDER BY
     bm25(documents_fts, 2.0, 1.5, 1.0) * iif(documents.has_text, 1.5, 1.0),
     documents.id
 
 -- name: show_documents
--- What stands around the words of a query takes the square of their number to find: of a book its
--- opening is shown.
+-- Finding an excerpt takes a time that grows with the square of the text's length, so a book shows
+-- its opening.
 SELECT
     id, url, title, published_on,
     iif(length(text) > 100000, substr(text, 1, 300), snippet) AS snippet,

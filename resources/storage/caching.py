@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from resources.llm import base
 from resources.llm.limits import Budget
 from resources.pages.base import FetchedPage
-from resources.promises import Promise, broken
+from resources.promises import Promise, breach_of
 from resources.ratings.base import DomainAge
 from resources.search.base import (
     FactCheckAnswer,
@@ -157,17 +157,17 @@ class CachingSearch(_CachingClient[tuple[SearchAnswer, ...]]):
 
 
 class CachingFactChecks(_CachingClient[FactCheckAnswer]):
-    """Caches the answers of a lane of prior fact-checks, without outages."""
+    """Caches the answers of a search for prior fact checks, without outages."""
 
-    def __init__(self, lane: FactCheckLookup, cache: DiskCache, *, identity: str) -> None:
+    def __init__(self, lookup: FactCheckLookup, cache: DiskCache, *, identity: str) -> None:
         identities = [_SEARCH_VERSION, "fact checks", identity]
         super().__init__(cache, "search", FactCheckAnswer, identities)
-        self._lane = lane
+        self._lookup = lookup
 
     async def prior_checks(self, request: SearchRequest) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLookup.prior_checks. A cached answer takes 0 seconds."""
         question = to_json(SearchRequest, request)
-        return (await self._ask(question, lambda _: self._lane.prior_checks(request)))[0]
+        return (await self._ask(question, lambda _: self._lookup.prior_checks(request)))[0]
 
     def _fresh_for(self, answer: FactCheckAnswer) -> timedelta | None:
         return self._cache.policy.search if answer.outcome == "ok" else None
@@ -211,8 +211,8 @@ class CachingFetcher(_CachingClient[FetchedPage]):
     async def _fetch_or_confirm(
         self, url: str, promise: Promise | None, old: FetchedPage | None
     ) -> FetchedPage:
-        known = old if old is not None and old.outcome == "ok" else None
-        page = await self._fetch(url, known, promise=promise)
+        stored = old if old is not None and old.outcome == "ok" else None
+        page = await self._fetch(url, stored, promise=promise)
         if old is not None and page.http_status == HTTPStatus.NOT_MODIFIED:
             page = replace(page, http_status=old.http_status)
         return page
@@ -249,7 +249,7 @@ class CachingFetcher(_CachingClient[FetchedPage]):
 
 
 def _keeps(promise: Promise | None, page: FetchedPage) -> bool:
-    return promise is None or page.outcome != "ok" or broken(promise, page) is None
+    return promise is None or page.outcome != "ok" or breach_of(promise, page) is None
 
 
 def _digest(text: str) -> str:

@@ -206,15 +206,15 @@ def read_folder(folder: Path) -> Iterator[ImportedEntry]:
 
     Raises ArchiveImportError: The folder has no such file, or a malformed JSONL file.
     """
-    wanted = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
+    readable = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
     files: list[Path] = []
     place = folder.resolve()
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         visible = (Path(root, name) for name in names if not name.startswith("."))
         inside = (path for path in visible if path.resolve().is_relative_to(place))
-        files += (path for path in inside if path.suffix.lower() in wanted | _DOCUMENTS)
-    if not any(path.suffix.lower() in wanted for path in files):
+        files += (path for path in inside if path.suffix.lower() in readable | _DOCUMENTS)
+    if not any(path.suffix.lower() in readable for path in files):
         remedy = "Put .html, .txt, .md or .jsonl files into it."
         raise ArchiveImportError(f"{folder}: The folder holds no pages. {remedy}")
     # Two folders with the same name get different addresses.

@@ -46,17 +46,17 @@ def read_cues(text: str) -> CaptionFile | None:
 def read_webvtt(text: str) -> CaptionFile:
     """Read WebVTT, including joined HLS segments. PlacedError if it has words but no times."""
     text = _METADATA.sub(lambda block: block[1] + "\n" * block[2].count("\n"), f"{text}\n")
-    captions, known = list[Caption](), dict[str, str]()
+    captions, fields = list[Caption](), dict[str, str]()
     for header, part in _parts(text, _HEADER, is_webvtt=True):
         pairs = (line.partition(":") for line in header.split("\n")[1:])
-        known = {key.strip().lower(): value.strip() for key, _, value in pairs} | known
+        fields = {key.strip().lower(): value.strip() for key, _, value in pairs} | fields
         captions += part
     if not captions and _HEADER.sub("", text).strip():
         raise PlacedError(None, NO_TIMES)
     title = _HEADER_TITLE.match(text)
     # Only YouTube's speech recogniser times every word.
     kind: TranscriptKind = "generated" if WORD_TIME.search(text) else "unknown"
-    return CaptionFile(captions, known.get("language") or None, kind, title and title[1].strip())
+    return CaptionFile(captions, fields.get("language") or None, kind, title and title[1].strip())
 
 
 _FIRST = re.compile(r"(?<=\n)([ \t]*1[ \t]*\n)(?=[ \t]*\d+:\d.*-->)")

@@ -171,13 +171,13 @@ def check_prose(lines: Sequence[str]) -> None:
 def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
     """Refuse a text of which many lines of prose did not become words of the transcript."""
     said = read.plain_text or " ".join(f"{cue.speaker or ''} {cue.text}" for cue in read.cues)
-    known = {folded(token) for token in said.split()}
+    spoken = {folded(token) for token in said.split()}
     prose = list[tuple[str, bool]]()
     for line in lines:
         tokens = _TAG.sub(" ", line[:_SAMPLE]).split()
         words = {folded(token) for token in tokens if not _is_code(token)}
         if len(words) >= max(_PROSE_WORDS, 2 * sum(map(_is_code, tokens))):
-            prose.append((line.strip(), len(words & known) >= _KNOWN_SHARE * len(words)))
+            prose.append((line.strip(), len(words & spoken) >= _KNOWN_SHARE * len(words)))
     read_at = [at for at, (_, is_read) in enumerate(prose) if is_read]
     inside = prose[read_at[0] : read_at[-1]] if read_at else prose
     lost = [line for line, is_read in inside if not is_read]

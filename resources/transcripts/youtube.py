@@ -367,8 +367,11 @@ def details_of(player: object, page: str) -> base.VideoDetails:
             lambda day: date.fromisoformat(day[:10]), (*more, "publishDate"), (*more, "uploadDate")
         ),
     )
-    known = {"the length": details.duration_seconds, "the day of publication": details.published_on}
-    unknown = [name for name, value in known.items() if not value]
+    stated = {
+        "the length": details.duration_seconds,
+        "the day of publication": details.published_on,
+    }
+    unknown = [name for name, value in stated.items() if not value]
     if not unknown:
         return details
     problem = f"YouTube does not say {' or '.join(unknown)} of the video."

@@ -24,8 +24,8 @@ _AROUND = " \t\r\n<>()[]{}\"'\u2018\u2019\u201c\u201d\u00ab\u00bb.,;:!?"
 class NotAVideoLinkError(ValueError):
     """The text names no YouTube video. The message says what to give instead."""
 
-    def __init__(self, given: str, problem: str) -> None:
-        shown = given if len(given) <= _MAX_SHOWN else given[:_MAX_SHOWN] + "…"
+    def __init__(self, link: str, problem: str) -> None:
+        shown = link if len(link) <= _MAX_SHOWN else link[:_MAX_SHOWN] + "…"
         super().__init__(
             f"{shown!r} {problem}. Give the link of one video, such as "
             "https://www.youtube.com/watch?v=VIDEO_ID, or its id of 11 characters. For a talk "
