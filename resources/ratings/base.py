@@ -13,8 +13,6 @@ SourceClass = Literal[
     "shop", "video", "organisation", "answer_engine", "unknown",
 ]  # fmt: skip
 """The kind of publisher of a domain; an answer engine is a language model's service."""
-
-
 _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
 
 

@@ -387,7 +387,6 @@ def _day(value: str | None) -> date | None:
 # --- Queries -----------------------------------------------------------------------------------
 
 _MAX_QUERY_WORDS: Final = 64
-
 _QUOTES = re.compile("[\"'\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
 
 

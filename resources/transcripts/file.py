@@ -58,9 +58,8 @@ class FileTranscript:
             transcript = await asyncio.to_thread(_read, self.path)
         except PlacedError as error:
             return (base.Outage if error.may_pass else base.Missing)(str(error.at(self.path)))
-        return base.Found(
-            replace(transcript, language=self.language or transcript.language), "file"
-        )
+        language = self.language or transcript.language
+        return base.Found(replace(transcript, language=language), "file")
 
 
 def read_transcript(path: Path) -> base.TimedText:
@@ -89,17 +88,17 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
         raise PlacedError(None, f"This is no text: {error}. Give {base.FORMATS}.") from error
     if not text.strip():
         raise PlacedError(None, "The file is empty. Give a file with words in it.")
-    readings = (reader(text, extension.lower()) for reader in _READERS)
-    reading = next(filter(None, readings), None)
-    if reading is None:
+    files = (reader(text, extension.lower()) for reader in _READERS)
+    file = next(filter(None, files), None)
+    if file is None:
         return _prose(text, extension.lower())
-    if all(caption.start is None and caption.speaker is None for caption in reading.captions):
-        text = "\n".join(caption.text for caption in reading.captions)
-        read = _prose(text, "") if text else transcript_of(())
+    if all(caption.start is None and caption.speaker is None for caption in file.captions):
+        text = "\n".join(caption.text for caption in file.captions)
+        transcript = _prose(text, "") if text else transcript_of(())
     else:
-        read = transcript_of(reading.captions)
-    check_lost(reading.lines, read)
-    return replace(read, language=reading.language, kind=reading.kind, title=reading.title)
+        transcript = transcript_of(file.captions)
+    check_lost(file.lines, transcript)
+    return replace(transcript, language=file.language, kind=file.kind, title=file.title)
 
 
 def _json(text: str, extension: str) -> CaptionFile | None:
@@ -159,9 +158,9 @@ def _prose(text: str, extension: str) -> base.TimedText:
     first = next((at for at, line in enumerate(lines) if ENDED.search(line)), 0)
     spoken = [Caption(line, None) for line in lines[first:]]
     if any(caption.speaker for caption in with_speakers(spoken)):
-        read = transcript_of(spoken)
-        check_lost(lines, read)
-        return read
+        transcript = transcript_of(spoken)
+        check_lost(lines, transcript)
+        return transcript
     check_prose(plain.split("\n"))
     rows = words.split("\n")
     while rows and (not rows[-1].strip() or is_credit(rows[-1])):

@@ -10,7 +10,7 @@ import re
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from email.utils import parsedate_to_datetime
 from pathlib import Path, PurePosixPath
@@ -174,14 +174,13 @@ class LinkedTranscript:
                 response = await http.get(self.url, max_bytes=MAX_BYTES)
             response.raise_for_status()
             suffix = PurePosixPath(urlsplit(self.url).path).suffix
-            words = parse_transcript(response.body, suffix)
+            transcript = parse_transcript(response.body, suffix)
         except HttpFailureError as failure:
             return _unfetched("transcript", failure)
         except PlacedError as error:
             return base.Missing(f"The transcript of the episode cannot be read. {error.sentence}")
-        return base.Found(
-            base.TimedText(words.cues, words.plain_text, self.language or words.language), "podcast"
-        )
+        language = self.language or transcript.language
+        return base.Found(replace(transcript, language=language, title=None), "podcast")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,6 @@ _SPOKEN_PACE, _POSSIBLE_PACE, _SLOWEST = (4.0, 40.0), (1.0, 100.0), 0.05
 _FEW_WORDS, _MANY, _FEW, _LONG_SECONDS = 2.2, 20, 5, 20.0
 _WORDS_IN_CUE, _PAUSE_SECONDS = 12, 2.0
 
-
 _Path: TypeAlias = tuple[str, ...]
 _Record: TypeAlias = tuple[dict[str, Any], str | None]
 """One object of a document, and its speaker: its own, or that of the object around it."""

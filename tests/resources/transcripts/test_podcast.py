@@ -112,12 +112,13 @@ def client(server: MisbehavingServer) -> Callable[[], HttpClient]:
 async def test_a_linked_transcript_is_fetched_and_read(
     server: MisbehavingServer, client: Callable[[], HttpClient]
 ) -> None:
-    server.on("/bats.vtt", respond("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>Bats sleep.\n"))
+    cue = "00:01.000 --> 00:02.000\n<v Ann>Bats <00:01.500>sleep."
+    server.on("/bats.vtt", respond(f"WEBVTT\n\n{cue}\n"))
     answer = await LinkedTranscript("http://pods.example/bats.vtt", client, "en").transcript("e")
     assert isinstance(answer, Found)
-    (cue,) = answer.transcript.cues
-    assert (cue.text, cue.speaker, answer.provider) == ("Bats sleep.", "Ann", "podcast")
-    assert answer.transcript.language == "en"
+    (read,) = answer.transcript.cues
+    assert (read.text, read.speaker, answer.provider) == ("Bats sleep.", "Ann", "podcast")
+    assert (answer.transcript.language, answer.transcript.kind) == ("en", "generated")
 
 
 async def test_a_deleted_transcript_is_missing_but_a_failed_server_is_an_outage(
