@@ -84,9 +84,9 @@ def leave(code: int) -> None:
 
     DuckDB would abort a slower exit, and Python would wait for a model until it has computed.
     """
-    others = [each for each in threading.enumerate() if each is not threading.main_thread()]
-    runs = any(each.name.startswith(RUN_THREAD) for each in others)
-    if runs or (code == ExitCode.INTERRUPTED and others):
+    threads = [each for each in threading.enumerate() if each is not threading.main_thread()]
+    is_running = any(thread.name.startswith(RUN_THREAD) for thread in threads)
+    if is_running or (code == ExitCode.INTERRUPTED and threads):
         sys.stdout.flush()
         os._exit(code)
 

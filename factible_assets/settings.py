@@ -130,8 +130,8 @@ class NightLimits(StageConfig):
 def default_home() -> Path:
     """Return `data` beside the nearest workspace.yaml at or above the working folder, or in it."""
     here = Path.cwd().resolve()
-    around = (each for each in (here, *here.parents) if (each / "workspace.yaml").is_file())
-    return next(around, here) / "data"
+    projects = (path for path in (here, *here.parents) if (path / "workspace.yaml").is_file())
+    return next(projects, here) / "data"
 
 
 def _env_files(home: Path) -> list[Path]:
@@ -146,8 +146,8 @@ def _read(file: Path) -> dict[str, str]:
     A logged warning names lines that are not NAME=VALUE. Raises SettingsError: It cannot be read.
     """
     with naming(file, SettingsError):
-        written = dotenv_values(stream=StringIO(read_text(file)), interpolate=False)
-    return {name.upper(): value for name, value in written.items() if value}
+        variables = dotenv_values(stream=StringIO(read_text(file)), interpolate=False)
+    return {name.upper(): value for name, value in variables.items() if value}
 
 
 def _from_env_files(stronger: Mapping[str, Any]) -> dict[str, Any]:

@@ -203,10 +203,10 @@ def _decided(value: str) -> str:
 def youtube_id(video: records.Video) -> str | None:
     """Return a video's YouTube id, None if it is not on YouTube."""
     try:
-        found = video_id_of(video.url or video.video_id)
+        youtube = video_id_of(video.url or video.video_id)
     except NotAVideoLinkError:
         return None
-    return found if found == video.video_id else None
+    return youtube if youtube == video.video_id else None
 
 
 def moment_url(video: records.Video, seconds: float | None) -> str | None:

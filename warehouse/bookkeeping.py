@@ -130,8 +130,8 @@ def claims_sharing_words(
 
 def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, JudgementRow]:
     """Return the newest judgement with a score of each id; without any, the newest."""
-    asked = {"ids": list(ids)}
-    rows = store.records(_SQL["best_known"], JudgementRow, asked) if ids else ()
+    values = {"ids": list(ids)}
+    rows = store.records(_SQL["best_known"], JudgementRow, values) if ids else ()
     return {row.judgement_id: row for row in rows}
 
 

@@ -315,23 +315,23 @@ _locks: dict[str, _FileLock] = {}
 @contextmanager
 def _file_lock(path: Path, started: float, seconds: float) -> Iterator[None]:
     """Wait until no other connection of this process has the file open."""
-    held = _locks.setdefault(os.path.realpath(path), _FileLock())
-    if held.thread == threading.get_ident():
+    file_lock = _locks.setdefault(os.path.realpath(path), _FileLock())
+    if file_lock.thread == threading.get_ident():
         raise errors.WarehouseBusyError(
             path,
             waited_seconds=0.0,
             holder="this very thread, which has not closed its earlier connection",
         )
-    if not held.lock.acquire(timeout=max(0.0, started + seconds - time.monotonic())):
+    if not file_lock.lock.acquire(timeout=max(0.0, started + seconds - time.monotonic())):
         raise errors.WarehouseBusyError(
             path, waited_seconds=time.monotonic() - started, holder="another thread of this process"
         )
-    held.thread = threading.get_ident()
+    file_lock.thread = threading.get_ident()
     try:
         yield
     finally:
-        held.thread = None
-        held.lock.release()
+        file_lock.thread = None
+        file_lock.lock.release()
 
 
 def escaped(words: str | Path) -> str:

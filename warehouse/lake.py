@@ -179,9 +179,9 @@ class Lake:
         numbers = {
             kind: sorted(
                 int.from_bytes(hashlib.sha256(f"factible:{key}".encode()).digest()[:8], signed=True)
-                for key in held
+                for key in names
             )
-            for kind, held in (("keys", set(keys)), ("shared", set(shared)))
+            for kind, names in (("keys", set(keys)), ("shared", set(shared)))
         }
         started = time.monotonic()
         cursor = self._instance(read_only=False).cursor()

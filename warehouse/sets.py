@@ -173,30 +173,30 @@ def prepare(asset: str, video_id: str, new: AssetRows, stamp: Stamp) -> Prepared
     )
 
 
-def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[PreparedSet]) -> None:
+def replace_sets(connection: duckdb.DuckDBPyConnection, sets: Sequence[PreparedSet]) -> None:
     """Write sets of one video and run, and delete those that the run wrote before.
 
     The caller holds a transaction and rolls it back if this raises.
 
     Raises WarehouseIntegrityError: A row breaks a constraint, or a quote is not in its page.
     """
-    first = prepared[0].materialization
-    key = [first.video_id, first.run_id]
+    materializations = [prepared.materialization for prepared in sets]
+    video_id, run_id = materializations[0].video_id, materializations[0].run_id
     try:
-        for (asset,) in connection.execute(_SQL["written"], key).fetchall():
-            for one in prepared:
-                if one.materialization.asset == asset:
-                    _delete(connection, one)
-        for one in prepared:
-            for record, frame in one.frames.items():
+        written = connection.execute(_SQL["written"], [video_id, run_id]).fetchall()
+        for prepared in sets:
+            if (prepared.materialization.asset,) in written:
+                _delete(connection, prepared)
+        for prepared in sets:
+            for record, frame in prepared.frames.items():
                 if frame.num_rows:
                     insert_records(connection, record, frame)
-        insert_rows(connection, "materializations", [one.materialization for one in prepared])
+        insert_rows(connection, "materializations", materializations)
     except duckdb.ConstraintException as failure:
-        assets = ", ".join(one.materialization.asset for one in prepared)
-        raise _broken(f"{assets} of video {first.video_id}", failure) from failure
-    for one in prepared:
-        _refuse_ungrounded(connection, one)
+        assets = ", ".join(each.asset for each in materializations)
+        raise _broken(f"{assets} of video {video_id}", failure) from failure
+    for prepared in sets:
+        _refuse_ungrounded(connection, prepared)
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:

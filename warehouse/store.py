@@ -221,8 +221,8 @@ class Warehouse:
             judged = {verdict.claim_id for verdict in rows.verdicts}
             evidence = [row for row in rows.evidence if row.claim_id in judged]
             if not has_one_run(connection, video_id):
-                own = {"view": "verdict_evidence", "video_id": video_id}
-                evidence = read_rows(connection, "current", records.Evidence, **own)
+                source = {"view": "verdict_evidence", "video_id": video_id}
+                evidence = read_rows(connection, "current", records.Evidence, **source)
             evidence += (row for row in rows.evidence if row.claim_id not in judged)
             hashes = {row.content_hash for row in evidence if row.content_hash}
             texts = {key: text for key, text in rows.texts.items() if key in hashes}

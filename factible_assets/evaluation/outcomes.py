@@ -88,8 +88,8 @@ def group_by_corpus(
     groups: dict[str, list[VideoOutcome]] = {}
     for outcome in outcomes:
         listed = reading.find(outcome.video.video_id)
-        named = (listed.video if listed else outcome.video).corpus
-        groups.setdefault(named or UNLISTED, []).append(outcome)
+        corpus = (listed.video if listed else outcome.video).corpus
+        groups.setdefault(corpus or UNLISTED, []).append(outcome)
     groups = dict(sorted(groups.items()))
     if unknown := sorted(set(expected) - groups.keys()):
         raise UnknownCorpusError(

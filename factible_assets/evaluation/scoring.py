@@ -57,8 +57,8 @@ class Evaluation:
     seed: int = SEED
 
     def figure(self, name: str, averaging: str = "macro") -> Figure | None:
-        found = (each for each in self.figures if (each.name, each.averaging) == (name, averaging))
-        return next(found, None)
+        key = (name, averaging)
+        return next((each for each in self.figures if (each.name, each.averaging) == key), None)
 
 
 def evaluate_corpora(

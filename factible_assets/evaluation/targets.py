@@ -44,8 +44,8 @@ class Targets:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics with a target in any corpus, in order of the catalogue."""
-        named = {name for each in self.by_corpus.values() for name in each}
-        return tuple(name for name in CATALOGUE if name in named)
+        with_target = {metric for targets in self.by_corpus.values() for metric in targets}
+        return tuple(metric for metric in CATALOGUE if metric in with_target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
 
     A file with a problem is left out, and its problems are returned.
     """
-    found: dict[str, dict[str, MetricTarget | None]] = {}
+    merged: dict[str, dict[str, MetricTarget | None]] = {}
     problems: list[FileProblem] = []
     for file in (folder / FILE_NAME for folder in folders):
         if not file.is_file():
@@ -133,5 +133,5 @@ def load_targets(folders: Iterable[Path]) -> Targets:
         problems += reader.problems
         if not reader.problems:
             for corpus, entries in by_corpus.items():
-                found.setdefault(corpus, {}).update(entries)
-    return Targets(found, tuple(problems))
+                merged.setdefault(corpus, {}).update(entries)
+    return Targets(merged, tuple(problems))

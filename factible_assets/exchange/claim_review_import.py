@@ -69,10 +69,10 @@ def _documents(text: str, file: Path) -> Iterator[JsonItem | FileProblem]:
 
     Raises PlacedError: The text is no JSON, or no JSON from some item on.
     """
-    first, _, others = text.strip().partition("\n")
-    if first.startswith("["):
+    first_line, _, rest = text.strip().partition("\n")
+    if first_line.startswith("["):
         yield from items_of_list(text)
-    elif others and first.startswith("{") and first.rstrip().endswith("}"):
+    elif rest and first_line.startswith("{") and first_line.rstrip().endswith("}"):
         yield from items_of_lines(text.encode().splitlines(), file)
     else:
         # Publishers leave line breaks in texts, which `strict` would refuse.

@@ -126,8 +126,8 @@ def detect(path: Path) -> ImportFormat:
         return "claimreview"
     if head.startswith("["):
         return "averitec"
-    first = head.partition("\n")[0].rstrip()
-    if first.startswith("{") and first.endswith("}") and '"claim"' in first:
+    first_line = head.partition("\n")[0].rstrip()
+    if first_line.startswith("{") and first_line.endswith("}") and '"claim"' in first_line:
         return "fever"
     raise CorpusError(
         f"{path}: the beginning of this file has no known format. Set the format (--format on the "

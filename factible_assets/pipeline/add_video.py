@@ -154,8 +154,8 @@ def add_video() -> None:
 
 def check_request(run: dg.DagsterRun) -> dg.RunRequest | dg.SkipReason:
     """Return the run request for the video of an `add_video` run, if its config wants a check."""
-    given: Any = run.run_config
-    config = AddVideoConfig.model_validate(given["ops"][list_video.name]["config"])
+    run_config: Any = run.run_config
+    config = AddVideoConfig.model_validate(run_config["ops"][list_video.name]["config"])
     video_id = run.tags.get("video")
     if video_id is None or not config.check:
         return dg.SkipReason("The run was to add the video without a check.")

@@ -32,14 +32,14 @@ def hold_run_lock(instance: dg.DagsterInstance, run_id: str) -> IO[bytes]:
     folder = _folder(instance, RUN_LOCKS)
     # Lock it under another name first: no other process may find the final name unlocked.
     temporary = folder / f".{run_id}-{os.getpid()}"
-    held = temporary.open("wb")
-    fcntl.flock(held, fcntl.LOCK_EX)
+    lock = temporary.open("wb")
+    fcntl.flock(lock, fcntl.LOCK_EX)
     temporary.rename(folder / run_id)
     # Write the folder to disk: a power cut must not lose the name and keep the run.
     descriptor = os.open(folder, os.O_RDONLY)
     os.fsync(descriptor)
     os.close(descriptor)
-    return held
+    return lock
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
@@ -49,10 +49,10 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """
     folder = _folder(instance, RUN_LOCKS)
     dead = []
-    for file in [each for each in folder.iterdir() if each.name[0] != "."]:
+    for file in sorted(folder.glob("[!.]*")):
         # The file is missing if another process ended the run, and locked if the run is alive.
-        with suppress(FileNotFoundError, BlockingIOError), file.open("rb") as held:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(FileNotFoundError, BlockingIOError), file.open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _end_run(instance, instance.get_run_by_id(file.name)):
                 dead.append(file.name)
             file.unlink(missing_ok=True)

@@ -51,24 +51,25 @@ def apply_retention(
 
     Raises WarehouseError: The warehouse cannot be opened or written.
     """
-    done = Removed(dry_run)
+    removed = Removed(dry_run)
     if settings.warehouse.exists():
         store = Warehouse(settings.warehouse)
         before = now - timedelta(days=settings.retention_days)
-        done.texts, done.characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
+        texts, characters = trim_texts(store, before=before, now=now, dry_run=dry_run)
+        removed.texts, removed.characters = texts, characters
         # A lake also merges its small files.
-        if (done.texts or settings.warehouse.is_shared) and not dry_run:
-            done.bytes_freed = compact(store)
+        if (texts or settings.warehouse.is_shared) and not dry_run:
+            removed.bytes_freed = compact(store)
             store.publish(settings.published)
     if settings.cache.exists() and not dry_run:
         unused = timedelta(days=_UNUSED_ANSWER_DAYS)
-        removed = DiskCache(settings.cache, settings.cache_policy).trim(unused)
-        done.answers = {str(kind): count for kind, count in removed.items()}
+        answers = DiskCache(settings.cache, settings.cache_policy).trim(unused)
+        removed.answers = {str(kind): count for kind, count in answers.items()}
     runs = _old_runs(settings, instance, now)
-    done.runs = len(runs)
+    removed.runs = len(runs)
     if not dry_run:
         delete_runs(instance, runs)
-    return done
+    return removed
 
 
 def _old_runs(settings: Settings, instance: dg.DagsterInstance, now: datetime) -> list[str]:

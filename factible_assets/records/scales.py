@@ -177,8 +177,10 @@ def _words(text: str) -> str:
 
 def _stance_in(text: str, end: str = r"\b") -> Stance | None:
     """Return the stance of a rating in words at the beginning of a text; `end` must follow it."""
-    found = (name for name, words in _WORDS.items() if re.match(f"{_LEAD}(?:{words}){end}", text))
-    return next(found, None)
+    for stance, words in _WORDS.items():
+        if re.match(f"{_LEAD}(?:{words}){end}", text):
+            return stance
+    return None
 
 
 def _folded(label: str) -> str:

@@ -308,10 +308,10 @@ class PriorFactCheck(
 
     @model_validator(mode="after")
     def _only_reviews_have_an_address(self) -> Self:
-        found = self.status in {"ok", "skipped"}
-        if {found} != {self.url is not None, self.canonical_url is not None}:
+        is_review = self.status in {"ok", "skipped"}
+        if {is_review} != {self.url is not None, self.canonical_url is not None}:
             raise ValueError("exactly the reviews that were found, kept or left out, have a URL")
-        if found == (self.similarity is None):
+        if is_review == (self.similarity is None):
             raise ValueError("exactly the reviews that were found have a similarity")
         if self.status in {"skipped", "infra_error"} and self.reason is None:
             raise ValueError("a skipped or failed row needs a reason")

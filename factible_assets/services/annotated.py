@@ -39,8 +39,8 @@ class GivenPages:
             FoundHit(rank, page.title or "given", page.canonical_url, page.snippet)
             for rank, page in enumerate(pages, start=1)
         ]
-        shown = hits[request.offset : request.offset + request.limit]
-        return [SearchAnswer("given", "ok", tuple(shown))]
+        page_of_hits = hits[request.offset : request.offset + request.limit]
+        return [SearchAnswer("given", "ok", tuple(page_of_hits))]
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         now = datetime.now(UTC)

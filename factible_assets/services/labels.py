@@ -43,18 +43,18 @@ def reading_model(settings: Settings) -> ReadingModel | None:
 
     Raises SetupError: The setting names a model that was not pulled.
     """
-    named = settings.stage_models.get("reader")
-    if named is not None and named not in LOCAL_READERS:
-        return ReadingModel(named, named)
-    for name in LOCAL_READERS if named is None else (named,):
+    setting = settings.stage_models.get("reader")
+    if setting is not None and setting not in LOCAL_READERS:
+        return ReadingModel(setting, setting)
+    for name in LOCAL_READERS if setting is None else (setting,):
         folder, receipt = model_path(settings.home, name), read_receipt(settings.home, name)
         if folder is not None and receipt is not None:
             title = known_models()[name].title if name in known_models() else receipt.title
             return ReadingModel(title, receipt.files[0].sha256 or name, folder)
-    if named is not None:
+    if setting is not None:
         raise SetupError(
-            f"FACTIBLE_STAGE_MODELS names the reader {named}, which is not on this machine. Fetch "
-            f"it: factible models pull {named}."
+            f"FACTIBLE_STAGE_MODELS names the reader {setting}, which is not on this machine. "
+            f"Fetch it: factible models pull {setting}."
         )
     return None
 

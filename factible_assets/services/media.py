@@ -39,17 +39,19 @@ def pictures_of(
     video: Video, media: Path | None, settings: Settings, http: HttpClient
 ) -> Sequence[Picture]:
     """Return the YouTube thumbnail, and the picture or some frames of the corpus's media file."""
-    found = []
+    pictures = []
     if is_video_id(video.video_id):
         base = settings.endpoints.get("thumbnails", THUMBNAILS)
         url = f"{base.rstrip('/')}/vi/{video.video_id}/hqdefault.jpg"
-        found.append(Picture("thumbnail", partial(_fetch, http, url)))
+        pictures.append(Picture("thumbnail", partial(_fetch, http, url)))
     if media is not None and media.suffix.lower() in _PICTURES:
-        found.append(Picture(media.name, partial(_read, media)))
+        pictures.append(Picture(media.name, partial(_read, media)))
     elif media is not None and media.suffix.lower() not in SOUNDS:
         moments = frame_moments(video.duration_seconds) if video.duration_seconds else (0.0,)
-        found += [Picture(f"frame at {clock(at)}", partial(frame_at, media, at)) for at in moments]
-    return found
+        pictures += [
+            Picture(f"frame at {clock(at)}", partial(frame_at, media, at)) for at in moments
+        ]
+    return pictures
 
 
 async def _fetch(http: HttpClient, url: str) -> bytes:

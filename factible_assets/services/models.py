@@ -33,8 +33,8 @@ def model_registry(settings: Settings) -> ModelRegistry:
 
     Raises SetupError: A registry is unreadable.
     """
-    own = settings.own_file("models.yaml")
-    return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
+    users_models = settings.own_file("models.yaml")
+    return ModelRegistry.load(PROJECT_MODELS, *([users_models] if users_models else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +141,12 @@ def model_clients(
     from resources.llm.clients import ModelClients
     from resources.llm.prompt import PromptFolder
 
-    own = {"openai": settings.openai_api_key} if settings.openai_api_key is not None else {}
+    openai_key = {"openai": settings.openai_api_key} if settings.openai_api_key is not None else {}
     prompt_folder = PromptFolder(settings.prompts, settings.keep_prompts)
     prompt_folder.delete_expired()
     return ModelClients(
         registry,
-        keys={**settings.model_api_keys, **own},
+        keys={**settings.model_api_keys, **openai_key},
         base_urls=model_addresses(settings),
         prompt_folder=prompt_folder,
         batches=batches,

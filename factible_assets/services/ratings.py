@@ -40,9 +40,9 @@ class CollectionRatings:
 
     def lookup(self, domain: str) -> Sequence[ListedRating]:
         """Return the ratings of a host, or the collection's rating for an unlisted domain."""
-        found = self._listed.lookup(domain)
-        if found or domain != registrable_domain(domain) or institution_of(domain):
-            return found
+        ratings = self._listed.lookup(domain)
+        if ratings or domain != registrable_domain(domain) or institution_of(domain):
+            return ratings
         reason = "The collection has this rating."
         return (ListedRating("yours", domain, self._rating, "unknown", reason),)
 

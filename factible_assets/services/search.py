@@ -54,8 +54,8 @@ class Provider:
     def client(self) -> type[SearchService]:
         from resources.search import providers
 
-        found: type[SearchService] = getattr(providers, self.class_name)
-        return found
+        client: type[SearchService] = getattr(providers, self.class_name)
+        return client
 
     def value(self, settings: Settings) -> str:
         return settings.secret(self.setting) if self.setting else ""

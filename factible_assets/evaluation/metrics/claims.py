@@ -104,8 +104,8 @@ def recall_at_important(video: MatchedVideo) -> Ratio:
     |matched gold with importance ≥ 0.80| / |gold with importance ≥ 0.80|. Undefined if no gold
     claim is that important.
     """
-    found = sum(_importance(claim) >= IMPORTANT for claim in video.found)
-    return Ratio(found, sum(_importance(claim) >= IMPORTANT for claim in video.gold))
+    matched = sum(_importance(claim) >= IMPORTANT for claim in video.found)
+    return Ratio(matched, sum(_importance(claim) >= IMPORTANT for claim in video.gold))
 
 
 def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
@@ -113,8 +113,8 @@ def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
 
     Σ importance of matched gold / Σ importance of gold. Undefined if there is no importance.
     """
-    found, weights = map(_importance, video.found), [*map(_importance, video.gold)]
-    return Ratio(math.fsum(found), math.fsum(weights), items=sum(map(bool, weights)))
+    matched, weights = map(_importance, video.found), [*map(_importance, video.gold)]
+    return Ratio(math.fsum(matched), math.fsum(weights), items=sum(map(bool, weights)))
 
 
 def importance_mae(video: MatchedVideo) -> Ratio:

@@ -22,9 +22,9 @@ def retrieval_success_rate(rows: VideoRows) -> Ratio:
     proportion of queries (Factible, section 2.1.3, table 16). A claim without evidence for which
     services failed is left out. Undefined without claims.
     """
-    found = {row.claim_id for row in rows.evidence if row.status == "ok"}
-    failed = {row.claim_id for row in rows.evidence if row.status == "infra_error"} - found
-    return Ratio(len(rows.claim_ids & found), len(rows.claim_ids - failed))
+    succeeded = {row.claim_id for row in rows.evidence if row.status == "ok"}
+    failed = {row.claim_id for row in rows.evidence if row.status == "infra_error"} - succeeded
+    return Ratio(len(rows.claim_ids & succeeded), len(rows.claim_ids - failed))
 
 
 def sources_per_query(rows: VideoRows) -> Ratio:
@@ -56,8 +56,8 @@ def questions_answered(answered: Answered, rows: VideoRows) -> Ratio:
     Answerability of Raw Evidence, section 6.2. There people judged it; here the strategy's model
     judges its own questions. Undefined without questions.
     """
-    asked = [step for step in rows.steps if step.technique in TECHNIQUES.values()]
-    return Ratio(sum(step.technique == TECHNIQUES[answered] for step in asked), len(asked))
+    questions = [step for step in rows.steps if step.technique in TECHNIQUES.values()]
+    return Ratio(sum(step.technique == TECHNIQUES[answered] for step in questions), len(questions))
 
 
 def quote_grounding_rate(rows: VideoRows) -> Ratio:

@@ -17,15 +17,9 @@ import dagster as dg
 
 from factible_assets.config import FactCheckConfig, Reasoners
 from factible_assets.pipeline import resources
-from factible_assets.pipeline.assets import common
+from factible_assets.pipeline.assets import claims, common
 from factible_assets.pipeline.assets.claim_input import RunInput, read_input
 from factible_assets.pipeline.assets.claim_results import CODE_VERSION, stored_results
-from factible_assets.pipeline.assets.claims import CODE_VERSION as CLAIMS_VERSION
-from factible_assets.pipeline.assets.claims import (
-    failed_extraction,
-    record_said_before,
-    stored_claims,
-)
 from factible_assets.pipeline.cancellation import CANCELLATIONS
 from factible_assets.pipeline.checks.integrity import CONTRADICTIONS, integrity_specs
 from factible_assets.pipeline.checks.verdict_changes import FLIPS
@@ -114,7 +108,7 @@ _ASSETS: dict[str, _Asset] = {
             is_required=False,
             description=asset.description,
             **common.static_metadata(
-                name, CLAIMS_VERSION if name == "claims" else CODE_VERSION, asset.kind
+                name, claims.CODE_VERSION if name == "claims" else CODE_VERSION, asset.kind
             ),
         )
         for name, asset in _ASSETS.items()
@@ -160,15 +154,16 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                 found = finding.result()
                 run = replace(run, claims=found.claims)
                 said_before = await asyncio.to_thread(
-                    record_said_before, store, context.partition_key, found.claims
+                    claims.record_said_before, store, context.partition_key, found.claims
                 )
-                for result in stored_claims(context, store, run.upstream, found, said_before):
+                results = claims.stored_claims(context, store, run.upstream, found, said_before)
+                for result in results:
                     yield result
                 # With each event Dagster installs its own handlers of signals.
                 CANCELLATIONS.catch_signals(context.run.run_id)
         checked = await checking
     except ReasonerError as failure:
-        raise failed_extraction(context, store, failure) from failure
+        raise claims.failed_extraction(context, store, failure) from failure
     finally:
         checking.cancel()
         await asyncio.gather(checking, return_exceptions=True)

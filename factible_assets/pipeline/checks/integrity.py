@@ -87,8 +87,8 @@ def _result(asset: str, outcomes: Sequence[RuleResult]) -> dg.AssetCheckResult:
             for each in broken
             for row, problem in each.violations
         ]
-        shown = table(("rule", "row", "problem"), rows[:_MAX_SHOWN])
-        metadata["rows"] = dg.MetadataValue.md(shown)
+        markdown = table(("rule", "row", "problem"), rows[:_MAX_SHOWN])
+        metadata["rows"] = dg.MetadataValue.md(markdown)
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=INTEGRITY,
