@@ -9,7 +9,7 @@ CREATE OR REPLACE MACRO verdict_of(stance) AS
     END;
 COMMENT ON MACRO verdict_of IS 'The word of pages for the stance of a verdict: {verdicts}, or incomplete for none.';
 
-CREATE OR REPLACE VIEW verdicts AS  -- Begin here: one row per current claim, in the order in which its video makes it, with the verdict that stands and who said it, when and where.
+CREATE OR REPLACE VIEW verdicts AS  -- Begin here: one row per current claim, in the order of its video, with the current verdict, the speaker, the time and a link.
 SELECT
     claims.text AS claim,  -- Wording of the claim.
     CASE WHEN judged.claim_id IS NULL THEN 'not judged yet' ELSE verdict_of(judged.stance) END AS verdict,  -- The word of the pages: {verdicts}, incomplete (services failed) or not judged yet.
@@ -34,7 +34,7 @@ SELECT
     judged.confidence_score,  -- Confidence of the verdict, from 0 to 1.
     judged.evidence_quality,  -- Quality of the evidence, from 0 to 1.
     judged.{column},  -- Sources that {sources}.
-    judged.independent_origins,  -- Sources that tell stories of their own; copies of one story count once.
+    judged.independent_origins,  -- Independent sources; copies of one story count once.
     judged.strategy,  -- Name of the strategy that checked the claim.
     judged.basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
     judged.checked_at,  -- Time of the verdict's check (UTC).
@@ -89,13 +89,13 @@ FROM page_texts
 JOIN (
     SELECT content_hash, video_id FROM current_pages
     UNION
-    -- Of a page that is missing, the snippet may have been read, which belongs to no page.
+    -- If a page is missing, its snippet may be the text; a snippet belongs to no page.
     SELECT content_hash, video_id FROM current_evidence
     UNION
     SELECT content_hash, video_id FROM verdict_evidence
 ) AS read_for USING (content_hash);
 
-CREATE OR REPLACE VIEW evidence_chain AS  -- From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on, and one per finding on a picture of the video that concerns the claim, of the class image, on which none rests.
+CREATE OR REPLACE VIEW evidence_chain AS  -- From claim to quote to page to rating: one row per piece of evidence behind a current verdict, and one per finding about a picture of the video that concerns the claim (class image; no verdict uses it).
 SELECT
     claims.video_id,  -- The video.
     videos.title AS video_title,  -- Title of the video.
@@ -109,7 +109,7 @@ SELECT
     verdicts.confidence AS verdict_confidence,  -- Confidence of the verdict: low, medium or high.
     verdicts.basis AS verdict_basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
     verdicts.strategy,  -- Name of the strategy that checked the claim.
-    -- Not joined: of all queries there are, only those of the rows in question are looked at.
+    -- A subquery, no join: it reads only the queries of the selected rows.
     (SELECT max(queries.text) FROM queries WHERE queries.query_id = evidence.query_id) AS query,  -- The search that found the page.
     evidence.evidence_id,  -- The piece of evidence.
     evidence.status AS evidence_status,  -- ok, no_evidence, infra_error or skipped.
@@ -217,9 +217,9 @@ SELECT
     THEN 1 END) AS opposing,  -- Pages whose stance is the opposite of the verdict.
     count(CASE WHEN evidence.status = 'no_evidence' THEN 1 END) AS without_evidence,  -- Pages that had nothing to say, or nothing to read.
     count(CASE WHEN evidence.status = 'infra_error' THEN 1 END) AS failed,  -- Pages that could not be read because a service failed.
-    sources - read - without_evidence - failed AS skipped,  -- Pages that were left unread by a rule.
+    sources - read - without_evidence - failed AS skipped,  -- Pages that a rule skipped.
     avg(CASE WHEN evidence.stance IS NOT NULL THEN evidence.relevance END) AS mean_relevance,  -- Mean relevance of the pages that were read, from 0 to 1.
-    sum(evidence.rejected_quotes)::BIGINT AS rejected_quotes  -- Quotes that were offered and stand nowhere in the page.
+    sum(evidence.rejected_quotes)::BIGINT AS rejected_quotes  -- Offered quotes that are not in the page.
 FROM evidence
 JOIN judged
     ON judged.video_id = evidence.video_id
@@ -260,7 +260,7 @@ UNION ALL
 SELECT video_id, stage, claim_id, provider || ' ' || model, outcome, reason, run_id, checked_at
 FROM current_llm_calls WHERE outcome <> 'ok' AND NOT cache_hit;
 
-CREATE OR REPLACE VIEW verdict_changes AS  -- The claims whose verdict turned, or whose confidence moved: one row per change between two complete verdicts that follow each other.
+CREATE OR REPLACE VIEW verdict_changes AS  -- The changes of verdicts and of their confidence: one row per change between two consecutive complete verdicts.
 WITH reached AS (
     SELECT
         video_id,
@@ -299,7 +299,7 @@ SELECT
     CASE WHEN reached.previous_stance <> reached.stance THEN 'flip' ELSE 'confidence' END AS change,  -- flip: the stance is another one. confidence: the stance is the same, and its confidence has another word or moved by .05 or more.
     reached.previous_confidence_score,  -- The confidence before, from 0 to 1.
     reached.confidence_score,  -- The confidence after, from 0 to 1.
-    reached.confidence_score - reached.previous_confidence_score AS confidence_move,  -- The confidence after less the confidence before, from -1 to 1.
+    reached.confidence_score - reached.previous_confidence_score AS confidence_move,  -- The difference of the two scores, from -1 to 1.
     reached.previous_basis,  -- The earlier reader: embedded or llm. Another reader alone may cause another verdict.
     reached.basis,  -- The later reader.
     videos.title AS video_title,  -- Title of the video.

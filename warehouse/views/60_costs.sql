@@ -5,17 +5,17 @@ WITH asked AS (
 SELECT
     video_id,  -- The video.
     run_id,  -- The run; for judges the judging.
-    max(checked_at) AS checked_at,  -- When that was (UTC).
+    max(checked_at) AS checked_at,  -- Time of the check (UTC).
     stage,  -- The stage that asked; judge for `factible judge`.
     'model' AS kind,  -- model, judge, search, reader, or none.
     provider || '/' || model AS service,  -- The model as PROVIDER/MODEL, or the search provider or reader.
-    count(*) AS requests,  -- Requests, repeated ones included; of search and readers those that were answered.
+    count(*) AS requests,  -- Number of requests, with repeated ones; for search and readers only answered ones.
     count(*) FILTER (cache_hit) AS from_cache,  -- Number of them that the cache answered.
-    sum(input_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS input_tokens,  -- Tokens read by models, where they were paid here.
-    sum(output_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS output_tokens,  -- Tokens written by models, thoughts included, where they were paid here.
-    sum(cost_usd) AS cost_usd,  -- Cost in US dollars; 0 where cost_known is false.
+    sum(input_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS input_tokens,  -- Input tokens of models, if this row paid for them.
+    sum(output_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS output_tokens,  -- Output tokens of models with their thoughts, if this row paid for them.
+    sum(cost_usd) AS cost_usd,  -- Cost in US dollars; 0 if cost_known is false.
     bool_and(price_known) AS cost_known,  -- Whether all of it has a listed price.
-    bool_or(NOT coalesce(usage_reported, true)) AS estimated,  -- Whether some of it is an estimate: tokens that no server counted, or a list price by the request.
+    bool_or(NOT coalesce(usage_reported, true)) AS estimated,  -- Whether part of the cost is an estimate: tokens that no server counted, or a list price per request.
     count(*) FILTER (batched) AS batched  -- Number of requests in a batch, at half the usual price.
 FROM llm_calls
 GROUP BY video_id, run_id, stage, provider, model
