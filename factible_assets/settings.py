@@ -38,7 +38,7 @@ from factible_assets.config import JudgementOptions, StageConfig, TwoLetters, We
 from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
 from resources.setting_values import expanded, host_and_port, paired, web_address
-from resources.text_files import naming, read_text, reason_of
+from resources.text_files import errors_naming, read_text, reason_of
 
 if TYPE_CHECKING:
     from resources.storage.answers import CachePolicy
@@ -145,7 +145,7 @@ def _read(file: Path) -> dict[str, str]:
 
     A logged warning names lines that are not NAME=VALUE. Raises SettingsError: It cannot be read.
     """
-    with naming(file, SettingsError):
+    with errors_naming(file, SettingsError):
         variables = dotenv_values(stream=StringIO(read_text(file)), interpolate=False)
     return {name.upper(): value for name, value in variables.items() if value}
 

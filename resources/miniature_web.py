@@ -34,7 +34,7 @@ from resources.pages.base import UNDATED, FetchedPage
 from resources.search.base import SearchRequest
 from resources.storage.archive import Archive
 from resources.storage.imports import ImportedEntry
-from resources.text_files import naming, read_document
+from resources.text_files import errors_naming, read_document
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -212,7 +212,7 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
                 resources[host, path] = _Resource(url=f"http://{host}{quote(path)}", file=file)
     settings, file = _Settings(), root / _SETTINGS_FILE
     if file.exists():
-        with naming(file):
+        with errors_naming(file):
             settings = read_document(file).read_as(_Settings)
     for special in settings.responses:
         parts = urlsplit(special.url)

@@ -56,7 +56,7 @@ class PlacedError(Exception):
     `may_pass`: the file exists, but the system refuses to read it now.
     """
 
-    def __init__(self, line: int | None, sentence: str, *, may_pass: bool = False) -> None:
+    def __init__(self, sentence: str, line: int | None = None, *, may_pass: bool = False) -> None:
         super().__init__(sentence)
         self.line = line
         self.sentence = sentence
@@ -67,7 +67,7 @@ class PlacedError(Exception):
 
 
 @contextmanager
-def naming(file: Path, kind: type[Exception] = SetupError) -> Iterator[None]:
+def errors_naming(file: Path, kind: type[Exception] = SetupError) -> Iterator[None]:
     """Turn PlacedError in a block into an error of some kind, with the file's name and line."""
     try:
         yield
@@ -76,26 +76,26 @@ def naming(file: Path, kind: type[Exception] = SetupError) -> Iterator[None]:
 
 
 @contextmanager
-def legible() -> Iterator[None]:
+def readable() -> Iterator[None]:
     """Turn errors of reading a text file in a block into PlacedError."""
     try:
         yield
     except FileNotFoundError as error:
-        raise PlacedError(None, "There is no such file. Check the path.") from error
+        raise PlacedError("There is no such file. Check the path.") from error
     except OSError as error:
         raise PlacedError(
-            None, f"The file cannot be read ({error.strerror}). Check its rights.", may_pass=True
+            f"The file cannot be read ({error.strerror}). Check its rights.", may_pass=True
         ) from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise PlacedError(line, "The file is not UTF-8 here. Save it as UTF-8.") from error
+        raise PlacedError("The file is not UTF-8 here. Save it as UTF-8.", line) from error
 
 
 def read_text(file: Path, most_bytes: int = MAX_BYTES) -> str:
     """Read a UTF-8 file. Raises PlacedError if it is missing, too large or unreadable."""
-    with legible():
+    with readable():
         if file.stat().st_size > most_bytes:
-            raise PlacedError(None, f"The file is larger than {most_bytes >> 20} MB. Split it.")
+            raise PlacedError(f"The file is larger than {most_bytes >> 20} MB. Split it.")
         return file.read_bytes().decode("utf-8-sig")
 
 
@@ -107,7 +107,7 @@ def read_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         deep = "nested too deeply, or with a number of thousands of digits"
         why = getattr(error, "msg", None) or getattr(error, "reason", deep)
         problem = f"This is not JSON: {why}. Correct it."
-        raise PlacedError(getattr(error, "lineno", None), problem) from error
+        raise PlacedError(problem, getattr(error, "lineno", None)) from error
 
 
 def quoted(value: object) -> str:
@@ -143,7 +143,7 @@ class Document:
         except ValidationError as error:
             # A misspelt key causes a missing one too; the misspelt one says more.
             detail = min(error.errors(), key=lambda detail: detail["type"] not in _MISSPELT)
-            raise PlacedError(self.line(detail["loc"]), problem_words(detail, model)) from error
+            raise PlacedError(problem_words(detail, model), self.line(detail["loc"])) from error
 
 
 def read_document(path: Path) -> Document:
@@ -166,12 +166,12 @@ def parse_document(text: str) -> Document:
         mark = error.problem_mark or error.context_mark
         reason = error.problem or error.context or "this is not YAML"
         raise PlacedError(
-            mark.line + 1 if mark else None, f"This is not valid YAML: {reason}. Correct it."
+            f"This is not valid YAML: {reason}. Correct it.", mark.line + 1 if mark else None
         ) from error
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
         raise PlacedError(
-            line, "There is a character here that YAML does not allow. Remove it."
+            "There is a character here that YAML does not allow. Remove it.", line
         ) from error
     return Document(data, lines)
 
@@ -183,10 +183,10 @@ def _refuse_aliases_and_depth(text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
-            raise PlacedError(_line(event), "The file is nested too deeply here. Flatten it.")
+            raise PlacedError("The file is nested too deeply here. Flatten it.", _line(event))
         if isinstance(event, yaml.AliasEvent):
             problem = "Aliases (*name) are not read in these files. Write the value out."
-            raise PlacedError(_line(event), problem)
+            raise PlacedError(problem, _line(event))
 
 
 def _value(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:
@@ -199,10 +199,10 @@ def _value(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:
     mapping: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise PlacedError(_line(key), "A key here is not a word. Write key: value.")
+            raise PlacedError("A key here is not a word. Write key: value.", _line(key))
         if key.value in mapping:
             twice = f"The key {key.value!r} is written twice here. Remove one of the two."
-            raise PlacedError(_line(key), twice)
+            raise PlacedError(twice, _line(key))
         lines[(*place, key.value)] = _line(key)
         mapping[key.value] = _value(value, (*place, key.value), lines)
     return mapping

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from factible_assets.corpora.format import CorpusError, VideoEntry
 from factible_assets.corpora.reading import CorpusVideo, load_corpora, load_corpus
 from resources.files import write_whole
-from resources.text_files import PlacedError, naming, parse_document, read_text
+from resources.text_files import PlacedError, errors_naming, parse_document, read_text
 from resources.transcripts.youtube_ids import NotAVideoLinkError, bare_id
 
 _TURN_SECONDS: Final = 30
@@ -106,7 +106,7 @@ def _locked(target: Path) -> Iterator[None]:
 
 def _read(target: Path) -> tuple[str, list[Any]]:
     """Return the text of a file, which may not exist yet, and its videos."""
-    with naming(target, CorpusError):
+    with errors_naming(target, CorpusError):
         text = read_text(target) if target.exists() else ""
         return text, list(_mapping(text).get("videos") or ())
 

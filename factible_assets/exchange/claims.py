@@ -131,13 +131,13 @@ def read_claim_list(text: str, file: Path) -> Stated:
         header = [name.strip().casefold() for name in reader.fieldnames or ()]
     if "claim" not in header:
         raise PlacedError(
-            1,
             f"There is no column claim, but {', '.join(filter(None, header)) or 'nothing'}. Name "
             "the column of the claims so in the first line.",
+            1,
         )
     for column in COLUMNS:
         if header.count(column) > 1:
-            raise PlacedError(1, f"There are two columns {column}. Rename one in the first line.")
+            raise PlacedError(f"There are two columns {column}. Rename one in the first line.", 1)
     reader.fieldnames = header
     while True:
         before = reader.line_num

@@ -12,7 +12,14 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from resources.text_files import FileProblem, PlacedError, legible, problem_words, quoted, read_json
+from resources.text_files import (
+    FileProblem,
+    PlacedError,
+    problem_words,
+    quoted,
+    read_json,
+    readable,
+)
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Larger JSON files are refused. JSON Lines are read line by line and may be larger."""
@@ -44,7 +51,7 @@ class JsonItem:
 
 def read_lines(file: Path) -> Iterator[bytes]:
     """Yield the lines of a file, cut near MAX_LINE_BYTES. Raises PlacedError."""
-    with legible(), file.open("rb") as stream:
+    with readable(), file.open("rb") as stream:
         while line := stream.readline(MAX_LINE_BYTES + 1):
             yield line
             if len(line) > MAX_LINE_BYTES:
@@ -58,7 +65,7 @@ def items_of_list(text: str) -> Iterator[JsonItem]:
     """
     mark = _OPENING.match(text)
     if mark is None:
-        raise PlacedError(1, "The file is not a JSON list. Give a list of claims in brackets.")
+        raise PlacedError("The file is not a JSON list. Give a list of claims in brackets.", 1)
     number, line, start = 0, 1, 0
     while mark[1] != "]":
         number, line = number + 1, line + text.count("\n", start, mark.end())
@@ -68,9 +75,9 @@ def items_of_list(text: str) -> Iterator[JsonItem]:
         mark = _BETWEEN.match(text, end)
         if mark is None:
             line += text.count("\n", start, end)
-            raise PlacedError(line, "A comma or the closing bracket is missing here. Add it.")
+            raise PlacedError("A comma or the closing bracket is missing here. Add it.", line)
     if mark.end() < len(text):
-        raise PlacedError(None, "Text follows the list. Remove it.")
+        raise PlacedError("Text follows the list. Remove it.")
 
 
 def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[JsonItem | FileProblem]:

@@ -22,7 +22,7 @@ from factible_assets.stages.urls import registrable_domain
 from resources.errors import SetupError
 from resources.ratings import datasets
 from resources.ratings.base import ListedRating
-from resources.text_files import naming
+from resources.text_files import errors_naming
 
 _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
@@ -82,11 +82,11 @@ def _changed_at(file: Path) -> int | None:
 def _rating_set(file: Path, changed_at: int | None, described_at: int | None) -> datasets.RatingSet:
     kind = file.suffix.lower()
     if kind not in datasets.TABLES:
-        with naming(file):
+        with errors_naming(file):
             return datasets.load_rating_yaml(file)
     layout = None
     if described_at is not None:
-        with naming(datasets.description_of(file)):
+        with errors_naming(datasets.description_of(file)):
             layout = datasets.load_description(datasets.description_of(file))
     if layout is not None and layout.columns and kind == ".json":
         problem = "`columns` describes tables, but this file has Media Bias/Fact Check's layout"
@@ -96,7 +96,7 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
         known = _layout_by_header(file) if kind == ".csv" else datasets.OUTLETS
         layout = known.model_copy(update=described)
     layout = layout.model_copy(update={"as_of": layout.as_of or _day_in_name(file)})
-    with naming(file):
+    with errors_naming(file):
         return datasets.load_table(file, layout)
 
 

@@ -18,7 +18,7 @@ from pydantic.dataclasses import dataclass
 
 from resources.errors import SetupError
 from resources.llm.base import EFFORTS, Effort
-from resources.text_files import naming, read_document
+from resources.text_files import errors_naming, read_document
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 """The project's own registry."""
@@ -164,7 +164,7 @@ class ModelRegistry:
         """
         registry = cls()
         for path in paths:
-            with naming(path):
+            with errors_naming(path):
                 content = read_document(path).read_as(_RegistryFile)
             registry.providers |= content.providers
             registry.models |= content.models

@@ -160,7 +160,7 @@ def load_rating_yaml(file: Path) -> RatingSet:
     for place, entry in enumerate(listed.ratings):
         if entry.name in ratings:
             line = document.line(("ratings", place))
-            raise PlacedError(line, f"{entry.journal or entry.domain} is listed twice")
+            raise PlacedError(f"{entry.journal or entry.domain} is listed twice", line)
         fields = entry.model_dump() | {"domain": entry.name}
         ratings[entry.name] = ListedRating(listed.dataset, **fields, as_of=as_of)
     return RatingSet(listed.dataset, ratings, as_of, listed.licence)
@@ -185,11 +185,11 @@ def _outlets(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
     """
     rows = text_files.read_json(text_files.read_text(file, _MAX_BYTES))
     if not isinstance(rows, list):
-        raise PlacedError(None, "the file should hold a list of outlets")
+        raise PlacedError("the file should hold a list of outlets")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or "Source URL" not in row:
             problem = f"entry {number} should be an outlet with a Source URL"
-            raise PlacedError(None, problem)
+            raise PlacedError(problem)
         url = str(row.get("Source URL") or "").strip().lower()
         address, _, path = re.sub(r"^https?:/*", "", url).partition("/")
         host = host_name(address)
@@ -330,12 +330,12 @@ def _table(file: Path, layout: TableLayout) -> Iterator[ListedRating]:
         try:
             rating = layout.rating_of(value)
         except ValueError as error:
-            raise PlacedError(line, f"{column} holds {value[:40]!r}: {error}") from error
+            raise PlacedError(f"{column} holds {value[:40]!r}: {error}", line) from error
         source_class = (layout.classes or {}).get(label.casefold(), "unknown")
         if label and layout.classes is None:
             if label not in _CLASSES:
                 problem = f"{label[:40]!r} is no class; write one of {', '.join(sorted(_CLASSES))}"
-                raise PlacedError(line, problem)
+                raise PlacedError(problem, line)
             source_class = label
         reason, bias = cells["reason"] or f"{column} {value[:12]}", cells["bias"].lower() or None
         yield ListedRating(layout.dataset, host, rating, source_class, reason, bias, layout.as_of)
@@ -348,13 +348,13 @@ def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[st
     try:
         missing = sorted({*layout.columns.values()} - {*(reader.fieldnames or ())})
         if missing:
-            raise PlacedError(1, f"the column {missing[0]} is missing in the header")
+            raise PlacedError(f"the column {missing[0]} is missing in the header", 1)
         for row in reader:
             cells = {key: " ".join(row[column].split()) for key, column in layout.columns.items()}
             yield reader.line_num, defaultdict(str, cells)
     except csv.Error as error:
         # `line_num` counts complete records only.
-        raise PlacedError(reader.line_num + 1, f"this is not CSV: {error}") from error
+        raise PlacedError(f"this is not CSV: {error}", reader.line_num + 1) from error
 
 
 TABLES: Mapping[str, Callable[[Path, TableLayout], Iterator[ListedRating]]] = {

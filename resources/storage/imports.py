@@ -29,10 +29,10 @@ from resources.text_files import (
     NotTextError,
     PlacedError,
     decode_text,
-    legible,
-    naming,
+    errors_naming,
     problem_words,
     read_json,
+    readable,
 )
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
@@ -161,7 +161,7 @@ class _PageLine(BaseModel):
 
 def read_jsonl(path: Path) -> Iterator[ImportedEntry]:
     """Yield the entries of a JSONL file. Raises ArchiveImportError at the first bad line."""
-    with naming(path, ArchiveImportError), legible(), path.open("rb") as file:
+    with errors_naming(path, ArchiveImportError), readable(), path.open("rb") as file:
         total, done = path.stat().st_size, 0
         for number, line in enumerate(file, start=1):
             done += len(line)
@@ -180,13 +180,13 @@ def _read_line(line: bytes) -> Entry:
         document = read_json(line.decode("utf-8-sig", "surrogatepass"))
     except UnicodeDecodeError:
         problem = "This line is not UTF-8. Save the file as UTF-8."
-        raise PlacedError(None, problem) from None
+        raise PlacedError(problem) from None
     is_search = isinstance(document, dict) and "hits" in document
     shape: type[_SearchLine | _PageLine] = _SearchLine if is_search else _PageLine
     try:
         return shape.model_validate(document).entry()
     except ValidationError as error:
-        raise PlacedError(None, problem_words(error.errors()[0], shape)) from None
+        raise PlacedError(problem_words(error.errors()[0], shape)) from None
 
 
 # --- Folders ------------------------------------------------------------------------------------
@@ -206,15 +206,15 @@ def read_folder(folder: Path) -> Iterator[ImportedEntry]:
 
     Raises ArchiveImportError: The folder has no such file, or a malformed JSONL file.
     """
-    readable = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
+    page_suffixes = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
     files: list[Path] = []
     place = folder.resolve()
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         visible = (Path(root, name) for name in names if not name.startswith("."))
         inside = (path for path in visible if path.resolve().is_relative_to(place))
-        files += (path for path in inside if path.suffix.lower() in readable | _DOCUMENTS)
-    if not any(path.suffix.lower() in readable for path in files):
+        files += (path for path in inside if path.suffix.lower() in page_suffixes | _DOCUMENTS)
+    if not any(path.suffix.lower() in page_suffixes for path in files):
         remedy = "Put .html, .txt, .md or .jsonl files into it."
         raise ArchiveImportError(f"{folder}: The folder holds no pages. {remedy}")
     # Two folders with the same name get different addresses.

@@ -110,7 +110,7 @@ FORMATS: Final = (
 
 
 def unknown_format(problem: str) -> PlacedError:
-    return PlacedError(None, f"{problem}. Readable are {FORMATS}.")
+    return PlacedError(f"{problem}. Readable are {FORMATS}.")
 
 
 class TranscriptError(Exception):

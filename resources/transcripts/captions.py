@@ -52,7 +52,7 @@ def read_webvtt(text: str) -> CaptionFile:
         fields = {key.strip().lower(): value.strip() for key, _, value in pairs} | fields
         captions += part
     if not captions and _HEADER.sub("", text).strip():
-        raise PlacedError(None, NO_TIMES)
+        raise PlacedError(NO_TIMES)
     title = _HEADER_TITLE.match(text)
     # Only YouTube's speech recogniser times every word.
     kind: TranscriptKind = "generated" if WORD_TIME.search(text) else "unknown"
@@ -120,7 +120,7 @@ def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
             cues.append((caption, [rest] if rest else []))
         elif timing or ("-->" in line and _TIMING_LIKE.match(line[:_LONGEST_TIMING])):
             sentence = f"The times in {line[:80]!r} cannot be read. {_REMEDY}"
-            problem = problem or PlacedError(number, sentence)
+            problem = problem or PlacedError(sentence, number)
         elif cues:
             cues[-1][1].append(line)
     if problem and (cues or is_webvtt):
@@ -156,9 +156,9 @@ def read_by_library(text: str) -> CaptionFile | None:
         return None
     if form == "sami" and len(languages := {*_SAMI_CLASS.findall(text)}) > 1:
         names = ", ".join(sorted(languages))
-        raise PlacedError(None, f"It holds several languages ({names}). Give a file with one.")
+        raise PlacedError(f"It holds several languages ({names}). Give a file with one.")
     if (longest := max(map(len, text.split("\n")))) > _LONGEST_LINE:  # it takes quadratic time
-        raise PlacedError(None, f"A line has {longest:,} characters, so it is no caption.")
+        raise PlacedError(f"A line has {longest:,} characters, so it is no caption.")
     if form == "microdvd":
         text = re.sub(r"(?m)^\{(\d+)\}\{\}", r"{\1}{\1}", text)  # without an end
     has_rate = re.match(r"\s*\{1\}\{1\}\s*\d+(?:\.\d+)?\s*\n", text)
@@ -168,7 +168,7 @@ def read_by_library(text: str) -> CaptionFile | None:
             subtitles = pysubs2.SSAFile.from_string(text, form, **options)
     except Exception as error:  # it raises errors of many kinds
         raise PlacedError(
-            None, f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
+            f"The {form} subtitles are damaged ({type(error).__name__}). Export them again."
         ) from error
     captions = [
         Caption(event.plaintext, max(0, event.start) / 1000, max(0, event.end) / 1000, name)

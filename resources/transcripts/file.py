@@ -10,7 +10,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Final
 
-from resources.text_files import NotTextError, PlacedError, decode_text, legible, naming
+from resources.text_files import NotTextError, PlacedError, decode_text, errors_naming, readable
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.captions import NO_TIMES, read_by_library, read_cues, read_webvtt
@@ -64,17 +64,17 @@ class FileTranscript:
 
 def read_transcript(path: Path) -> base.TimedText:
     """Read a transcript file, with the language in it or in its name. Raises TranscriptError."""
-    with naming(path, base.TranscriptError):
+    with errors_naming(path, base.TranscriptError):
         return _read(path)
 
 
 def _read(path: Path) -> base.TimedText:
-    with legible():
+    with readable():
         size = path.stat().st_size
         data = path.read_bytes() if size <= MAX_BYTES else b""
     if size > MAX_BYTES:
         sizes = f"has {size / 1e6:,.0f} MB, and a transcript at most {MAX_BYTES / 1e6:,.0f} MB"
-        raise PlacedError(None, f"The file {sizes}. Give the captions, not the recording.")
+        raise PlacedError(f"The file {sizes}. Give the captions, not the recording.")
     transcript = parse_transcript(data, path.suffix)
     named = _LANGUAGE_IN_NAME.fullmatch(path.name)
     return replace(transcript, language=transcript.language or (named[1] if named else None))
@@ -85,9 +85,9 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
     try:
         text = _LINE_END.sub("\n", decode_text(data, detect=True).replace("\ufeff", ""))
     except NotTextError as error:
-        raise PlacedError(None, f"This is no text: {error}. Give {base.FORMATS}.") from error
+        raise PlacedError(f"This is no text: {error}. Give {base.FORMATS}.") from error
     if not text.strip():
-        raise PlacedError(None, "The file is empty. Give a file with words in it.")
+        raise PlacedError("The file is empty. Give a file with words in it.")
     files = (reader(text, extension.lower()) for reader in _READERS)
     file = next(filter(None, files), None)
     if file is None:
@@ -137,12 +137,12 @@ _READERS: Final[tuple[Callable[[str, str], CaptionFile | None], ...]] = (
 def _prose(text: str, extension: str) -> base.TimedText:
     """Return a text without times: unchanged, or in cues if it names its speakers."""
     if extension in _CAPTION_SUFFIXES:
-        raise PlacedError(None, NO_TIMES)
+        raise PlacedError(NO_TIMES)
     words = INVISIBLE.sub("", without_pages(_FRONT_MATTER.sub("", text))).strip()
     if len(REMARK.findall(words)) <= _MOST_REMARKS * len(words.split()):
         words = REMARK.sub("", words).strip()
     if not words:
-        raise PlacedError(None, "The file has no words. Give one that has.")
+        raise PlacedError("The file has no words. Give one that has.")
     plain = _without_markdown(words)
     headless = _HEADING.sub("", plain)
     if are_names(alone := _ALONE.findall(headless), len(alone)):

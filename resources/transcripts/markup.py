@@ -36,14 +36,14 @@ def read_xml(text: str) -> CaptionFile:
     """Read XML whose elements have times: TTML, and YouTube's srv1 to srv3."""
     body = re.sub(r"^\s*<\?xml.*?\?>", "", text, count=1).strip()
     if "<!ENTITY" in body:
-        raise PlacedError(None, "This XML declares entities. Write the words out.")
+        raise PlacedError("This XML declares entities. Write the words out.")
     parser = lxml.etree.XMLParser(
         resolve_entities=False, no_network=True, remove_comments=True, collect_ids=False
     )
     try:
         root = lxml.etree.fromstring(body.encode(), parser)
     except lxml.etree.XMLSyntaxError as error:
-        raise PlacedError(error.lineno, f"This is no XML: {error.msg}. Export it again.") from error
+        raise PlacedError(f"This is no XML: {error.msg}. Export it again.", error.lineno) from error
     lxml.etree.strip_elements(root, "{*}desc", with_tail=False)  # describes, and is not shown
     for element in root.iter("{*}br"):
         element.tail = f"\n{element.tail or ''}"

@@ -76,24 +76,21 @@ def parse_feed(data: bytes, url: str = "") -> Feed:
         root = lxml.etree.fromstring(data, parser)
     except (lxml.etree.XMLSyntaxError, ValueError) as error:
         raise PlacedError(
-            None,
             "This is no podcast feed, for it is no XML. Give the address of an RSS feed; give a "
-            "single transcript or recording as a file.",
+            "single transcript or recording as a file."
         ) from error
     declared = root.getroottree().docinfo.internalDTD
     if declared is not None and any(True for _ in declared.iterentities()):
-        raise PlacedError(None, "This feed declares entities, and no feed needs any.")
+        raise PlacedError("This feed declares entities, and no feed needs any.")
     channel = root.find("channel") if root.tag == "rss" else None
     if channel is None:
-        raise PlacedError(
-            None, "This is XML, but no RSS feed: it has no channel in an rss element."
-        )
+        raise PlacedError("This is XML, but no RSS feed: it has no channel in an rss element.")
     items = channel.findall("item")
     episodes = [_episode(item, url) for item in items[:MAX_EPISODES]]
     distinct = {episode.identity: episode for episode in episodes if episode is not None}
     if not distinct:
         raise PlacedError(
-            None, "No episode of this feed links to a transcript or a recording. Give another feed."
+            "No episode of this feed links to a transcript or a recording. Give another feed."
         )
     language = re.fullmatch(r"[A-Za-z]{2,3}(-\w{2,8})*", _text(channel, "language") or "")
     return Feed(

@@ -123,13 +123,12 @@ class RecordingTranscript:
             )
         except (RuntimeError, ValueError, OSError) as error:
             remedy = "Remove it with `factible models remove`, and pull it again."
-            raise PlacedError(None, f"The speech model cannot be loaded. {remedy}") from error
+            raise PlacedError(f"The speech model cannot be loaded. {remedy}") from error
         language = (self.language or "").partition("-")[0].lower() or None
         if language not in {None, *model.supported_languages}:
             raise PlacedError(
-                None,
                 f"The speech model does not know the language {language!r}. Fetch the one for many "
-                f"languages with `factible models pull {MODELS[0]}`, or correct the language.",
+                f"languages with `factible models pull {MODELS[0]}`, or correct the language."
             )
         captions: list[Caption] = []
         for begins, chunk in chunks_of(sound):
@@ -143,7 +142,7 @@ class RecordingTranscript:
             )
             for segment in segments:
                 if progress.stop.is_set():
-                    raise PlacedError(None, "The recognition was stopped.", may_pass=True)
+                    raise PlacedError("The recognition was stopped.", may_pass=True)
                 progress.done = begins + float(segment.end)
                 captions += captions_of_words(
                     (word.word, begins + float(word.start), begins + float(word.end))
@@ -216,7 +215,7 @@ def _decoded(path: Path, stop: threading.Event) -> Any:
     try:
         with av.open(str(path), options=_ONLY_ITSELF) as container:
             if not container.streams.audio:
-                raise PlacedError(None, "This video has no sound. Give its captions.")
+                raise PlacedError("This video has no sound. Give its captions.")
             stream = container.streams.audio[0]
             promised = float((stream.duration or 0) * (stream.time_base or 0))
             resampler = av.AudioResampler(format="s16", layout="mono", rate=_RATE)
@@ -233,20 +232,19 @@ def _decoded(path: Path, stop: threading.Event) -> Any:
                     blocks += parts
                     samples += sum(map(len, parts))
                 if samples > MAX_HOURS * 3600 * _RATE:
-                    raise PlacedError(None, f"It is longer than {MAX_HOURS} hours. Divide it.")
+                    raise PlacedError(f"It is longer than {MAX_HOURS} hours. Divide it.")
                 if stop.is_set():
-                    raise PlacedError(None, "The recognition was stopped.", may_pass=True)
+                    raise PlacedError("The recognition was stopped.", may_pass=True)
     except (av.FFmpegError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "its form is unknown"
         raise PlacedError(
-            None, f"This recording cannot be read ({reason}). Convert it to MP3 or MP4."
+            f"This recording cannot be read ({reason}). Convert it to MP3 or MP4."
         ) from error
     if not blocks or damaged > _MOST_DAMAGED * packets:
-        raise PlacedError(None, "The sound of this recording is damaged. Export or fetch it again.")
+        raise PlacedError("The sound of this recording is damaged. Export or fetch it again.")
     if samples < (1 - _MOST_DAMAGED) * promised * _RATE:
         raise PlacedError(
-            None,
             f"This recording is cut off: it should last {promised:,.0f} seconds and has "
-            f"{samples / _RATE:,.0f}. Fetch it again.",
+            f"{samples / _RATE:,.0f}. Fetch it again."
         )
     return np.concatenate(blocks)

@@ -339,7 +339,7 @@ def _number(value: object, name: str | None, number: int) -> float | None:
         seconds = float(str(value)) if seconds is None else seconds
     if seconds is None or not abs(seconds) <= _MAX_TIME:
         problem = f"Segment {number} has no readable {name} ({quoted(value)})."
-        raise PlacedError(None, f"{problem} Write seconds as a number, such as 12.5.")
+        raise PlacedError(f"{problem} Write seconds as a number, such as 12.5.")
     return seconds
 
 

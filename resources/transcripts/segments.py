@@ -28,9 +28,6 @@ Item = TypeVar("Item")
 class NothingSaidError(PlacedError):
     """The captions are intact, but nobody speaks in them."""
 
-    def __init__(self, sentence: str) -> None:
-        super().__init__(None, sentence)
-
 
 @dataclass(frozen=True, slots=True)
 class CaptionFile:
@@ -54,7 +51,7 @@ def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
     clean = [voice for caption in raw for voice in _voices(caption)]
     if len(clean) > MAX_CUES:
         numbers = f"{len(clean):,} captions, and a transcript at most {MAX_CUES:,}"
-        raise PlacedError(None, f"The file has {numbers}. Divide it.")
+        raise PlacedError(f"The file has {numbers}. Divide it.")
     # Layers of SubStation and the borders of HLS segments repeat captions.
     timed = any(caption.start is not None for caption in clean)
     ordered = sorted(dict.fromkeys(clean), key=lambda caption: caption.begins) if timed else clean
