@@ -17,7 +17,7 @@ from typing import Final
 
 from resources.text_files import PlacedError
 from resources.transcripts.base import Caption, TranscriptKind
-from resources.transcripts.segments import WORD_TIME, CaptionFile
+from resources.transcripts.cleaning import WORD_TIME, CaptionFile
 from resources.transcripts.times import seconds_of
 
 _REMEDY: Final = "Write them as 00:01:02.500 --> 00:01:05.000."

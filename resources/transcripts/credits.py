@@ -11,7 +11,7 @@ from pathlib import Path
 
 from resources.text_files import read_document
 from resources.transcripts.base import Caption
-from resources.transcripts.speech import SENTENCE_END, STOPS
+from resources.transcripts.plausibility import SENTENCE_END, STOPS
 
 _CREDIT_WORDS, _FAREWELL_WORDS, _SILENCE_SECONDS = 14, 10, 10.0
 _WORDS = {

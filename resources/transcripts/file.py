@@ -14,18 +14,18 @@ from resources.text_files import NotTextError, PlacedError, decode_text, errors_
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.captions import NO_TIMES, read_by_library, read_cues, read_webvtt
-from resources.transcripts.credits import is_credit
-from resources.transcripts.markup import read_html, read_xml
-from resources.transcripts.records import load_json, read_records, read_table
-from resources.transcripts.segments import (
+from resources.transcripts.cleaning import (
     INVISIBLE,
     REMARK,
     CaptionFile,
     NothingSaidError,
     transcript_of,
 )
+from resources.transcripts.credits import is_credit
+from resources.transcripts.markup import read_html, read_xml
+from resources.transcripts.plausibility import ENDED, check_lost, check_prose
+from resources.transcripts.records import load_json, read_records, read_table
 from resources.transcripts.speakers import are_names, label_of, with_labels, with_speakers
-from resources.transcripts.speech import ENDED, check_lost, check_prose
 from resources.transcripts.timed_lines import read_timed_lines, without_pages
 
 MAX_BYTES: Final = 32 * 1024 * 1024

@@ -17,7 +17,7 @@ import lxml.html
 from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
-from resources.transcripts.segments import CaptionFile, NothingSaidError
+from resources.transcripts.cleaning import CaptionFile, NothingSaidError
 from resources.transcripts.timed_lines import read_timed_lines
 from resources.transcripts.times import seconds_of
 

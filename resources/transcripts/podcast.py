@@ -22,6 +22,7 @@ import lxml.etree
 from resources.http import HttpClient, HttpFailureError, OutageError, Response
 from resources.text_files import PlacedError
 from resources.transcripts import base
+from resources.transcripts.cleaning import one_line
 from resources.transcripts.file import MAX_BYTES, parse_transcript
 from resources.transcripts.recording import (
     SUFFIXES,
@@ -31,7 +32,6 @@ from resources.transcripts.recording import (
     missing_requirement,
     with_progress,
 )
-from resources.transcripts.segments import one_line
 
 MAX_FEED_BYTES: Final = 32 * 1024 * 1024
 MAX_EPISODES: Final = 1_000

@@ -15,7 +15,7 @@ from resources.errors import install_command
 from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
-from resources.transcripts.segments import NothingSaidError, transcript_of
+from resources.transcripts.cleaning import NothingSaidError, transcript_of
 
 Done = TypeVar("Done")
 OnProgress = Callable[[str, float], None]

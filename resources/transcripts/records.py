@@ -25,8 +25,8 @@ from typing import Any, Final, TypeAlias
 from resources.text_files import PlacedError, quoted, read_json
 from resources.transcripts import base
 from resources.transcripts.base import Caption
-from resources.transcripts.segments import CaptionFile
-from resources.transcripts.speech import STOPS
+from resources.transcripts.cleaning import CaptionFile
+from resources.transcripts.plausibility import STOPS
 from resources.transcripts.times import seconds_of
 
 _MAX_DEPTH, _MAX_TIME, _SAMPLE, _PAIR = 40, 1e19, 500, 2

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from resources.transcripts.base import Caption
-from resources.transcripts.speech import STOPS, folded
+from resources.transcripts.plausibility import STOPS, folded
 
 _NAME = r"(?:[^\W\d_a-z]|[a-z](?=[A-Z]))[^\s,;:!?()\[\]<>\"“”«»。\uff0c\uff1a\uff01\uff1f]*"
 _BRACKETED = re.compile(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from resources.transcripts.base import Caption
-from resources.transcripts.segments import CaptionFile
+from resources.transcripts.cleaning import CaptionFile
 from resources.transcripts.speakers import TERMINAL, are_names, is_name, label_of, name_of
 from resources.transcripts.times import AMOUNT, CLOCK, seconds_of
 

@@ -34,8 +34,8 @@ from youtube_transcript_api.proxies import GenericProxyConfig
 
 from resources.text_files import PlacedError
 from resources.transcripts import base
+from resources.transcripts.cleaning import NothingSaidError, one_line
 from resources.transcripts.file import parse_transcript
-from resources.transcripts.segments import NothingSaidError, one_line
 from resources.transcripts.youtube_ids import is_video_id
 
 ORIGIN = "https://www.youtube.com"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from factible_assets.stages.transcript import Clock, readable
 from resources.transcripts.base import Cue
-from resources.transcripts.segments import one_line
+from resources.transcripts.cleaning import one_line
 from tests.stages.words import from_cues, from_text
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 from resources.text_files import PlacedError
-from resources.transcripts import base, segments
+from resources.transcripts import base, cleaning
 from resources.transcripts.file import parse_transcript
 
 WALL = "The Great Wall is visible from the Moon."
@@ -777,12 +777,12 @@ def test_music_alone_is_nothing_said() -> None:
         {"start": n, "end": n + 1, "text": text}
         for n, text in enumerate(["[Music]", "♪", "(sighs)"])
     ]
-    with pytest.raises(segments.NothingSaidError, match=r"only \[Music\], ♪, \(sighs\)"):
+    with pytest.raises(cleaning.NothingSaidError, match=r"only \[Music\], ♪, \(sighs\)"):
         parse(cues)
 
 
 def test_more_captions_than_any_talk_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "MAX_CUES", 9)
+    monkeypatch.setattr(cleaning, "MAX_CUES", 9)
     with pytest.raises(PlacedError, match="10 captions, and a transcript at most 9"):
         parse([{"start": n, "end": n + 1, "text": f"Number {n} of them"} for n in range(10)])
 

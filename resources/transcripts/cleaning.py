@@ -16,8 +16,8 @@ from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.credits import without_credits
+from resources.transcripts.plausibility import SENTENCE_END, check_speech, folded, word_count
 from resources.transcripts.speakers import with_speakers
-from resources.transcripts.speech import SENTENCE_END, check_speech, folded, word_count
 
 MAX_CUES: Final = 200_000
 """Limit of a transcript. Twenty hours of live captions have 100,000."""
