@@ -22,9 +22,9 @@ from resources.transcripts.cleaning import (
     transcript_of,
 )
 from resources.transcripts.credits import is_credit
+from resources.transcripts.json_and_tables import load_json, read_records, read_table
 from resources.transcripts.markup import read_html, read_xml
 from resources.transcripts.plausibility import ENDED, check_lost, check_prose
-from resources.transcripts.records import load_json, read_records, read_table
 from resources.transcripts.speakers import are_names, label_of, with_labels, with_speakers
 from resources.transcripts.timed_lines import read_timed_lines, without_pages
 

@@ -29,8 +29,8 @@ from resources.transcripts.cleaning import CaptionFile
 from resources.transcripts.plausibility import STOPS
 from resources.transcripts.times import seconds_of
 
-_MAX_DEPTH, _MAX_TIME, _SAMPLE, _PAIR = 40, 1e19, 500, 2
-_MIN_WORD_SHARE = (0.2, 0.02)  # Of all values: with up to two entries, and with more.
+_MAX_DEPTH, _INNER_DEPTH, _MAX_TIME, _SAMPLE, _PAIR = 40, 2, 1e19, 500, 2
+_MIN_WORD_SHARE = (0.2, 0.02)  # Of all letters: with up to two entries, and with more.
 _MOST_UNREAD = 0.05  # Share of misshapen rows, or of entries without a time.
 _WHOLE_SHARE = 0.6  # Letters, of those of the longest group, that make a group a whole transcript.
 _READABLE_SHARE = 0.3  # Letters, of those of untimed entries, below which unreadable times count.
@@ -223,7 +223,7 @@ def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]
         inner = value[0] if isinstance(value, list) and len(value) == 1 else value
         if isinstance(inner, dict) and inner.keys() <= {"seconds", "nanos"}:  # as Google writes it
             yield _normal(key), f"{inner.get('seconds', 0)}.{str(inner.get('nanos', 0)).zfill(9)}"
-        elif isinstance(inner, dict) and depth < _PAIR:
+        elif isinstance(inner, dict) and depth < _INNER_DEPTH:
             yield from _values(inner, depth + 1)
         elif isinstance(value, list) and len(value) == _PAIR and isinstance(value[0], (int, float)):
             yield from (("start", value[0]), ("end", value[1]))
@@ -238,7 +238,7 @@ def _words(node: Mapping[str, Any], depth: int = 0) -> str:
         for key, value in node.items()
         if isinstance(value, str) and value and _WORDS.fullmatch(_normal(key))
     ]
-    if texts or depth > _PAIR:
+    if texts or depth > _INNER_DEPTH:
         return max(texts, key=_writing, default="")
     joined = [""]
     for key, value in node.items():
