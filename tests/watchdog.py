@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,30 +29,32 @@ _TESTS_TO_BEGIN = 2
 class Watchdog:
     """Waits until a test ends or reaches its limit."""
 
+    present: Watchdog | None = None
+    """The watchdog of the test that runs now."""
+
     def __init__(self, item: Any, settings: Any) -> None:
         self._item, self._settings = item, settings
-        self._ended, self._sending = threading.Event(), threading.Lock()
         self._before = signal.signal(signal.SIGALRM, self._fail)
-        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
-        self._thread.start()
+        Watchdog.present = self
+        _watch_tests()
 
     def cancel(self) -> None:
         """End the watch after the test."""
-        if not self._ended.is_set():
-            self._ended.set()
-            with self._sending:  # no signal that is on its way meets the handler of before
+        if Watchdog.present is self:
+            Watchdog.present = None
+            with _SENDING:  # no signal that is on its way meets the handler of before
                 signal.signal(signal.SIGALRM, self._before)
-            self._thread.join()
 
     def _fail(self, *_: object) -> None:
-        if not self._ended.is_set():
+        if Watchdog.present is self:
             pytest_timeout.timeout_sigalrm(self._item, self._settings)
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
+        """Return after the test; end it first if it takes too long."""
         if self._is_over(self._settings.timeout):
             return
-        with self._sending:
-            if self._ended.is_set():
+        with _SENDING:
+            if Watchdog.present is not self:
                 return
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
         if self._is_over(_GRACE_SECONDS):
@@ -64,12 +67,28 @@ class Watchdog:
     def _is_over(self, seconds: float) -> bool:
         """Wait for the end of the test, up to a number of seconds of an idle machine."""
         patience = Patience(seconds)
-        # Before the first measurement of the machine, because most tests take less than a second.
-        if self._ended.wait(_LOOK_SECONDS):
-            return True
-        while patience.left > 0 and not self._ended.is_set():
-            patience.pause(_LOOK_SECONDS, self._ended.wait)
-        return self._ended.is_set()
+        while patience.left > 0 and Watchdog.present is self:
+            patience.pause(_LOOK_SECONDS, _sleep)
+        return Watchdog.present is not self
+
+
+_SENDING = threading.Lock()
+_sleep = threading.Event().wait  # tests replace time.sleep
+
+
+@cache
+def _watch_tests() -> None:
+    """Start this process's thread that watches its tests, unless it runs."""
+
+    def watch() -> None:
+        while True:
+            seen = Watchdog.present
+            # Most tests end before the next look, and cost no measurement of the machine.
+            _sleep(_LOOK_SECONDS)
+            if seen is not None:
+                seen.watch()
+
+    threading.Thread(target=watch, name="watchdog", daemon=True).start()
 
 
 def processes_below(process: int) -> Iterator[int]:

@@ -208,13 +208,19 @@ def plant(world: LoopbackWorld) -> None:
         "FACTIBLE_YOUTUBE_PROXY": proxy,
         "FACTIBLE_MODEL_API_KEYS": f"gateway={GATEWAY_KEY}",
         "FACTIBLE_SEARCH": "serper,semantic_scholar,perplexity",
+        "FACTIBLE_KEEP_PROMPTS": "7",
     }
 
 
 KEEP_NOTHING: Mapping[str, str] = {"FACTIBLE_CACHING": "false"}
 
 
-def test_no_run_leaves_a_key_or_a_password_anywhere(tmp_path: Path) -> None:
+def holding(home: Path, words: str) -> list[str]:
+    files = (each for each in home.rglob("*") if each.is_file())
+    return [str(each) for each in files if words.encode() in each.read_bytes()]
+
+
+def test_no_run_leaves_a_key_anywhere_and_no_file_names_a_forgotten_video(tmp_path: Path) -> None:
     said = []
     with loopback_world(tmp_path) as world:
         plant(world)
@@ -264,4 +270,18 @@ def test_no_run_leaves_a_key_or_a_password_anywhere(tmp_path: Path) -> None:
     assert left_behind(world.home, world.work) == {}
     made = {file.name for file in world.home.rglob("*") if file.is_file()}
     assert {"warehouse.duckdb", "published.duckdb", "archive.sqlite", "answers.sqlite"} <= made
-    assert CLAIMS[0] in str(list(store.query("SELECT text FROM claims")["text"]))
+
+    # None of these files names a forgotten video, caches included.
+    words = {VIDEO, *CLAIMS, *PAGES, "Controlled trials found no evidence", "checkers-test.org"}
+    assert [each for each in sorted(words) if not holding(world.home, each)] == []
+    code, told, err = world.factible("forget", VIDEO_URL)
+    assert code == 0, err
+    for place in ("kept answers (models)", "kept answers (pages)", "kept answers (search)"):
+        assert place in told
+    for place in ("stored pages", "kept prompts", "runs at Dagster", "rows of llm_calls"):
+        assert place in told
+    code, _, err = world.factible("forget", VIDEO_URL, "--yes")
+    assert code == 0, err
+    assert {each: found for each in sorted(words) if (found := holding(world.home, each))} == {}
+    code, _, err = world.factible("status")
+    assert code == 0, err
