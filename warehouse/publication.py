@@ -178,7 +178,7 @@ def _bring_up_to_date(
             if table != PageText.table and run("uneven", table):
                 run("remove_uneven", table)
                 run("add_missing", table)
-        # Without trimmed texts the counts differ, and a whole copy saves their room.
+        # Without trimmed texts the counts differ, and a whole copy saves their space.
         is_whole = not any(run("uneven", table) for table in tables)
         if is_whole:
             connection.commit()

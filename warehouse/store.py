@@ -343,7 +343,7 @@ class Warehouse:
             yield Snapshot(self.connector, connection)
 
     def open_to_read(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection for a person at a notebook; the caller closes it.
+        """Return a connection for notebooks; the caller closes it.
 
         SQL on it may read other files too. As long as it is open, nobody can write the warehouse.
         """

@@ -58,10 +58,10 @@ def trim_texts(
 
 
 def compact(warehouse: Warehouse) -> int:
-    """Rewrite the file without the room of removed rows; return the bytes saved.
+    """Rewrite the file without the space of removed rows; return the bytes saved.
 
-    DuckDB 1.5 reuses that room and never gives it back: neither VACUUM nor CHECKPOINT shortens a
-    file. So a copy replaces the file under the writer's lock. A lake is tidied in place.
+    DuckDB 1.5 reuses that space and never frees it: neither VACUUM nor CHECKPOINT shortens a file.
+    So a copy replaces the file under the writer's lock. A lake is tidied in place.
 
     Raises WarehouseNotWritableError: The copy cannot be written or moved.
     """

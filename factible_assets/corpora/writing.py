@@ -98,15 +98,15 @@ class WrittenCorpus:
 def write_corpus(
     destination: Path,
     corpus: CorpusFile,
-    beside: Mapping[str, bytes],
+    transcripts: Mapping[str, bytes],
     left_out: Iterable[str] = (),
     *,
     replace: bool = False,
 ) -> WrittenCorpus:
     """Write `destination/NAME.yaml` and the transcripts that it names.
 
-    A repeated call changes nothing. `beside` holds the files of the entries, by their path relative
-    to the destination. With `replace`, files with other content are overwritten.
+    A repeated call changes nothing. `transcripts` are the files of the entries, by their path
+    relative to the destination. With `replace`, files with other content are overwritten.
 
     Raises CorpusError if the corpus is empty or too large for one file, if another corpus of that
     name or another entry for one of its videos exists, or if the place cannot be written.
@@ -135,7 +135,7 @@ def write_corpus(
                 f"{file}: there is a different corpus of this name. Give another name, or set "
                 "replace (--replace on the command line)."
             )
-        for name, data in beside.items():
+        for name, data in transcripts.items():
             write_whole(destination / name, data)
         # Last, so that no reader sees a corpus without its files.
         write_whole(file, content)
@@ -144,6 +144,6 @@ def write_corpus(
         name=corpus.corpus or file.stem,
         video_ids=tuple(entry.video_id for entry in corpus.videos),
         claims=sum(len(entry.claims or ()) for entry in corpus.videos),
-        transcripts=len(beside),
+        transcripts=len(transcripts),
         left_out=tuple(left_out),
     )

@@ -86,17 +86,17 @@ class RatioMeasure(MeasureBase):
     over videos, such as seconds.
     """
 
-    of: Callable[[ScoredVideo], Ratio]
+    metric: Callable[[ScoredVideo], Ratio]
     baseline: Callable[[ScoredVideo], Ratio] | None = None
     is_mean: bool = False
 
     def of_video(self, video: ScoredVideo) -> Figure:
-        ratio, baseline = self.of(video), self.baseline(video).value if self.baseline else None
+        ratio, baseline = self.metric(video), self.baseline(video).value if self.baseline else None
         return Figure(self.name, ratio.value, ratio.n, self.unit, baseline=baseline)
 
     def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
         """Return the mean over videos, and the fraction over all items."""
-        ratios = [self.of(video) for video in videos]
+        ratios = [self.metric(video) for video in videos]
         trivial = [
             self.baseline(video)
             for video, ratio in zip(videos, ratios, strict=True)
@@ -116,21 +116,21 @@ class RatioMeasure(MeasureBase):
 class PooledMeasure(MeasureBase, Generic[Item]):
     """A metric of many items at once, such as a correlation.
 
-    `items` returns the items of one video, `of` their score, `count` their n, and `trivial` the
+    `items` returns the items of one video, `metric` their score, `count` their n, and `trivial` the
     score of the trivial answer on them, given all items. With `averaged` it also has a mean over
     videos.
     """
 
     items: Callable[[ScoredVideo], Sequence[Item]]
-    of: Callable[[Sequence[Item]], float | None]
+    metric: Callable[[Sequence[Item]], float | None]
     trivial: Callable[[Sequence[Item], Sequence[Item]], float | None]
     count: Callable[[Sequence[Item]], int] = len
     averaged: bool = False
 
     def of_video(self, video: ScoredVideo) -> Figure:
         items = self.items(video)
-        baseline = self.trivial(items, items)
-        return Figure(self.name, self.of(items), self.count(items), self.unit, baseline=baseline)
+        value, baseline = self.metric(items), self.trivial(items, items)
+        return Figure(self.name, value, self.count(items), self.unit, baseline=baseline)
 
     def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
         """Return the mean over videos if there is one, and the metric of all items."""
@@ -141,13 +141,13 @@ class PooledMeasure(MeasureBase, Generic[Item]):
     ) -> tuple[Figure, ...]:
         """Return the figures of items in groups, one group per video."""
         whole = [item for group in groups for item in group]
-        interval = statistic_interval(groups, self.of, resamples=resamples)
-        value, trivial = self.of(whole), self.trivial(whole, whole)
+        interval = statistic_interval(groups, self.metric, resamples=resamples)
+        value, trivial = self.metric(whole), self.trivial(whole, whole)
         pooled = Figure(self.name, value, self.count(whole), self.unit, interval, trivial, "micro")
         if not self.averaged:
             return (pooled,)
         baseline = mean(self.trivial(group, whole) for group in groups)
-        values = map(self.of, groups)
+        values = map(self.metric, groups)
         return macro(self.name, values, baseline=baseline, resamples=resamples), pooled
 
 
@@ -165,7 +165,7 @@ def _of_claims(
         name=name,
         family="claims",
         unit=unit,
-        of=lambda video: metric(video.matched),
+        metric=lambda video: metric(video.matched),
         **{"baseline": lambda video: metric(video.trivial)} | others,
     )
 
@@ -193,7 +193,7 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
         family="claims",
         unit=_MATCHED,
         items=lambda video: claims.importance_pairs(video.matched),
-        of=claims.spearman,
+        metric=claims.spearman,
         trivial=lambda pairs, _: None if claims.spearman(pairs) is None else 0.0,
         averaged=True,
     ),
@@ -220,7 +220,7 @@ def _of_stances(
         "trivial": lambda judged, among: score(stances.as_majority(judged, among)),
         "count": lambda judged: len(stances.answered(judged)),
     }
-    return PooledMeasure(name=name, family="stances", unit=unit, of=score, **defaults | others)
+    return PooledMeasure(name=name, family="stances", unit=unit, metric=score, **defaults | others)
 
 
 _of_decided = partial(
@@ -263,10 +263,10 @@ def _of_rows(
 ) -> RatioMeasure:
     """Return a metric of a video's rows, undefined unless all of these assets ran."""
 
-    def of(video: ScoredVideo) -> Ratio:
+    def score(video: ScoredVideo) -> Ratio:
         return metric(video.outcome) if video.outcome.ran(*assets) else UNDEFINED
 
-    return RatioMeasure(name=name, family=family, unit=unit, of=of, **others)
+    return RatioMeasure(name=name, family=family, unit=unit, metric=score, **others)
 
 
 _evidence = partial(_of_rows, "evidence", ("claims", "queries", "evidence"))
@@ -336,7 +336,7 @@ def _mean(
 ) -> RatioMeasure:
     """Return a metric with one value for each video, such as seconds."""
 
-    def of(video: ScoredVideo) -> Ratio:
+    def score(video: ScoredVideo) -> Ratio:
         value = value_of(video.outcome)
         return UNDEFINED if value is None else Ratio(value, 1)
 
@@ -344,7 +344,7 @@ def _mean(
         name=name,
         family="operations",
         unit="videos",
-        of=of,
+        metric=score,
         better="lower",
         headline=headline,
         is_mean=True,

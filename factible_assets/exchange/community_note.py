@@ -41,8 +41,8 @@ def community_note(data: ReportData, claim_id: str) -> str:
             "Add such a source to the claim and check it again.",
         )
     best = max(sources, key=lambda each: (each.rating_score or 0, each.relevance or 0))
-    words, room = plain(ruling.reason or ""), MOST_CHARACTERS - LINK_CHARACTERS - 1
-    if len(words) > room:
-        end = max(words.rfind(mark, 0, room) for mark in (". ", "! ", "? "))
-        words = words[: end + 1] if end > 0 else plain(words, room)
+    words, limit = plain(ruling.reason or ""), MOST_CHARACTERS - LINK_CHARACTERS - 1
+    if len(words) > limit:
+        end = max(words.rfind(mark, 0, limit) for mark in (". ", "! ", "? "))
+        words = words[: end + 1] if end > 0 else plain(words, limit)
     return f"{words}\n{links[best.evidence_id]}"

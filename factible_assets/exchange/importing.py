@@ -91,7 +91,7 @@ def import_corpus(
     except PlacedError as error:
         raise CorpusError(str(error.at(path))) from error
     claims = [item for item in items if isinstance(item, AnnotatedClaim)]
-    corpus, beside, unused = corpus_of_claims(
+    corpus, transcripts, unused = corpus_of_claims(
         corpus_name, claims, path, web=web or "auto", limit=limit
     )
     problems = [*(item for item in items if isinstance(item, FileProblem)), *unused]
@@ -101,7 +101,7 @@ def import_corpus(
     # A large file may have a million problems.
     left_out = [str(problem) for problem in problems[:_MAX_TOLD]]
     left_out += [f"{more:,} more problems like these."] if more > 0 else []
-    return write_corpus(destination, corpus, beside, left_out, replace=replace)
+    return write_corpus(destination, corpus, transcripts, left_out, replace=replace)
 
 
 def detect(path: Path) -> ImportFormat:
@@ -169,14 +169,14 @@ def _read_listing(
         _refuse(path, reading.problems or (nothing,))
     corpus = reading.corpora[0]
     name = _name(name or corpus.name, path)
-    beside: dict[str, bytes] = {}
+    transcripts: dict[str, bytes] = {}
     entries = []
     for listed in corpus.videos:
         file = None
         if listed.transcript is not None:
             file = f"{name}/{listed.video.video_id}{listed.transcript.suffix.lower()}"
             try:
-                beside[file] = listed.transcript.read_bytes()
+                transcripts[file] = listed.transcript.read_bytes()
             except OSError as error:
                 raise CorpusError(
                     f"{listed.transcript} cannot be read ({error.strerror}). Check its rights."
@@ -186,4 +186,4 @@ def _read_listing(
     copy = CorpusFile(
         corpus=name, description=corpus.description, web=web or corpus.web, videos=tuple(entries)
     )
-    return copy, beside, []
+    return copy, transcripts, []

@@ -48,9 +48,7 @@ def pictures_of(
         pictures.append(Picture(media.name, partial(_read, media)))
     elif media is not None and media.suffix.lower() not in SOUNDS:
         moments = frame_moments(video.duration_seconds) if video.duration_seconds else (0.0,)
-        pictures += [
-            Picture(f"frame at {clock(at)}", partial(frame_at, media, at)) for at in moments
-        ]
+        pictures += [Picture(f"frame at {clock(s)}", partial(frame_at, media, s)) for s in moments]
     return pictures
 
 

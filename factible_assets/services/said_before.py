@@ -20,7 +20,7 @@ Relation: TypeAlias = Literal["same", "contrary", "other figure", "similar"]
 """`similar`: close in meaning, and the rules cannot tell whether the claims agree."""
 
 SAME_MEANING = 0.82
-"""Cosine of MiniLM from which two claims speak of the same; docs/sql-cookbook.md has its choice."""
+"""The least cosine (MiniLM) of claims about the same thing; docs/sql-cookbook.md explains it."""
 
 _NAME = re.compile(r"(?<=\s)[A-Z][\w-]+")
 _WORD = re.compile(r"[\w-]+")
@@ -29,7 +29,7 @@ _ROUNDED, _ABOUT = 0.002, 0.15
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """A claim of another video beside `claim`; `similarity` is their cosine."""
+    """A claim of another video that matches `claim`; `similarity` is their cosine."""
 
     claim: str
     other_claim_id: str

@@ -249,7 +249,7 @@ def question_on(subject: Subject, rubric: Rubric) -> Question:
     return Question(subject, rubric, prompt, parts, ids.content_hash(content))
 
 
-async def judge(model: StageModel, asked: Question) -> JudgeOutcome:
+async def judge(model: StageModel, question: Question) -> JudgeOutcome:
     """Ask for a score, and once more if the quote is not in the material.
 
     A failure of the service is an outcome, not an exception.
@@ -257,19 +257,20 @@ async def judge(model: StageModel, asked: Question) -> JudgeOutcome:
     Raises BudgetExhaustedError: A cost limit does not allow the question.
     """
     calls: list[ModelCall] = []
-    parts = asked.parts
+    parts = question.parts
     try:
         for _ in range(ATTEMPTS):
-            request = model.request(asked.prompt.system, parts, JudgeAnswer)
+            request = model.request(question.prompt.system, parts, JudgeAnswer)
             completion = await model.model.complete(request)
             calls.extend(completion.calls)
             answer = completion.value
-            quote = quoted_material(answer.quote, asked.subject)
+            quote = quoted_material(answer.quote, question.subject)
             if quote is not None:
                 reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
                 return JudgeOutcome("ok", reason, answer.score, quote, tuple(calls))
             misquote = prompts.Data("your quote", answer.quote)
-            parts = asked.prompt.fill("Repair", **asked.subject.material, misquote=misquote)
+            material = question.subject.material
+            parts = question.prompt.fill("Repair", **material, misquote=misquote)
     except BudgetExhaustedError:
         raise
     except ModelError as failure:

@@ -142,7 +142,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     common.tag_run(context, run.upstream.video)
     if not run.extracts_claims:
         observer.claims_found(run.claims_to_check)
-    opening = _opening(run, context, services, observer)
+    opening = _services_of(run, context, services, observer)
     finding: asyncio.Future[ClaimsResult] = asyncio.get_running_loop().create_future()
     checking = asyncio.create_task(_find_and_check(run, store, opening, strategy, finding))
     try:
@@ -156,8 +156,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                 said_before = await asyncio.to_thread(
                     claims.record_said_before, store, context.partition_key, found.claims
                 )
-                results = claims.stored_claims(context, store, run.upstream, found, said_before)
-                for result in results:
+                rows = run.upstream
+                for result in claims.stored_claims(context, store, rows, found, said_before):
                     yield result
                 # With each event Dagster installs its own handlers of signals.
                 CANCELLATIONS.catch_signals(context.run.run_id)
@@ -172,7 +172,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             yield result
 
 
-def _opening(
+def _services_of(
     run: RunInput,
     context: dg.AssetExecutionContext,
     services: resources.FactCheckServices,
