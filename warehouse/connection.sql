@@ -1,4 +1,4 @@
--- The questions to a file as a whole; see connection.py.
+-- Queries about a file as a whole, to find damage.
 
 -- name: blocks
 -- The bytes of a block, the number of blocks, and the number of those that hold data.

@@ -1,4 +1,4 @@
--- What is asked of the plan of re-checks; {columns} are those of PlannedVideo.
+-- Queries of the plan of re-checks; {columns} are those of PlannedVideo.
 
 -- name: plan
 SELECT {columns} FROM recheck_plan_at(?::TIMESTAMP, ?::VARCHAR[])

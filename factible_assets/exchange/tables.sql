@@ -1,4 +1,4 @@
--- How the views of a warehouse are read; {view} is a quoted name of its catalogue.
+-- The views of a warehouse and their rows; {view} is a quoted name of a view.
 
 -- name: views
 SELECT view_name, list_contains(

@@ -1,8 +1,8 @@
--- The checks whose sources a claim of another video may take over.
+-- The checks whose sources the check of a claim of another video may reuse.
 
 -- name: fresh_checks
--- Complete checks of some claims, newest first, that read pages for themselves. `decision` is a person's.
--- A claim that a run took over was checked by an earlier run.
+-- Complete checks of some claims that did not reuse sources themselves, newest first. `decision` is a
+-- reviewer's. For a claim that a run carried over, the time is that of its last check.
 WITH decisions AS (
     SELECT
         claim_id,
@@ -47,9 +47,9 @@ WHERE list_contains($ids, judged.claim_id)
         WHERE read.claim_id = judged.claim_id AND read.reused_claim_id IS NOT NULL
     )
     AND NOT EXISTS (
-        FROM current_searches AS asked
-        WHERE asked.claim_id = judged.claim_id
-            AND list_contains(['miniature', 'given', 'archive'], asked.provider)
-            AND asked.provider IS DISTINCT FROM $provider
+        FROM current_searches AS searches
+        WHERE searches.claim_id = judged.claim_id
+            AND list_contains(['miniature', 'given', 'archive'], searches.provider)
+            AND searches.provider IS DISTINCT FROM $provider
     )
 ORDER BY checked_on DESC, judged.claim_id

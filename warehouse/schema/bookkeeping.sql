@@ -2,7 +2,7 @@
 
 CREATE TABLE schema_version (  -- The version of the tables and views. It has one row.
     version INTEGER NOT NULL,  -- Number of the schema. It rises with every change of a table.
-    created_at TIMESTAMPTZ NOT NULL,  -- When the tables were created (UTC).
+    created_at TIMESTAMPTZ NOT NULL,  -- Time of the creation of the tables (UTC).
     views_checksum VARCHAR  -- SHA-256 of the definitions of the views.
 );
 
@@ -15,5 +15,5 @@ CREATE TABLE materializations (  -- The complete sets of rows: one row per asset
     data_version VARCHAR NOT NULL,  -- Hash of the content of the set. Order and volatile fields do not count.
     row_count BIGINT NOT NULL CHECK (row_count >= 0),  -- Rows of the set over all of its tables; page_texts, which sets share, are not counted.
     duration_seconds DOUBLE NOT NULL CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),  -- Compute time of the set, in seconds.
-    first_result_seconds DOUBLE  -- How long it took until the first piece of the set was there, in seconds from the beginning of the step's work; for verdicts, the first verdict. NULL where nobody measured it.
+    first_result_seconds DOUBLE  -- Seconds from the start of the step to the first piece of the set, such as the first verdict. NULL if unknown.
 );

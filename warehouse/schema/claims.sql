@@ -8,7 +8,7 @@ CREATE TABLE claims (  -- The check-worthy factual statements of a video.
     importance DOUBLE NOT NULL CHECK (importance BETWEEN 0 AND 1),  -- Weight of the claim for the video's thesis, from 0 to 1.
     extraction_confidence DOUBLE NOT NULL CHECK (extraction_confidence BETWEEN 0 AND 1),  -- Confidence that the video makes this claim, from 0 to 1.
     category VARCHAR,  -- Field that the claim belongs to.
-    context VARCHAR,  -- Background needed to read the claim.
+    context VARCHAR,  -- Background for understanding the claim.
     thesis VARCHAR,  -- The video's thesis, in at most 25 words.
     claims_found BIGINT CHECK (claims_found >= 1),  -- Number of claims that the extraction found, of which it kept max_claims; null if a person or a corpus wrote the claim.
     char_start BIGINT CHECK (char_start >= 0),  -- Offset of the claim in the transcript's text, in code points from 0; null if it was not located.
@@ -42,12 +42,12 @@ CREATE TABLE queries (  -- The web searches that look for evidence on a claim.
     checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
-CREATE TABLE claim_matches (  -- Claims that speak of the same as a claim of another video, found when the claims of the first were last stored. The view said_before shows them both ways, with their verdicts.
+CREATE TABLE claim_matches (  -- Claims that match a claim of another video; each run that stores claims compares them. The view said_before shows each pair both ways, with the verdicts.
     video_id VARCHAR NOT NULL,  -- The video.
     claim_id VARCHAR NOT NULL,  -- Its claim.
     other_claim_id VARCHAR NOT NULL,  -- The claim of another video.
     similarity DOUBLE NOT NULL CHECK (similarity BETWEEN 0 AND 1),  -- Cosine of their sentence embeddings, from 0 to 1.
     relation VARCHAR NOT NULL CHECK (relation IN ('same', 'contrary', 'other figure', 'similar')),  -- same: they say the same. contrary: one denies the other. other figure: their figures differ. similar: close in meaning, and the rules cannot tell whether they agree.
-    matched_at TIMESTAMPTZ NOT NULL,  -- When they were compared (UTC).
+    matched_at TIMESTAMPTZ NOT NULL,  -- Time of the comparison (UTC).
     PRIMARY KEY (video_id, claim_id, other_claim_id)
 );

@@ -49,7 +49,7 @@ CREATE TABLE evidence (  -- The stance of a page on a claim, or the reason why i
     title VARCHAR NOT NULL,  -- Title of the page. Text from outside.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok: the page was read and speaks of the claim; no_evidence: it has nothing to say; infra_error: a service failed; skipped: it was not read.
     reason VARCHAR,  -- Reason, if the status is not ok.
-    stance VARCHAR CHECK (stance IN ({stances})),  -- How the page stands to the claim: {any stance}. Exactly the evidence with status ok has one.
+    stance VARCHAR CHECK (stance IN ({stances})),  -- The stance of the page on the claim: {any stance}. Exactly the evidence with status ok has one.
     stance_confidence DOUBLE CHECK (stance_confidence BETWEEN 0 AND 1),  -- Confidence of the stance, from 0 to 1.
     relevance DOUBLE CHECK (relevance BETWEEN 0 AND 1),  -- Relevance of the page for the claim, from 0 to 1.
     quote VARCHAR,  -- Words of the page that state the stance, verbatim. Text from outside.

@@ -114,7 +114,7 @@ SELECT
     evidence.evidence_id,  -- The piece of evidence.
     evidence.status AS evidence_status,  -- ok, no_evidence, infra_error or skipped.
     evidence.reason AS evidence_reason,  -- Reason, if the status is not ok.
-    evidence.stance,  -- How this page stands to the claim: {any stance}.
+    evidence.stance,  -- The stance of this page on the claim: {any stance}.
     evidence.stance_confidence,  -- Confidence of the stance, from 0 to 1.
     evidence.relevance,  -- Relevance of the page for the claim, from 0 to 1.
     evidence.quote,  -- Words of the page, verbatim. Text from outside.
@@ -134,9 +134,9 @@ SELECT
     evidence.rating_score,  -- The rating that counted, from 0 to 1.
     evidence.source_class,  -- The class of the publisher; image: an earlier appearance of a picture in the video.
     evidence.bias,  -- Political leaning of the source, in the words of the dataset that states one.
-    evidence.origin,  -- Sources with the same origin tell one and the same story.
-    ratings.reasons AS rating_reasons,  -- Why the domain is rated as it is now.
-    ratings.datasets AS rating_datasets,  -- The rating datasets that list the domain now.
+    evidence.origin,  -- Sources with one origin repeat the same story.
+    ratings.reasons AS rating_reasons,  -- Reasons of the current rating of the domain.
+    ratings.datasets AS rating_datasets,  -- The rating datasets that list the domain today.
     evidence.run_id AS evidence_run_id,  -- The run that gathered the evidence.
     verdicts.run_id AS verdict_run_id,  -- The run that reached the verdict.
     verdicts.checked_at  -- Time of the verdict's check (UTC).

@@ -1,6 +1,6 @@
 -- Judgements of a language model on the current rows. Names and columns are stable.
 
-CREATE OR REPLACE VIEW current_judgements AS  -- The newest judgement of each current subject by each criterion and judge; one without a score only where there never was one with.
+CREATE OR REPLACE VIEW current_judgements AS  -- The newest judgement with a score of each current subject by each criterion and judge; without any score, the newest judgement.
 WITH subjects AS (
     SELECT 'claim' AS subject_kind, claim_id AS subject_id, video_id FROM current_claims
     UNION ALL
@@ -23,7 +23,7 @@ CREATE OR REPLACE VIEW judge_scores AS  -- Mean scores of a language model as ju
 SELECT
     videos.corpus AS corpus,  -- The corpus file that lists the video; NULL if none does.
     judgements.video_id AS video_id,  -- The video; NULL in the row of the whole corpus.
-    criterion,  -- By which criterion.
+    criterion,  -- The criterion.
     provider,  -- The provider of the judge.
     model,  -- The judge.
     prompt_version,  -- Version of the prompt; scores of different versions do not compare.
@@ -33,7 +33,7 @@ SELECT
     count(*) FILTER (score = 0) AS scored_0,  -- Subjects with the score 0.
     count(*) FILTER (score = 1) AS scored_1,  -- Subjects with the score 1.
     count(*) FILTER (score = 2) AS scored_2,  -- Subjects with the score 2.
-    count(*) FILTER (score IS NULL) AS without_score  -- Subjects that could not be judged: the service failed, or the judge declined or answered uselessly. In no mean.
+    count(*) FILTER (score IS NULL) AS without_score  -- Subjects without a score: the service failed, or the judge declined or gave no usable answer. No mean counts them.
 FROM current_judgements AS judgements
 LEFT JOIN current_videos AS videos ON videos.video_id = judgements.video_id
 GROUP BY GROUPING SETS (

@@ -1,6 +1,6 @@
 -- The variants of experiments beside their baselines.
 
-CREATE OR REPLACE VIEW experiment_comparison AS  -- Every metric of every variant of an experiment, beside its baseline and video by video against it.
+CREATE OR REPLACE VIEW experiment_comparison AS  -- Every metric of every variant of an experiment, compared with the baseline as a whole and video by video.
 WITH paired AS (
     SELECT
         own.experiment,
@@ -32,13 +32,13 @@ SELECT
     results.n,  -- Number of items behind the value.
     results.unit,  -- The items that n counts.
     results.trivial,  -- Score of the trivial answer on the same items.
-    experiments.baseline,  -- The variant that is compared with.
+    experiments.baseline,  -- The variant to compare with.
     base.value AS baseline_value,  -- Its value.
     results.value - base.value AS difference,  -- The variant's value minus the baseline's.
     paired.mean_difference,  -- The mean difference over the videos where both are defined.
     coalesce(paired.paired_videos, 0) AS paired_videos,  -- Number of those videos.
-    coalesce(paired.videos_above, 0) AS videos_above,  -- In how many of them the variant lies above the baseline.
-    coalesce(paired.videos_below, 0) AS videos_below,  -- In how many of them the variant lies below it.
+    coalesce(paired.videos_above, 0) AS videos_above,  -- Number of those videos with a value above the baseline's.
+    coalesce(paired.videos_below, 0) AS videos_below,  -- Number of those videos with a value below the baseline's.
     results.matcher  -- Rule that matched claims.
 FROM experiment_results AS results
 JOIN experiments USING (experiment)

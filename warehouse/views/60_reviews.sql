@@ -1,7 +1,7 @@
 -- The actions of reviewers, and those in force.
 --
--- The same rule is kept in factible_assets/stages/reviews.py, which a test holds against this view:
--- of all that was said about one query or one source of a claim, the latest counts.
+-- Of all actions on one query or source of a claim, the latest counts. factible_assets/stages/reviews.py has
+-- the same rule, and a test compares the two.
 
 CREATE OR REPLACE VIEW review_history AS  -- The actions of reviewers in order, with the run that applied each.
 SELECT
@@ -9,23 +9,23 @@ SELECT
     acts.claim_id,  -- The claim, in the words that it had then.
     worded.text AS claim,  -- Wording of the claim.
     acts.reviewer,  -- The reviewer, by the name they gave. Text from outside.
-    acts.acted_at,  -- When (UTC).
+    acts.acted_at,  -- Time of the action (UTC).
     acts.position,  -- Order among actions that were entered together, from 1.
     acts.action,  -- The action; see review_actions.action.
     acts.target,  -- The object of the action: a query_id, the canonical URL of a source, or a domain; for an added claim, the words in the transcript; for a ruling, its scale.
     coalesce(asked.text, acts.target) AS target_words,  -- The words of the query, or the source.
     acts.value,  -- Words of a query, a note or a claim, the URL of a source, a stance, a rating, a person, or the label of a ruling (null: withdrawn). Text from outside.
-    acts.reason,  -- Why, in the reviewer's words; of a ruling, the ruling in prose. Text from outside.
-    acts.query_id,  -- The query that an added or edited wording makes.
+    acts.reason,  -- The reviewer's reason; for a ruling its prose. Text from outside.
+    acts.query_id,  -- Id of the added or edited query.
     acts.query_type,  -- Search strategy of that query.
     acts.seeks_opposite,  -- Whether that query looks for the contrary of the claim.
     acts.stance,  -- The stance of a ruling's label: {any stance}.
-    acts.organisation,  -- For whom a ruling was signed. Text from outside.
-    acts.action_id,  -- Identifier of the act.
-    applied.run_id,  -- The first run that kept to it; null: none yet, or an opinion.
+    acts.organisation,  -- The organisation behind a ruling. Text from outside.
+    acts.action_id,  -- Identifier of the action.
+    applied.run_id,  -- The first run that applied it; null: none yet, or an opinion.
     applied.applied_at,  -- Time of that run's check (UTC).
-    previous.stance AS stance_before,  -- The claim's verdict before that run; null: none, or incomplete.
-    reached.stance AS stance_after  -- The claim's verdict of that run; null: incomplete.
+    previous.stance AS stance_before,  -- The claim's stance before that run; null: none, or incomplete.
+    reached.stance AS stance_after  -- The claim's stance after that run; null: incomplete.
 FROM review_actions AS acts
 LEFT JOIN review_applications AS applied USING (action_id)
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded
@@ -92,33 +92,33 @@ SELECT
         WHEN 'stance' THEN latest.subject
         WHEN 'rating' THEN latest.subject
     END AS words,  -- The words of the query, or the source as it was given. Text from outside.
-    latest.reason,  -- Why, in the reviewer's words. Text from outside.
-    latest.reviewer,  -- Whose act it is. Text from outside.
-    latest.acted_at,  -- When (UTC).
-    applied.run_id,  -- The first run that kept to it; null: none yet, or an opinion.
-    latest.action_id  -- The act.
+    latest.reason,  -- The reviewer's reason. Text from outside.
+    latest.reviewer,  -- The reviewer. Text from outside.
+    latest.acted_at,  -- Time of the action (UTC).
+    applied.run_id,  -- The first run that applied it; null: none yet, or an opinion.
+    latest.action_id  -- The action.
 FROM latest
 LEFT JOIN review_applications AS applied USING (action_id)
 LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
     ON asked.query_id = latest.subject
 WHERE latest.effect IS NOT NULL;
 
-CREATE OR REPLACE VIEW signed_rulings AS  -- Every ruling that a person signed on a claim, beside the machine's verdict on it; of each claim the latest stands, unless it was withdrawn.
+CREATE OR REPLACE VIEW signed_rulings AS  -- Every ruling that a person signed on a claim, with the machine's verdict. The latest ruling on a claim is in force, unless it was withdrawn.
 SELECT
     acts.video_id,  -- The video.
     acts.claim_id,  -- The claim, in the words on which it was signed.
-    worded.text AS claim,  -- Those words.
+    worded.text AS claim,  -- The wording on which it was signed.
     acts.value AS ruling,  -- The label of the ruling. Text from outside.
     acts.stance,  -- The stance of that label: {any stance}.
-    acts.target AS scale,  -- The scale that the label is of.
+    acts.target AS scale,  -- The scale of the label.
     acts.reason AS prose,  -- The ruling in prose. Text from outside.
     acts.reviewer AS signed_by,  -- The signer. Text from outside.
-    acts.organisation,  -- For whom. Text from outside.
-    acts.acted_at AS signed_at,  -- When (UTC).
+    acts.organisation,  -- The organisation behind it. Text from outside.
+    acts.acted_at AS signed_at,  -- Time of the signature (UTC).
     row_number() OVER newest_first = 1 AS stands,  -- Whether it is the latest on the claim, and was not withdrawn.
     CASE WHEN verdicts.claim_id IS NOT NULL THEN verdict_of(verdicts.stance) END AS machine_verdict,  -- The machine's verdict now: {verdicts} or incomplete; null: none.
     verdicts.confidence AS machine_confidence,  -- Confidence of that verdict.
-    acts.action_id  -- The act.
+    acts.action_id  -- The action.
 FROM review_actions AS acts
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded
     ON worded.claim_id = acts.claim_id
