@@ -167,7 +167,7 @@ def _verdicts_table(checked: Checked) -> Table:
     if not narrow:
         headings = (*headings, "confidence", "for : against", "origins")
     rows, verdict_of = [], checked.data.verdict_of
-    for claim in checked.data.in_time:
+    for claim in checked.data.claims_by_time:
         verdict = verdict_of.get(claim.claim_id)
         cells: list[object] = ["not judged", None, None, None]
         if verdict is not None:
@@ -212,7 +212,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
     ids = {"video_id", "claim_id"}
     rows = (checked.data.verdict_of, checked.data.rulings)
     claims = []
-    for claim in checked.data.in_time:
+    for claim in checked.data.claims_by_time:
         stored = (each.get(claim.claim_id) for each in rows)
         verdict, ruling = (row and row.model_dump(mode="json", exclude=ids) for row in stored)
         document = claim.model_dump(mode="json", exclude={"video_id"})
@@ -259,10 +259,10 @@ def media(target: VideoArgument) -> None:
         *("picture", "kind", "match_class", "status", "score", "published_on"),
         ("found", lambda row: plain(row["title"] or row["reason"] or "–", 100)),
     )
-    drawn = table_of(findings, columns, title=checked.data.video.title)
+    shown = table_of(findings, columns, title=checked.data.video.title)
     report = f"report: {checked.report.absolute().as_uri()}"
     document = {"video_id": video.video_id, "report": checked.report, "findings": findings}
-    result(document, *([drawn, report] if findings else []))
+    result(document, *([shown, report] if findings else []))
     if not findings:
         note(
             "There is no picture: the video is not on YouTube, and its corpus file names none "

@@ -83,7 +83,7 @@ def check_list(
     if output is not None:
         names = list(dict.fromkeys(name for row in rows for name in row))
         write_whole(output, csv_of(names, ([row.get(name) for name in names] for row in rows)))
-    shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
-    shown_table = table_of(rows, shown, title=imported.name)
-    result({"corpus": imported.name, "claims": rows, "left_out": imported.left_out}, shown_table)
+    columns_shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
+    shown = table_of(rows, columns_shown, title=imported.name)
+    result({"corpus": imported.name, "claims": rows, "left_out": imported.left_out}, shown)
     raise Exit(gravest(code for _, code in results.values()))

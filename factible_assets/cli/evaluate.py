@@ -111,7 +111,7 @@ def judge(
             f"{plain(planned.judge)} also reached verdicts here, and models favour their own "
             "words. Name another judge: FACTIBLE_STAGE_MODELS=judge=NAME."
         )
-    stored = len(planned.tasks) - len(planned.open)
+    stored = len(planned.tasks) - len(planned.unscored)
     if stored:
         note(f"{counted(stored, 'stored judgement')} of this judge.")
 

@@ -214,8 +214,8 @@ def migrate_home(
         raise FactibleError(
             f"There is no warehouse at {path}.", "Set FACTIBLE_HOME to another data folder."
         )
-    place = settings.lake_data or settings.home / "lake"
-    lake = settings.warehouse if target is None else Lake.of(target, place)
+    lake_folder = settings.lake_data or settings.home / "lake"
+    lake = settings.warehouse if target is None else Lake.of(target, lake_folder)
     if not isinstance(lake, Lake):
         raise FactibleError("Name a lake: factible migrate home ducklake:postgres:…")
     moved = move_into(

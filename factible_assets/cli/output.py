@@ -124,7 +124,7 @@ def _print_stderr(words: str) -> None:
 def result(document: Any, *shown: Any) -> None:
     """Print the result on stdout: the document with --json, otherwise `shown`.
 
-    `shown` are lines of text, and whatever rich draws.
+    `shown` are lines of text, or tables and other objects that rich draws.
     """
     if output_mode.json:
         print_json(document)

@@ -84,10 +84,10 @@ class PlainObserver(Observer):
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
         with self._lock:
-            place = self._verdicts.setdefault(claim.claim_id, len(self._verdicts) + 1)
+            number = self._verdicts.setdefault(claim.claim_id, len(self._verdicts) + 1)
             confidence = f" ({sure} confidence)" if (sure := sureness(verdict)) else ""
             self._say(
-                f"verdict {place}/{max(self._claims, place)}: "
+                f"verdict {number}/{max(self._claims, number)}: "
                 f"{verdict_words(verdict)}{confidence} – {plain(claim.text)}{self._so_far()}"
             )
 
@@ -257,8 +257,8 @@ class LiveObserver(Observer):
         words, share = ("", 1.0) if self._has_transcript else self._transcript
         yield "transcript", share or None, plain(words)
         reading = 0.0 if not self._has_transcript else None
-        count, found = len(lines), self._has_claims
-        yield "claims", 1.0 if found else reading, f"{count} found" if found else ""
+        count, has_claims = len(lines), self._has_claims
+        yield "claims", 1.0 if has_claims else reading, f"{count} found" if has_claims else ""
         for stage, pieces in _PIECES.items():
             share = sum(line.share(stage) for line in lines) / max(1, count)
             done = sum(line.progress.get(stage, (0, 0))[0] for line in lines)

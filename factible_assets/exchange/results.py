@@ -44,7 +44,7 @@ def exported(
     incomplete = unjudged = 0
     for data in checked:
         verdicts, rulings = data.verdict_of, data.rulings
-        for claim in data.in_time:
+        for claim in data.claims_by_time:
             if only not in {None, claim.claim_id}:
                 continue
             verdict = verdicts.get(claim.claim_id)

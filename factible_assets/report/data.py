@@ -51,7 +51,7 @@ class ReportData(VideoRows):
     stored_verdicts: Mapping[str, Verdict] = field(default_factory=dict)
 
     @property
-    def in_time(self) -> list[Claim]:
+    def claims_by_time(self) -> list[Claim]:
         """The claims in the order of the video. Claims without a time come last."""
         return sorted(self.claims, key=lambda claim: claim.place_in_time)
 
@@ -99,17 +99,17 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         ((checks,),) = now.table(SQL["checks"], parameters)[1]
         # A first check has changed no verdict.
         names = ("reviewed_queries", *(("changes", "failed_rechecks") if checks > 1 else ()))
-        found = defaultdict(list, {name: now.rows(SQL[name], parameters) for name in names})
+        history = defaultdict(list, {name: now.rows(SQL[name], parameters) for name in names})
         reviews = tuple(read_actions(now, video_id))
     parts = rows.parts()
     parts["evidence"], parts["verdicts"], replaced = apply_decisions(rows, reviews)
     return ReportData(
         **parts,
-        changes=tuple(VerdictChange(**row) for row in found["changes"]),
+        changes=tuple(VerdictChange(**row) for row in history["changes"]),
         reviews=reviews,
-        reviewed_queries={row["query_id"]: row["words"] for row in found["reviewed_queries"]},
+        reviewed_queries={row["query_id"]: row["words"] for row in history["reviewed_queries"]},
         failed_rechecks={
-            row.pop("claim_id"): FailedRecheck(**row) for row in found["failed_rechecks"]
+            row.pop("claim_id"): FailedRecheck(**row) for row in history["failed_rechecks"]
         },
         checks=checks,
         stored_verdicts=replaced,

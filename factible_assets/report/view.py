@@ -221,7 +221,7 @@ def arrange(data: ReportData) -> ReportView:
     """Build the view of one video. Claims are in order of time."""
     sources = _Sources(data)
     builder = _ClaimBuilder(data, sources)
-    claims = [builder.claim(claim, number) for number, claim in enumerate(data.in_time, 1)]
+    claims = [builder.claim(claim, number) for number, claim in enumerate(data.claims_by_time, 1)]
     bases: set[str] = {each.basis for each in data.verdicts or data.claims}
     ends = [segment.begins + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]

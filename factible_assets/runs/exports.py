@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SQL = statements("factible_assets.runs", "exports.sql")
 
-_OF_ONE_CLAIM = (ExportFormat.CLAIMREVIEW, ExportFormat.MARKDOWN)
+_SINGLE_CLAIM_FORMATS = (ExportFormat.CLAIMREVIEW, ExportFormat.MARKDOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def export_results(
     Raises FactibleError: A named video has no check, no video of the corpus has, or the claim is
     gone.
     """
-    every = ExportFormat if request.claim is None else _OF_ONE_CLAIM
+    every = ExportFormat if request.claim is None else _SINGLE_CLAIM_FORMATS
     formats = list(dict.fromkeys(request.formats or every))
     claim_id = None if request.claim is None else _claim_id(request, formats, settings)
     with open_store(settings, live=live).snapshot() as now:
@@ -88,7 +88,7 @@ def export_results(
 
 
 def _claim_id(request: ExportRequest, formats: list[ExportFormat], settings: Settings) -> str:
-    if len(request.videos) != 1 or set(formats) - set(_OF_ONE_CLAIM):
+    if len(request.videos) != 1 or set(formats) - set(_SINGLE_CLAIM_FORMATS):
         raise UsageError(
             "--claim exports one claim of one video, as claimreview or markdown.",
             "For example: factible export VIDEO --claim 1 --format markdown",

@@ -93,7 +93,7 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
     for each in done:
         each.remarks += unreadable
     if not dry_run:
-        _give_room_back(settings, stores, done)
+        _reclaim_space(settings, stores, done)
         for each in done:
             each.still_named_in = _still_naming(each.video_id, settings)
     return done
@@ -124,7 +124,7 @@ def _forget_one(
     return done
 
 
-def _give_room_back(
+def _reclaim_space(
     settings: Settings, stores: Sequence[Warehouse], done: Sequence[Forgotten]
 ) -> None:
     """Compact the files that still contain removed rows, and renew the copy and the index."""

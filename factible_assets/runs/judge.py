@@ -88,7 +88,7 @@ class JudgingPlan:
     rubrics: tuple[Rubric, ...]
 
     @property
-    def open(self) -> tuple[Task, ...]:
+    def unscored(self) -> tuple[Task, ...]:
         """The questions that have no score yet."""
         return tuple(each for each in self.tasks if not each.known or each.known.outcome != "ok")
 
@@ -102,7 +102,7 @@ class JudgingPlan:
         plans = []
         for rubric in self.rubrics:
             subjects = sum(task.question.rubric == rubric for task in self.tasks)
-            questions = [task.question for task in self.open if task.question.rubric == rubric]
+            questions = [task.question for task in self.unscored if task.question.rubric == rubric]
             calls, recorded = len(questions), usage.get(rubric.name)
             read, written = recorded or (_ASSUMED_OVERHEAD, _ASSUMED_ANSWER)
             characters = 0 if recorded else sum(each.characters for each in questions)
@@ -288,7 +288,7 @@ async def _ask_all(
     ask: Callable[[Task], Awaitable[JudgeOutcome]],
     listener: Listener | None,
 ) -> JudgingResult:
-    tasks = deque(plan.open)
+    tasks = deque(plan.unscored)
     judging = _Judging(uuid4().hex[:16], plan.info, ask, listener, tasks, len(tasks))
     try:
         async with asyncio.TaskGroup() as group:

@@ -103,8 +103,8 @@ class RateLimit:
     def count(self, key: str) -> None:
         now = time.monotonic()
         if len(self._times) >= _MOST_KEYS:
-            kept = self._times.items()
-            self._times = {each: times for each, times in kept if times[-1] > now - _MINUTE}
+            items = self._times.items()
+            self._times = {name: times for name, times in items if times[-1] > now - _MINUTE}
         self._times.setdefault(key, deque()).append(now)
 
 

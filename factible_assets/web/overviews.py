@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from factible_assets.exchange.results import SOFTWARE
 from factible_assets.records.stances import with_stances
 from factible_assets.report.render import environment
-from factible_assets.web.desk.answers import Looking, base_url
+from factible_assets.web.desk.answers import PageVisit, base_url
 from factible_assets.web.desk.lists import claim_path
 from factible_assets.web.state import State
 from factible_assets.wording import plain
@@ -57,7 +57,7 @@ def read_overview(now: Warehouse, kind: Kind | None, name: str | None) -> dict[s
 @routes.get("/desk/overview")
 @routes.get("/desk/overview/{kind}/{name:path}")
 def show_overview(
-    visit: Looking, kind: Kind | None = None, name: str | None = None
+    visit: PageVisit, kind: Kind | None = None, name: str | None = None
 ) -> HTMLResponse:
     """Show the verdicts of a channel, a speaker or a source over time, or of all."""
     results = visit.state.results

@@ -141,7 +141,7 @@ def video_result(data: ReportData) -> models.VideoResult:
                 ruling=rulings.get(claim.claim_id),
                 evidence=sources[claim.claim_id],
             )
-            for claim in data.in_time
+            for claim in data.claims_by_time
         ],
         model_calls=len(data.llm_calls),
         cost_usd=data.cost_usd,

@@ -46,8 +46,8 @@ CurrentClient = Annotated[Client, Depends(client_of)]
 async def wait_for_slot(request: Request, state: State) -> AsyncIterator[None]:
     """Let a few requests through at once, and let the others wait.
 
-    Threads that share one interpreter make the pages: of two hundred at once, none would be done
-    soon. Streams do not count, because they stay open as long as a check.
+    The threads that make pages share one interpreter, so two hundred at once would all be slow.
+    Streams do not count, because they stay open as long as a check.
 
     Raises HTTPException (503): The wait was too long.
     """

@@ -184,7 +184,7 @@ def test_a_failed_recheck_beside_a_good_verdict_leaves_the_check_incomplete(home
     store_failed_recheck(store_sample(home, ("supports", "refutes")))
     checked = StoredVideo(VIDEO_ID, Settings(home=home)).result()
     assert checked is not None
-    assert checked.data.verdict_of[checked.data.in_time[0].claim_id].stance == "supports"
+    assert checked.data.verdict_of[checked.data.claims_by_time[0].claim_id].stance == "supports"
     assert not checked.data.is_finished
     assert checked.code is ExitCode.INCOMPLETE
 

@@ -180,7 +180,7 @@ async def test_scores_before_an_interruption_are_stored(
         await judging
     assert store.query("FROM judgements").height == 3
     later = await asyncio.to_thread(planned, store, given, rubrics())
-    assert len(later.open) == len(plan.open) - 3
+    assert len(later.unscored) == len(plan.unscored) - 3
 
 
 def test_a_sample_is_stable_and_part_of_a_larger_one(store: Warehouse) -> None:

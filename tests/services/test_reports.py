@@ -64,7 +64,7 @@ def test_a_check_that_fails_leaves_a_report_of_what_is_stored(tmp_path: Path) ->
     ended = run_video(StoredVideo(VIDEO_ID, settings), config=nobody_judges, assets=["claims"])
     assert ended.failures
     assert ended.code is ExitCode.FAILED
-    assert ended.data.in_time[0].text in ended.report.read_text("utf-8")
+    assert ended.data.claims_by_time[0].text in ended.report.read_text("utf-8")
 
 
 def test_a_video_without_stored_rows_gets_no_report(tmp_path: Path) -> None:

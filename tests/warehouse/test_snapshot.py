@@ -75,7 +75,7 @@ def test_the_result_of_a_check_is_of_one_moment(
 ) -> None:
     shown = StoredVideo("v", Settings(home=tmp_path)).result()
     assert shown is not None
-    assert {each.claim_id for each in shown.data.in_time} == shown.data.verdict_of.keys()
+    assert {each.claim_id for each in shown.data.claims_by_time} == shown.data.verdict_of.keys()
     assert openings() == 1
 
 

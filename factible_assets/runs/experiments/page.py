@@ -123,8 +123,8 @@ def strip_scale(metric: MetricComparison) -> Callable[[float], float]:
     values = [each for each in stated if each is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
 
-    def place(value: float) -> float:
+    def position(value: float) -> float:
         share = (value - low) / (high - low) if high > low else 0.5
         return round(_PADDING + share * (_STRIP_WIDTH - 2 * _PADDING), 1)
 
-    return place
+    return position

@@ -133,11 +133,11 @@ def visit_of(request: Request, state: State, client: CurrentClient) -> Visit:
     return Visit(request, state, client, viewer)
 
 
-Looking = Annotated[Visit, Depends(visit_of)]
+PageVisit = Annotated[Visit, Depends(visit_of)]
 PageNumber = Annotated[int, Query(ge=1, le=100_000)]
 
 
-async def _with_form(visit: Looking) -> AsyncIterator[Visit]:
+async def _with_form(visit: PageVisit) -> AsyncIterator[Visit]:
     """Yield a visit with its form, and with the name that the form gives, if there was none.
 
     Raises FactibleError: The name is too long.
@@ -152,7 +152,7 @@ async def _with_form(visit: Looking) -> AsyncIterator[Visit]:
         yield sent
 
 
-Sending = Annotated[Visit, Depends(_with_form)]
+FormVisit = Annotated[Visit, Depends(_with_form)]
 
 
 _COMMANDS = re.compile(r"\bfactible [a-z]|--[a-z]|FACTIBLE_|\.env\b|\bPOST /|pip install")
@@ -265,7 +265,7 @@ def _sign_in_response(*, status: int = 401, **values: Any) -> HTMLResponse:
 
 
 @routes.post(SIGN_IN)
-def sign_in(visit: Sending) -> Response:
+def sign_in(visit: FormVisit) -> Response:
     """Start a session for a token. Show the words of a form that came without one again."""
     clients, request = visit.state.clients, visit.request
     to, kept, path = own_path(visit.field("to")), visit.field("kept"), visit.field("path")
@@ -300,11 +300,11 @@ def own_path(to: str) -> str:
 
 
 @routes.get(f"{DESK}/name")
-def name_page(visit: Looking) -> HTMLResponse:
+def name_page(visit: PageVisit) -> HTMLResponse:
     """Ask for the name and organisation under which a person reviews."""
     return visit.show("name", path=f"{DESK}/name", kept={})
 
 
 @routes.post(f"{DESK}/name")
-def keep_name(visit: Sending) -> Response:
+def keep_name(visit: FormVisit) -> Response:
     return visit.remember(redirect(DESK))

@@ -24,9 +24,9 @@ from factible_assets.web.access import DESK
 from factible_assets.web.desk import lists
 from factible_assets.web.desk.answers import (
     UNREADABLE,
-    Looking,
+    FormVisit,
     PageNumber,
-    Sending,
+    PageVisit,
     Visit,
     for_browser,
     redirect,
@@ -52,7 +52,7 @@ routes = APIRouter(include_in_schema=False)
 
 
 @routes.get(DESK)
-def start(visit: Looking, page: PageNumber = 1) -> HTMLResponse:
+def start(visit: PageVisit, page: PageNumber = 1) -> HTMLResponse:
     """Show the form that starts a check, and the checked videos."""
     state = visit.state
     videos, total, unread = [], 0, None
@@ -75,7 +75,7 @@ def start(visit: Looking, page: PageNumber = 1) -> HTMLResponse:
 
 
 @routes.post(f"{DESK}/checks")
-async def check(visit: Sending) -> Response:
+async def check(visit: FormVisit) -> Response:
     """Start a check of a link, of an uploaded or pasted transcript, or of the demo."""
     runs, link = visit.state.runs, visit.field("link")
     transcript = await asyncio.to_thread(_sent_transcript, visit)
@@ -167,7 +167,7 @@ def save_uploads(
 
 
 @routes.get(f"{DESK}/runs/{{run_id}}")
-async def run_page(run_id: uuid.UUID, visit: Looking) -> Response:
+async def run_page(run_id: uuid.UUID, visit: PageVisit) -> Response:
     """Show the progress of a check, or the claims to choose from if it only finds them."""
     run = visit.state.runs.get(str(run_id))
     if run.order.finds_only and run.info.status == "success":

@@ -33,9 +33,9 @@ from factible_assets.stages.reviews import OPINIONS
 from factible_assets.web.access import CARDS, DESK
 from factible_assets.web.desk import lists, pages
 from factible_assets.web.desk.answers import (
-    Looking,
+    FormVisit,
     PageNumber,
-    Sending,
+    PageVisit,
     Visit,
     base_url,
     for_browser,
@@ -56,7 +56,7 @@ _PRESELECTED = 10
 """How many of the found claims the form selects at first."""
 _CLAIM = f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}"
 
-AskedQueue = Annotated[lists.QueueQuery, Query()]
+QueueParameters = Annotated[lists.QueueQuery, Query()]
 
 routes = APIRouter(include_in_schema=False)
 
@@ -65,7 +65,7 @@ routes = APIRouter(include_in_schema=False)
 
 
 @routes.get(f"{DESK}/queue")
-def queue_page(query: AskedQueue, visit: Looking) -> Response:
+def queue_page(query: QueueParameters, visit: PageVisit) -> Response:
     """Open the first claim of a page of the queue."""
     results = visit.state.results
     if results.is_empty:
@@ -79,7 +79,7 @@ def queue_page(query: AskedQueue, visit: Looking) -> Response:
 
 
 @routes.get(f"{DESK}/queue.csv")
-def queue_csv(query: AskedQueue, visit: Looking) -> Response:
+def queue_csv(query: QueueParameters, visit: PageVisit) -> Response:
     with visit.state.results.opened() as now:
         return _csv("queue", lists.queue_table(now, query, visit.viewer.name))
 
@@ -90,7 +90,7 @@ def _csv(name: str, table: lists.Table) -> Response:
 
 
 @routes.get(f"{DESK}/search")
-def search_page(visit: Looking, q: str = "", page: PageNumber = 1) -> HTMLResponse:
+def search_page(visit: PageVisit, q: str = "", page: PageNumber = 1) -> HTMLResponse:
     words, results = q.strip()[:_LONGEST_SEARCH], visit.state.results
     if results.is_empty:
         return visit.show("empty", title="Search", here="search", words=words)
@@ -102,7 +102,7 @@ def search_page(visit: Looking, q: str = "", page: PageNumber = 1) -> HTMLRespon
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}")
-def video_page(video_id: str, visit: Looking) -> HTMLResponse:
+def video_page(video_id: str, visit: PageVisit) -> HTMLResponse:
     """Show the report of a video, with links to review its claims."""
     return visit.show("video", **report_values(arrange(visit.state.results.data(video_id))))
 
@@ -114,7 +114,7 @@ def video_csv(video_id: str, state: State) -> Response:
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims")
-def choose_page(video_id: str, visit: Looking, run: uuid.UUID | None = None) -> HTMLResponse:
+def choose_page(video_id: str, visit: PageVisit, run: uuid.UUID | None = None) -> HTMLResponse:
     """Show the found claims of a video, to choose and edit those to check, and to add others."""
     settings = visit.state.settings
     files = [file for file in open_video(video_id, settings) if file.gone is None]
@@ -130,7 +130,7 @@ def choose_page(video_id: str, visit: Looking, run: uuid.UUID | None = None) -> 
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims")
-async def choose(video_id: str, visit: Sending) -> Response:
+async def choose(video_id: str, visit: FormVisit) -> Response:
     """Record the choice of claims, and check these."""
     runs = visit.state.runs
     selected = {str(each): visit.field(f"text-{each}") for each in visit.form.getlist("keep")}
@@ -168,8 +168,8 @@ ClaimReport = Annotated[ReportView, Depends(_claim_report)]
 def claim_page(
     video_id: str,
     claim_id: str,
-    query: AskedQueue,
-    visit: Looking,
+    query: QueueParameters,
+    visit: PageVisit,
     recorded: Literal["kept", "waits"] | None = None,
     decided: str = "",
 ) -> Response:
@@ -269,7 +269,7 @@ def card_page(
 
 
 @routes.post(f"{_CLAIM}/acts")
-async def act(video_id: str, claim_id: str, visit: Sending) -> Response:
+async def act(video_id: str, claim_id: str, visit: FormVisit) -> Response:
     """Record an act of a reviewer, and check the claim again if the form asks for it.
 
     After a ruling, and after dropping a claim, the next claim of the queue follows.

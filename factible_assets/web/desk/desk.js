@@ -108,7 +108,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
 
   const events = new EventSource(run.dataset.events);
-  const hear = (event) => {
+  const receive = (event) => {
     const { step: kind, message, progress, data } = JSON.parse(event.data);
     byId("progress").value = progress;
     if (kind === "still_running") return;
@@ -121,5 +121,5 @@ document.addEventListener("DOMContentLoaded", () => {
     } else byId("told").textContent = message;
   };
   // A lost connection gives an error event too, but one without data.
-  for (const kind of STEPS) events.addEventListener(kind, (event) => event.data && hear(event));
+  for (const kind of STEPS) events.addEventListener(kind, (event) => event.data && receive(event));
 });

@@ -191,8 +191,8 @@ def search(now: Warehouse, text: str, page: int) -> Row:
     """
     rows: list[Row] = []
     if words := search_terms(text):
-        part = {"limit": ROWS_FOUND, "offset": ROWS_FOUND * (page - 1)}
-        rows = now.rows(_SQL["search"], {"words": words, **part})
+        window = {"limit": ROWS_FOUND, "offset": ROWS_FOUND * (page - 1)}
+        rows = now.rows(_SQL["search"], {"words": words, **window})
     kinds = ("claim", "quote", "review")
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in kinds}
     totals = {kind: each[0]["total"] if each else 0 for kind, each in by_kind.items()}
@@ -208,8 +208,8 @@ def similar_claims(now: Warehouse, video_id: str, text: str) -> list[Row]:
 
 def next_address(queue: Row, video_id: str, claim_id: str) -> str | None:
     """Return the address of the claim after another one in a queue, or of the first one."""
-    here = (video_id, claim_id)
-    rows = [row for row in queue["rows"] if (row["video_id"], row["claim_id"]) == here]
+    key = (video_id, claim_id)
+    rows = [row for row in queue["rows"] if (row["video_id"], row["claim_id"]) == key]
     after = rows[0]["next"] if rows else next(iter(queue["rows"]), None)
     query: QueueQuery = queue["query"]
     return query.address(claim_path(after["video_id"], after["claim_id"])) if after else None

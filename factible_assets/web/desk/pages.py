@@ -68,9 +68,9 @@ def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
     corrections = by_claim.get(claim.claim_id, reviews.NO_CORRECTIONS)
     queries = [query for query, _ in view.searches]
     query: QueueQuery = queue["query"]
-    here = (claim.video_id, claim.claim_id)
-    place = next((row for row in queue["rows"] if (row["video_id"], row["claim_id"]) == here), None)
-    previous = place["previous"] if place else None
+    key = (claim.video_id, claim.claim_id)
+    row = next((row for row in queue["rows"] if (row["video_id"], row["claim_id"]) == key), None)
+    previous = row["previous"] if row else None
 
     def blocks(evidence: records.Evidence) -> str | None:
         """Return the subject whose blocking leaves a source out: its page or its site."""
@@ -84,7 +84,7 @@ def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
     best = [each.evidence.evidence_id for each in view.argument.key_sources]
     verdict = data.stored_verdicts.get(claim.claim_id, view.verdict)
     desk = {
-        "path": claim_path(*here),
+        "path": claim_path(*key),
         "queue": query.address("").removeprefix("?"),
         "version": claim_version(claim, acts, verdict),
         "queries": reviews.corrected_queries(claim, queries, corrections),
@@ -95,9 +95,9 @@ def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
         "quotes": quotes,
         "best": [quotes[each] for each in best if each in quotes][:1],
         "due": _reason_to_check(view, acts, data),
-        "place": f"{place['place'] if place else '–'} of {queue['total']:,}, {TABS[query.tab]}",
+        "place": f"{row['place'] if row else '–'} of {queue['total']:,}, {TABS[query.tab]}",
         "previous": query.address(claim_path(**previous)) if previous else None,
-        "next": next_address(queue, *here),
+        "next": next_address(queue, *key),
     }
     values = report_values(
         report, claim_href=lambda each: claim_path(data.video.video_id, each.claim.claim_id)
@@ -133,10 +133,10 @@ def _reason_to_check(
 
 def quote_with_source(source: SourceView) -> str:
     """Return a quote, or the summary of a source, with title, publisher, date and address."""
-    row = source.evidence
-    words = f"“{row.quote}”" if row.quote else row.summary or ""
-    day_of = day(row.published_on) if row.published_on else ""
-    origin = dict.fromkeys(filter(None, (source.title, publisher(row), day_of, source.link)))
+    evidence = source.evidence
+    words = f"“{evidence.quote}”" if evidence.quote else evidence.summary or ""
+    day_of = day(evidence.published_on) if evidence.published_on else ""
+    origin = dict.fromkeys(filter(None, (source.title, publisher(evidence), day_of, source.link)))
     return f"{words} – {', '.join(origin)}"
 
 
