@@ -21,8 +21,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.exchange.claims import AnnotatedClaim, Stated
-from factible_assets.exchange.json_items import Loose, items_of_list, validated
+from factible_assets.exchange.claims import AnnotatedClaim, ClaimsAndProblems
+from factible_assets.exchange.json_items import DataSetModel, items_of_list, validated
 from factible_assets.exchange.results import DISCLAIMER, SOFTWARE, Export, exported
 from factible_assets.records.scales import AVERITEC, stance_of
 from factible_assets.records.stances import STANCES
@@ -87,7 +87,7 @@ Day = Annotated[
 ]
 
 
-class _Answer(Loose):
+class _Answer(DataSetModel):
     """An answer. Field names follow the corpus format, aliases follow the data set."""
 
     text: str = Field(alias="answer")
@@ -98,12 +98,12 @@ class _Answer(Loose):
     explanation: Text = Field(None, alias="boolean_explanation")
 
 
-class _Question(Loose):
+class _Question(DataSetModel):
     text: str = Field(alias="question", min_length=1)
     answers: tuple[_Answer, ...] = ()
 
 
-class _Averitec(Loose):
+class _Averitec(DataSetModel):
     text: str = Field(alias="claim", min_length=1, pattern=r"\S")
     label: Annotated[str | None, AfterValidator(_known_label)] = None
     reasoning: Text = Field(None, alias="justification")
@@ -116,7 +116,8 @@ class _Averitec(Loose):
     strategies: tuple[str, ...] = Field((), alias="fact_checking_strategies")
     questions: tuple[_Question, ...] = ()
 
-    def written(self, **others: Any) -> dict[str, Any]:
+    def to_item(self, **others: Any) -> dict[str, Any]:
+        """Return the JSON object of the data set, with further keys."""
         item = self.model_dump(by_alias=True)
         for answer in (answer for each in item["questions"] for answer in each["answers"]):
             if answer["boolean_explanation"] is None:
@@ -128,7 +129,7 @@ _OF_CLAIM: Final = {"text", "reasoning", "speaker", "appeared_at", "review_url"}
 """The fields of a claim that have the same name in the corpus format."""
 
 
-def read_averitec(text: str, file: Path) -> Stated:
+def read_averitec(text: str, file: Path) -> ClaimsAndProblems:
     """Read AVeriTeC's JSON. Never raises: unusable items become problems with a line."""
     try:
         for item in items_of_list(text):
@@ -163,7 +164,7 @@ def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
             "claim_types": [tag for tag in video.tags if tag in _TYPES],
             "strategies": [tag for tag in video.tags if tag in _STRATEGIES],
         }
-        items.append(_Averitec.model_validate(values).written())
+        items.append(_Averitec.model_validate(values).to_item())
     return _dumped(items)
 
 
@@ -193,7 +194,7 @@ def _result(
         "questions": _questions(data, claim),
     }
     # AVeriTeC has no keys for the software's authorship and origin.
-    return _Averitec.model_validate(values).written(
+    return _Averitec.model_validate(values).to_item(
         made_by=SOFTWARE,
         disclaimer=DISCLAIMER,
         basis=verdict.basis,
@@ -222,9 +223,7 @@ def _questions(data: ReportData, claim: Claim) -> list[dict[str, Any]]:
         }
         answers.get(row.query_id, without_query).append(answer)
     none = [{"text": UNANSWERED, "kind": "unanswerable"}]
-    questions = [
-        {"text": query.text, "answers": answers[query.query_id] or none} for query in queries
-    ]
+    questions = [{"text": q.text, "answers": answers[q.query_id] or none} for q in queries]
     if without_query:
         questions.append({"text": claim.text, "answers": without_query})
     return questions

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from factible_assets.corpora.format import ClaimEntry
-from factible_assets.exchange.claims import AnnotatedClaim, Stated
+from factible_assets.exchange.claims import AnnotatedClaim, ClaimsAndProblems
 from factible_assets.exchange.json_items import JsonItem, items_of_lines, items_of_list
 from factible_assets.records.scales import stance_of_rating
 from resources.text_files import FileProblem, PlacedError, quoted, read_json
@@ -39,7 +39,7 @@ Graph: TypeAlias = Mapping[str, Node]
 """The nodes of a file by their @id."""
 
 
-def read_claim_reviews(text: str, file: Path) -> Stated:
+def read_claim_reviews(text: str, file: Path) -> ClaimsAndProblems:
     """Read every ClaimReview of a file. Never raises: unusable parts become problems."""
     graph: dict[str, Node] = {}
     reviews: list[tuple[int | None, Node]] = []
@@ -58,7 +58,7 @@ def read_claim_reviews(text: str, file: Path) -> Stated:
     yield from problems
     for number, (line, node) in enumerate(reviews, start=1):
         try:
-            yield _stated(node, graph, line)
+            yield _claim_of(node, graph, line)
         except ValueError as error:
             sentence = f"Review {number} ({quoted(_text(node.get('claimReviewed')))}): {error}"
             yield FileProblem(file, line, sentence)
@@ -105,7 +105,7 @@ def _is_review(node: Node) -> bool:
     return any(re.split(r"[/:#]", str(kind))[-1] == "ClaimReview" for kind in listed)
 
 
-def _stated(node: Node, graph: Graph, line: int | None) -> AnnotatedClaim:
+def _claim_of(node: Node, graph: Graph, line: int | None) -> AnnotatedClaim:
     """Return the claim of a review. Raises ValueError if it has no text or no rating."""
     text = _text(node.get("claimReviewed"))
     if not text:

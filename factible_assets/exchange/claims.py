@@ -54,12 +54,12 @@ class AnnotatedClaim:
     tags: tuple[str, ...] = ()
 
 
-Stated: TypeAlias = Iterator[AnnotatedClaim | FileProblem]
+ClaimsAndProblems: TypeAlias = Iterator[AnnotatedClaim | FileProblem]
 """The claims and problems of a file, in file order."""
 
 
 def corpus_of_claims(
-    name: str, stated: Iterable[AnnotatedClaim], file: Path, *, web: str, limit: int | None = None
+    name: str, claims: Iterable[AnnotatedClaim], file: Path, *, web: str, limit: int | None = None
 ) -> tuple[CorpusFile, dict[str, bytes], list[FileProblem]]:
     """Turn claims into a corpus with one entry per claim.
 
@@ -70,7 +70,7 @@ def corpus_of_claims(
     first: dict[str, AnnotatedClaim] = {}
     transcripts: dict[str, bytes] = {}
     problems: list[FileProblem] = []
-    for annotated in stated:
+    for annotated in claims:
         if limit is not None and len(entries) >= limit:
             break
         claim, video_id = annotated.claim, f"{name}.{_key(annotated)}"
@@ -122,7 +122,7 @@ def _repeated(second: AnnotatedClaim, first: AnnotatedClaim) -> str:
 # --- A list of claims as a table ------------------------------------------------------------------
 
 
-def read_claim_list(text: str, file: Path) -> Stated:
+def read_claim_list(text: str, file: Path) -> ClaimsAndProblems:
     """Read a table of claims and problems. Raises PlacedError if there is no column `claim`."""
     delimiter = max((",", ";", "\t"), key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)

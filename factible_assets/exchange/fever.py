@@ -20,8 +20,8 @@ from pydantic import AfterValidator, Field
 
 from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.exchange.claims import AnnotatedClaim, Stated
-from factible_assets.exchange.json_items import Loose, items_of_lines, validated
+from factible_assets.exchange.claims import AnnotatedClaim, ClaimsAndProblems
+from factible_assets.exchange.json_items import DataSetModel, items_of_lines, validated
 from factible_assets.records.scales import FEVER, stance_of
 from factible_assets.records.stances import SIDES, STANCES
 from factible_assets.records.tables import Stance
@@ -44,14 +44,14 @@ Label = Annotated[str | None, AfterValidator(_known)]
 Claimed = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
-class _Passage(Loose):
+class _Passage(DataSetModel):
     place: str | None = Field(None, alias="evidence_id")
     label: Label = Field(None, alias="evidence_label")
     source: str = Field(alias="article", min_length=1)
     text: str | None = Field(None, alias="evidence")
 
 
-class _Fever(Loose):
+class _Fever(DataSetModel):
     key: int | str | None = Field(None, alias="id")
     claim: Claimed
     label: Label = None
@@ -76,7 +76,7 @@ class _Fever(Loose):
         ]
 
 
-class _ClimateFever(Loose):
+class _ClimateFever(DataSetModel):
     key: int | str | None = Field(None, alias="claim_id")
     claim: Claimed
     label: Label = Field(None, alias="claim_label")
@@ -94,7 +94,7 @@ class _ClimateFever(Loose):
         ]
 
 
-def read_fever(lines: Iterable[bytes], file: Path) -> Stated:
+def read_fever(lines: Iterable[bytes], file: Path) -> ClaimsAndProblems:
     """Read JSON Lines in FEVER's or Climate-FEVER's form, recognised line by line.
 
     Unusable lines become problems. Raises PlacedError if the file is unreadable.

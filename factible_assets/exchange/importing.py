@@ -16,7 +16,7 @@ from factible_assets.exchange.averitec import read_averitec
 from factible_assets.exchange.claim_review_import import read_claim_reviews
 from factible_assets.exchange.claims import (
     AnnotatedClaim,
-    Stated,
+    ClaimsAndProblems,
     corpus_of_claims,
     read_claim_list,
 )
@@ -27,7 +27,7 @@ from resources.text_files import FileProblem, PlacedError, read_text
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024
 _MAX_TOLD: Final = 20
-_READERS: Final[Mapping[ImportFormat, Callable[[str, Path], Stated]]] = {
+_READERS: Final[Mapping[ImportFormat, Callable[[str, Path], ClaimsAndProblems]]] = {
     "averitec": read_averitec,
     "claimreview": read_claim_reviews,
     "csv": read_claim_list,

@@ -34,7 +34,7 @@ _BETWEEN: Final = re.compile(r"\s*([,\]])\s*")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class Loose(BaseModel):
+class DataSetModel(BaseModel):
     """An object of a data set. Unknown keys are ignored; aliases hold the data set's own names."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)

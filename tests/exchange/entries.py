@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from factible_assets.corpora.format import AnswerEntry, ClaimEntry, PassageEntry, QuestionEntry
 from factible_assets.corpora.reading import CorpusVideo, load_corpus
 from factible_assets.corpora.writing import write_corpus
-from factible_assets.exchange.claims import AnnotatedClaim, Stated, corpus_of_claims
+from factible_assets.exchange.claims import AnnotatedClaim, ClaimsAndProblems, corpus_of_claims
 from resources.text_files import FileProblem
 
 # Everything that a file can hold: no half characters, and none that YAML or a transcript drops.
@@ -49,7 +49,7 @@ def passages(*, with_text: bool) -> st.SearchStrategy[PassageEntry]:
 class Read:
     """What the reader of a format finds in a file."""
 
-    def __init__(self, stated: Stated) -> None:
+    def __init__(self, stated: ClaimsAndProblems) -> None:
         found = list(stated)
         self.claims = tuple(each for each in found if isinstance(each, AnnotatedClaim))
         self.problems = tuple(each for each in found if isinstance(each, FileProblem))
