@@ -232,7 +232,7 @@ def media(target: VideoArgument) -> None:
     """Look at the pictures of a checked video: other places on the web, and traces of editing.
 
     The pictures are YouTube's thumbnail and the file that the corpus names under `media`. The
-    report shows the findings as hints; no verdict uses them.
+    report shows the findings as hints; only the strategy agentic uses them.
 
     Example: factible media everyday-beliefs-talk
     """

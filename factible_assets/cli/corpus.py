@@ -131,7 +131,7 @@ def remove(
         Path | None, Option(help="The file (default: the data folder's file that lists it).")
     ] = None,
 ) -> None:
-    """Remove a video from a corpus file, so that no check takes it any more.
+    """Remove a video from a corpus file, so that factible no longer checks it.
 
     The results stay. factible forget removes them.
 

@@ -78,7 +78,9 @@ def judge(
             "label_justification.",
         ),
     ] = None,
-    sample: Annotated[int | None, Option(min=1, help="The most subjects per criterion.")] = None,
+    sample: Annotated[
+        int | None, Option(min=1, help="The maximum number of subjects per criterion.")
+    ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only print calls and cost.")] = False,
 ) -> None:
     """Have a language model score claims, queries, evidence and verdicts, from 0 to 2.

@@ -106,7 +106,7 @@ def cache_clear(
 
 
 def restore() -> None:
-    """Replace a damaged or lost warehouse by its published copy.
+    """Replace a damaged or lost warehouse with its published copy.
 
     The command deletes nothing: the replaced file stays beside the new one. A readable warehouse
     with everything that the copy holds stays as it is.
@@ -167,8 +167,8 @@ def retention(*, dry_run: Annotated[bool, Option("--dry-run", help="Only count."
 def upgrade() -> None:
     """Copy the warehouse, and those of experiments, into the schema of this version.
 
-    The old files are kept beside the new ones. Every table is compared with its copy. Files of
-    cached answers that this version does not read are deleted.
+    The command compares every table with its copy, and keeps the old files beside the new ones. It
+    deletes files of cached answers that this version does not read.
 
     Example: factible upgrade
     """

@@ -67,7 +67,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "cache": ("machine.cache_app", "Show or clear cached searches, pages and model answers."),
         "completion": ("arguments.completion", "Print the completion script of a shell."),
         "models": ("models.app", "Fetch and list open models on this machine."),
-        "restore": ("machine.restore", "Replace a lost warehouse by the published copy."),
+        "restore": ("machine.restore", "Replace a lost warehouse with the published copy."),
         "forget": ("corpus.forget", "Remove a video with all its results."),
         "retention": ("machine.retention", "Remove old page texts, cached answers and runs."),
         "upgrade": ("machine.upgrade", "Copy an older warehouse into the current schema."),

@@ -29,7 +29,7 @@ Model = Literal["nli", "reader", "reader-large", "whisper", "whisper-en"]
 
 _FIELDS_SHOWN = ("name", "title", "purpose", "licence", "source")
 
-_Name = Annotated[Model, Argument(help="Which model.", metavar="MODEL")]
+_Name = Annotated[Model, Argument(help="The model.", metavar="MODEL")]
 
 
 @app.command("pull")

@@ -46,7 +46,8 @@ def recheck(
     *,
     plan: Annotated[bool, Option("--plan", help="Show the next night's list and why.")] = False,
     limit: Annotated[
-        int | None, Option(min=0, max=10**6, help="The most videos; overrides the setting.")
+        int | None,
+        Option(min=0, max=10**6, help="The maximum number of videos; overrides the setting."),
     ] = None,
     **options: Any,
 ) -> None:

@@ -75,9 +75,9 @@ def open_(
     ] = "index",
     *,
     port: Annotated[int, Option(min=1, max=65535, help="The port of the Dagster UI.")] = 3000,
-    show: Annotated[bool, Option("--print", "-p", help="Only print the place.")] = False,
+    show: Annotated[bool, Option("--print", "-p", help="Only print the path or address.")] = False,
 ) -> None:
-    """Open a report, the Dagster UI or the published copy, and print its place.
+    """Open a report, the Dagster UI or the published copy, and print its path or address.
 
     The command renews an outdated report first.
 

@@ -71,11 +71,11 @@ def review(
     remove_query: Annotated[list[int] | None, _option("N", "Remove query N.")] = None,
     query_type: Annotated[
         Literal["direct", "alternative", "source", "context"] | None,
-        Option("--type", help="The search strategy of an added query."),
+        Option("--type", help="The type of an added query."),
     ] = None,
     opposite: Annotated[bool, Option("--opposite", help="The query seeks the opposite.")] = False,
     block: Annotated[Texts, _option("URL|DOMAIN", "Never use this source for the claim.")] = None,
-    unblock: Annotated[Texts, _option("URL|DOMAIN", "Withdraw a decision on it.")] = None,
+    unblock: Annotated[Texts, _option("URL|DOMAIN", "Undo --block or --add-source.")] = None,
     add_source: Annotated[Texts, _option("URL", "Always read this page.")] = None,
     overrule: Annotated[
         tuple[str, str] | None,
@@ -84,7 +84,7 @@ def review(
     reword: Annotated[Text, _option("TEXT", "Reword the claim.")] = None,
     split: Annotated[Texts, _option("TEXT", "A part of the claim; repeatable.")] = None,
     drop: Annotated[bool, Option("--drop", help="Drop the claim; needs --reason.")] = False,
-    restore: Annotated[bool, Option("--restore", help="Withdraw a drop or a split.")] = False,
+    restore: Annotated[bool, Option("--restore", help="Undo --drop or --split.")] = False,
     add_claim: Annotated[Text, _option("TEXT", "Add this claim to the video.")] = None,
     said: Annotated[Text, _option("TEXT", "The added claim's transcript passage.")] = None,
     assign: Annotated[Text, _option("NAME", "Assign the claim; none: nobody.")] = None,

@@ -103,7 +103,9 @@ def runs(
     status: Annotated[
         list[str] | None, Option(help=f"Only runs with this status: {', '.join(_STATUSES)}.")
     ] = None,
-    limit: Annotated[int, Option("--limit", "-n", min=1, max=1000, help="At most so many.")] = 20,
+    limit: Annotated[
+        int, Option("--limit", "-n", min=1, max=1000, help="The maximum number of runs.")
+    ] = 20,
 ) -> None:
     """List the newest runs of the command line, the UI and the schedules.
 
