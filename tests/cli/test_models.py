@@ -16,7 +16,7 @@ from tests.cli.conftest import Run
 from tests.resources.models.hub_server import CONFIG, MODEL, TOKENIZER, WEIGHTS, FakeHub
 from tests.servers import MisbehavingServer
 
-PAIRS = pairs.shipped_pairs()[::4]
+PAIRS = pairs.shipped_pairs()[::8]
 """Enough of the project's pairs to fit a model on."""
 
 

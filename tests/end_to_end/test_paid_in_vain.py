@@ -10,6 +10,7 @@ from benchmarks.ledger import ledger
 from tests.end_to_end.loopback import CHAT, VIDEO_URL, loopback_world
 from tests.resources.llm.servers import say
 from tests.servers import Behaviour
+from tests.shortcuts import prepare
 from warehouse.store import Warehouse
 
 INCOMPLETE_SETS = """
@@ -54,6 +55,7 @@ def test_a_failing_stage_is_asked_once_and_its_calls_are_recorded(
 
 
 def test_a_killed_check_is_finished_and_records_every_paid_answer(tmp_path: Path) -> None:
+    prepare(tmp_path / "home")
     found = ledger(tmp_path, random.Random(1), kills=1)
     assert found.kills == 1
     assert found.answered > 4

@@ -27,6 +27,7 @@ from factible_assets.stages.ports import Observer
 from tests.patience import eventually
 from tests.pipeline.assets.conftest import DEMO_VIDEO
 from tests.pipeline.processes import PROCESSES, execute
+from tests.shortcuts import prepare
 from tests.web.slow_world import SLOW_VIDEO, list_slow_video, nobody_answers
 
 RUN = "00000000-0000-4000-8000-000000000002"
@@ -42,8 +43,7 @@ RUN = "00000000-0000-4000-8000-000000000002"
     ],
 )
 def test_a_terminated_run_is_not_retried(tmp_path: Path, report: str, status: str) -> None:
-    settings = Settings(home=tmp_path / "home")
-    settings.ensure_home()
+    settings = Settings(home=prepare(tmp_path / "home"))
     list_slow_video(settings.home)
     is_searching = threading.Event()
     with (

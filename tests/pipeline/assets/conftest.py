@@ -68,7 +68,7 @@ class Checked(Pipeline):
     tags: Mapping[str, str]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def checked_once(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, dg.ExecuteInProcessResult, Mapping[str, str]]:

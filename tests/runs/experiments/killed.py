@@ -24,7 +24,6 @@ settings:
   max_claims: 2
 one_at_a_time:
   min_weight: [0.25, 0.5]
-  max_results: [1]
 """
 
 
