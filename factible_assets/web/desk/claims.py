@@ -250,9 +250,9 @@ def claim_review(request: Request, report: ClaimReport, state: State) -> Respons
 
 
 @routes.get(f"{_CLAIM}/community-note.txt")
-def show_community_note(video_id: str, claim_id: str, state: State) -> Response:
+def show_community_note(report: ClaimReport) -> Response:
     """Return the ruling on a claim as a note for X's Community Notes."""
-    note = community_note(state.results.data(video_id), claim_id)
+    note = community_note(report.data, report.claims[0].claim.claim_id)
     return Response(note, media_type="text/plain; charset=utf-8")
 
 

@@ -387,6 +387,16 @@ def test_a_claim_can_be_exported_and_its_card_alone_embedded(serve: Serve, publi
     assert "x-frame-options" not in card.headers
 
 
+def test_a_note_says_nothing_of_the_ruling_on_a_claim_that_it_does_not_find(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    unsigned = client.get(f"{CLAIM_PATH}/community-note.txt")
+    assert (unsigned.status_code, "Nobody has signed" in unsigned.text) == (422, True)
+    unknown = client.get(f"/desk/videos/{published}/claims/1/community-note.txt")
+    assert (unknown.status_code, "Nobody has signed" in unknown.text) == (404, False)
+
+
 def test_a_copy_with_an_older_schema_is_published_anew(serve: Serve, home: Path) -> None:
     copy = store_sample(home).publish(home / "published.duckdb")
     copy.chmod(0o644)
