@@ -43,7 +43,14 @@ QUESTIONS = 9
 MOST_IN_A_ROW = 8
 PROCESSES = multiprocessing.get_context("forkserver")
 """Checks run in forked processes that share the loaded libraries."""
-PROCESSES.set_forkserver_preload(["factible_assets.cli.check", "factible_assets.definitions"])
+LOADED = (
+    "factible_assets.cli.check",
+    "factible_assets.definitions",
+    "factible_assets.report.writing",
+    "factible_assets.services.transcripts",
+    "factible_assets.services.web",
+    "resources.llm.clients",
+)
 SECONDS = 3_600
 """For a check on a busy machine; on an idle one it takes ten."""
 
@@ -104,6 +111,7 @@ def check(world: LoopbackWorld, kill_after: int | None) -> bool:
         environment.pop(name, None)
         environment |= {} if value is None else {name: value}
     before = len(world.server.asked)
+    PROCESSES.set_forkserver_preload([*LOADED])
     process = PROCESSES.Process(target=factible_check, args=(environment, str(world.work)))
     process.start()
     deadline = time.monotonic() + SECONDS

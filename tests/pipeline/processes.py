@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from typing import Any
 
@@ -16,7 +17,22 @@ from factible_assets import definitions
 from factible_assets.pipeline.locks import hold_run_lock, video_lock
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload([__name__])
+LOADED = (
+    __name__,
+    "factible_assets.reasoners.embedded.engine",
+    "factible_assets.services.transcripts",
+    "factible_assets.services.web",
+)
+"""Modules that these processes share."""
+
+
+def start(work: Callable[..., None], *given: object) -> BaseProcess:
+    """Start a process on some work."""
+    # Not at import, because only the last call counts, and other modules have their own.
+    PROCESSES.set_forkserver_preload([*LOADED])
+    process = PROCESSES.Process(target=work, args=given)
+    process.start()
+    return process
 
 
 def hold(folder: str, run_ids: Sequence[str], held: Event) -> None:

@@ -27,7 +27,7 @@ from factible_assets.pipeline.partitions import PARTITION_TAG, videos
 from factible_assets.pipeline.run_records import failures_of_run
 from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
-from tests.pipeline.processes import PROCESSES, hold
+from tests.pipeline.processes import PROCESSES, hold, start
 
 RUN, CANCELED = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
 STARTED, CANCELING = dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING
@@ -43,8 +43,7 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 def holder(instance: dg.DagsterInstance) -> Iterator[BaseProcess]:
     """A process that holds the locks of two runs and of the video "a-video"."""
     held = PROCESSES.Event()
-    process = PROCESSES.Process(target=hold, args=(instance.root_directory, (RUN, CANCELED), held))
-    process.start()
+    process = start(hold, instance.root_directory, (RUN, CANCELED), held)
     held.wait()
     yield process
     process.kill()

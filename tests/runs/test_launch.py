@@ -26,7 +26,7 @@ from factible_assets.settings import Settings, SettingsError
 from factible_assets.stages.ports import Observer
 from tests.patience import eventually
 from tests.pipeline.assets.conftest import DEMO_VIDEO
-from tests.pipeline.processes import PROCESSES, execute
+from tests.pipeline.processes import execute, start
 from tests.shortcuts import prepare
 from tests.web.slow_world import SLOW_VIDEO, list_slow_video, nobody_answers
 
@@ -59,7 +59,7 @@ def test_a_terminated_run_is_not_retried(tmp_path: Path, report: str, status: st
         worker.join()
         (run,) = instance.get_runs()
         assert run.status.value == status
-        assert started(instance).count("claim_checks") == 1
+        assert started_steps(instance).count("claim_checks") == 1
 
 
 def test_a_run_creates_no_warehouse_in_place_of_a_lost_one(tmp_path: Path) -> None:
@@ -85,8 +85,7 @@ def worker_of(
     config = FactCheckConfig(claims=ClaimsConfig(max_claims=12), reasoner="embedded")
     environment = {"FACTIBLE_HOME": str(settings.home), **variables}
     given = ({PARTITION_TAG: video}, run_config_for(config, METHOD))
-    worker = PROCESSES.Process(target=execute, args=(instance.root_directory, environment, *given))
-    worker.start()
+    worker = start(execute, instance.root_directory, environment, *given)
     try:
         yield worker
     finally:
@@ -94,7 +93,7 @@ def worker_of(
         worker.join()
 
 
-def started(instance: dg.DagsterInstance) -> list[str]:
+def started_steps(instance: dg.DagsterInstance) -> list[str]:
     kinds = {dg.DagsterEventType.STEP_START, dg.DagsterEventType.STEP_RESTARTED}
     return [
         entry.dagster_event.step_key

@@ -235,12 +235,14 @@ def test_a_changed_transcript_is_checked_again(after: Settings, machine: Machine
     assert (done(ran, "kept"), done(ran, "computed")) == (0, 6)
 
 
-def test_a_failed_claim_extraction_is_reported_and_repeated(
+def test_a_failed_claim_extraction_is_repeated_and_jobs_limits_the_videos_at_once(
     settings: Settings, machine: Machine
 ) -> None:
     experiment = experiment_of("experiment: e\nsettings: {max_claims: 1}\n", settings)
     machine.world.broken.add(("claims", "talk-two"))
-    ran, store = run(experiment, settings)
+    ran, store = run(experiment, settings, jobs=1)
+    # One after the other, the first listed first.
+    assert machine.opened == ["talk-one in the variant base", "talk-two in the variant base"]
     assert {each.video_id for each in ran if each.failure} == {"talk-two"}
     assert {each.failure for each in ran if each.failure} == {
         "No claims could be extracted: the model is overloaded"
@@ -288,7 +290,8 @@ def test_the_date_limit_and_the_ratings_of_a_corpus_entry_hold_in_an_experiment(
     corpus = settings.home_corpora / "small.yaml"
     own = "{published_before: 2020-01-31, pages_rating: low, id: talk-"
     corpus.write_text(corpus.read_text().replace("{id: talk-", own))
-    run(experiment_of("experiment: e\nsettings: {pages_rating: high}\n", settings), settings)
+    one = "experiment: e\nvideos: [talk-one]\nsettings: {pages_rating: high}\n"
+    run(experiment_of(one, settings), settings)
     assert set(machine.world.before) == {date(2020, 1, 31)}
     told = {(each["listed"].entry.pages_rating, each["pages_rating"]) for each in machine.options}
     assert told == {("low", "high")}
@@ -327,13 +330,6 @@ def test_each_variant_has_its_own_models_and_its_own_budget(
     # Another model is another question, even with the same options.
     assert machine.counts()["claims"] == 2
     assert ours.model == "gpt-4o"
-
-
-def test_jobs_limits_the_videos_at_once(settings: Settings, machine: Machine) -> None:
-    experiment = experiment_of("experiment: e\n", settings)
-    run(experiment, settings, jobs=1)
-    # One after the other, the first listed first.
-    assert machine.opened == ["talk-one in the variant base", "talk-two in the variant base"]
 
 
 def test_a_variant_can_be_scored_from_its_rows(once: Once) -> None:
