@@ -1,6 +1,6 @@
--- Hints about the pictures of a video. No verdict reads them.
+-- Hints about the pictures of a video. Only the strategy agentic uses them for verdicts.
 
-CREATE TABLE media (  -- Hints about the pictures of each video. No verdict reads them.
+CREATE TABLE media (  -- Hints about the pictures of each video. Only the strategy agentic uses them for verdicts.
     finding_id VARCHAR NOT NULL,  -- Identifies the finding by its picture, its kind, and its place among its kind.
     video_id VARCHAR NOT NULL,  -- The video.
     picture VARCHAR NOT NULL,  -- thumbnail, the moment of a frame, or the name of a file.

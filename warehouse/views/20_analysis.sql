@@ -95,7 +95,7 @@ JOIN (
     SELECT content_hash, video_id FROM verdict_evidence
 ) AS read_for USING (content_hash);
 
-CREATE OR REPLACE VIEW evidence_chain AS  -- From claim to quote to page to rating: one row per piece of evidence behind a current verdict, and one per finding about a picture of the video that concerns the claim (class image; no verdict uses it).
+CREATE OR REPLACE VIEW evidence_chain AS  -- From claim to quote to page to rating: one row per piece of evidence behind a current verdict, and one per finding about a picture of the video that concerns the claim (class image; only the strategy agentic uses it for verdicts).
 SELECT
     claims.video_id,  -- The video.
     videos.title AS video_title,  -- Title of the video.
@@ -154,7 +154,7 @@ LEFT JOIN pages
 LEFT JOIN current_reliability_ratings AS ratings
     ON ratings.domain = evidence.domain AND ratings.video_id = evidence.video_id
 UNION ALL BY NAME
--- Earlier appearances of pictures in the video have the class image. No verdict uses them.
+-- Earlier appearances of pictures in the video have the class image. Only the strategy agentic uses them for verdicts.
 SELECT
     claims.video_id,
     videos.title AS video_title,
