@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final, Literal, get_args
+from typing import Final, Literal, cast, get_args
 
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Stance, Veracity
@@ -52,28 +52,33 @@ _OTHER_NAMES: Final = {"pants on fire": "pants-fire", "mostly false": "barely-tr
 
 _WORDS: Final[Mapping[Stance, str]] = {
     "mixed": (
-        r"mixed|mixture|half|partly|partially|in part|some truth|a bit of both|both"
+        r"mixed|mixture|half|partly|partially|in part|some truth|a bit of both|both true and false"
+        r"|both(?=\Z)"
         r"|(?:lacks?|missing|needs?|out of) (?:\w+ )?context"
     ),
     "unclear": (
         r"unproven|unproved|unverified|unclear|inconclusive|undetermined|unsubstantiated"
-        r"|no verdict|insufficient|not (?:enough|yet|proven|verified)|research in progress"
+        r"|no verdict|(?:insufficient|not enough)(?: evidence)?|not (?:yet|proven|verified)"
+        r"|research in progress"
         r"|unknown|cannot be"
     ),
     "refutes": (
         r"(?:(?:mostly|largely|completely|totally|entirely|clearly|demonstrably|simply|pants|a|an) "
         r")*(?:false|fake|untrue|incorrect|wrong|inaccurate|misleading|myth|hoax|debunked|fabricated"
-        r"|baseless|unfounded|fiction|scam|misinformation|not true|not correct|not accurate|no"
-        r"|no (?:\w+ )?(?:evidence|basis|truth)"
-        r"|refuted|on fire)"
+        r"|baseless|unfounded|fiction|scam|misinformation|not true|not correct|not accurate|refuted"
+        r"|on fire|no (?:\w+ )?(?:evidence|basis|truth)|no)"
     ),
     "supports": (
         r"(?:(?:mostly|largely|completely|entirely|basically|essentially) )*"
-        r"(?:true|correct|accurate|yes|confirmed|verified|supported|fact|legit)"
+        r"(?:true|correct|accurate|yes|confirmed|verified|supported|fact(?! check)|legit)"
     ),
 }
-"""The beginnings of ratings in words. The order matters: "partly true" is mixed."""
+"""The words of ratings by their stance."""
 _LEAD: Final = "(?:rated |is |was |it is |this is |as )?"
+_RATING: Final = re.compile(
+    rf"\b(?:{'|'.join(f'(?P<{stance}>{words})' for stance, words in _WORDS.items())})\b"
+)
+_BETWEEN_PARTS: Final = re.compile(r"[:;,.()\u2013\u2014]|\bthat\b")
 _EVERY_LABEL: Final[Mapping[str, Stance]] = {
     **{each: each for each in STANCES},
     **AVERITEC,
@@ -119,12 +124,13 @@ def veracity_of(stance: Stance | None, score: float | None) -> Veracity | None:
 def stance_of_label(text: str) -> Stance | None:
     """Return the stance of a text that is exactly a published rating, otherwise None.
 
-    Labels of data sets and stance names do not count, because no fact-checker prints them.
+    Labels that only data sets use, such as NOT ENOUGH INFO, do not count.
     """
     words = _words(text)
     with suppress(ValueError):
         return stance_of(_OTHER_NAMES.get(words, words), VERACITY)
-    return _stance_in(words, end=r"\Z")
+    rating = re.sub(f"^{_LEAD}", "", words)
+    return None if _RATING.sub("", rating).strip() else _only_stance(rating)
 
 
 def names_a_verdict(title: str) -> bool:
@@ -141,18 +147,20 @@ def stance_of_rating(
 ) -> Stance | None:
     """Return the stance of a ClaimReview rating, None if it is unknown.
 
-    Known words decide (a label of any scale, or the beginning of a rating), because publishers'
-    scales differ. Otherwise the number decides, from `worst` (false) to `best` (true), by default 1
-    to 5: it refutes up to a quarter of the way, and supports from three quarters on. That agrees
-    with Google's scale, where "Mostly false" is 2 and "Mostly true" 4 (developers.google.com, fact
-    check structured data).
+    Known words decide (a label of any scale, or the first part of the text that begins with the
+    words of a rating), because publishers' scales differ. Words of several stances, as in "verified
+    false", decide nothing. Otherwise the number decides, from `worst` (false) to `best` (true), by
+    default 1 to 5: it refutes up to a quarter of the way, and supports from three quarters on. That
+    agrees with Google's scale, where "Mostly false" is 2 and "Mostly true" 4
+    (developers.google.com, fact check structured data).
     """
     label = _folded(words or "")
     with suppress(ValueError):
         return stance_of(_OTHER_NAMES.get(label, label), _EVERY_LABEL)
-    stance = _stance_in(_words(label))
-    if stance is not None or value is None:
-        return stance
+    parts = (re.sub(f"^{_LEAD}", "", _words(part)) for part in _BETWEEN_PARTS.split(label))
+    rating = next(filter(_RATING.match, parts), None)
+    if rating is not None or value is None:
+        return None if rating is None else _only_stance(rating)
     low, high = 1.0 if worst is None else worst, 5.0 if best is None else best
     if not low < high or not low <= value <= high:
         return None
@@ -175,12 +183,15 @@ def _words(text: str) -> str:
     return " ".join(re.findall(r"[\w']+", _folded(text)))
 
 
-def _stance_in(text: str, end: str = r"\b") -> Stance | None:
-    """Return the stance of a rating in words at the beginning of a text; `end` must follow it."""
-    for stance, words in _WORDS.items():
-        if re.match(f"{_LEAD}(?:{words}){end}", text):
-            return stance
-    return None
+def _only_stance(text: str) -> Stance | None:
+    """Return the stance of the rating words in a text, None for none or several.
+
+    "Partly true" and "partly false" are mixed.
+    """
+    stances = {str(found.lastgroup) for found in _RATING.finditer(text)}
+    if "mixed" in stances:
+        return "mixed"
+    return cast("Stance", stances.pop()) if len(stances) == 1 else None
 
 
 def _folded(label: str) -> str:

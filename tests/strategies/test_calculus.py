@@ -296,6 +296,9 @@ def test_oddity_a_denied_indicator_still_counts() -> None:
         ("Einstein said that studies bore him", "quote"),
         ("An update came out", "general"),
         ("Sea level rises one metre by 2100", "predictive"),
+        ("The lake will be dry in ten years' time", "predictive"),
+        ("Sales rose by 215 percent", "scientific"),
+        ("One in 1000 babies has it", "general"),
     ],
 )
 def test_claims_are_classed_by_whole_words(claim: str, found: str) -> None:

@@ -240,7 +240,7 @@ def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> SentenceM
     rating = _rating_at_end(opening[1]) if opening is not None else None
     if opening is not None and rating is not None:
         clause, first, last = terms_of(text[opening.end() :]), 0, len(text)
-    elif len(_BY.findall(text[:last])) != len(_BY.findall(claim.text)):
+    if len(_BY.findall(clause.text[:last])) != len(_BY.findall(claim.text)):
         return None
     return SentenceMatch(
         clause=clause,
@@ -267,7 +267,7 @@ def _stated_words(claim: Terms, sentence: str, context: Sequence[str]) -> tuple[
     stated: list[str] = []
     absent: set[str] = set()
     for word in claim.stems:
-        if unused[word]:
+        if unused[word] > 0:
             stated.append(word)
         else:
             absent.add(word)
@@ -296,7 +296,9 @@ def _clause(terms: Terms, stated: Set[str], end: int) -> tuple[str, tuple[Remark
         if begin < end and within & stated:
             clause.append(part)
         elif part.strip(_MARKS):
-            remarks.append(Remark(part, joint or terms.text[at : at + 1], follows=bool(clause)))
+            # "Fact: …": a colon after the first part is its joint too.
+            label = ":" if terms.text[at : at + 1] == ":" else ""
+            remarks.append(Remark(part, joint or label, follows=bool(clause)))
     return " ".join(clause), tuple(remarks)
 
 
@@ -338,6 +340,8 @@ def denies_in_general(claim: Terms, sentence: str, context: Sequence[str] = ()) 
     excluded = _PAST_OR_MODAL.search(claim.text) or _SUPERLATIVE.search(claim.text)
     denial = terms_of(text)
     if claim.negations or claim.limits or excluded or denial.negations != 1 or denial.limits:
+        return False
+    if not claim.stems:
         return False
     denied, claimed = {*denial.stems}, {*claim.stems}
     subject = claim.stems[0]
@@ -587,7 +591,7 @@ def _rated(rating: Stance | None, side: Stance) -> Stance:
 def _answer(text: str) -> Stance | None:
     """Read a sentence as the answer to the question before it."""
     word = next(iter(tokenise(text[:_LONGEST_LABEL])), None)
-    if word is not None and text[word.end : word.end + 1].strip(" ") in _ENDS_ANSWER:
+    if word is not None and text[word.end : word.end + 1] in _ENDS_ANSWER:
         return _ANSWERS.get(word.norm) or rating_of(text)
     return rating_of(text)
 
@@ -676,6 +680,9 @@ def _read_part(claim: Terms, sentences: Sequence[PageSentence], title: str) -> P
             return PageReading()
         if strongest:
             ground = strongest[0].ground
-            spans = ((sentences[one.first].start, sentences[one.last].end) for one in strongest)
-            return PageReading(strongest[0].side, CONFIDENCE[ground], ground, tuple(spans))
+            passages = (sentences[one.first : one.last + 1] for one in strongest)
+            # The title is not part of the page's text.
+            in_text = ([each for each in passage if each.end] for passage in passages)
+            quotes = tuple((passage[0].start, passage[-1].end) for passage in in_text if passage)
+            return PageReading(strongest[0].side, CONFIDENCE[ground], ground, quotes)
     return PageReading()

@@ -126,6 +126,10 @@ async def test_the_title_and_the_first_sentence_supply_words_of_the_subject() ->
             "The council raised the bus fare from 2 euros to 2.50. A proposal for 3 was rejected.",
         ),
         ("Antibiotics kill the viruses that cause colds.", "Colds are caused by viruses."),
+        (BATS, "Many people wrongly think so (bats are blind). Others do not."),
+        ("Google bought Motorola.",
+         "There is no evidence that Google was bought by Motorola. It is a rumour."),
+        ("He is there.", "Bats are not blind. They see."),
     ],
 )  # fmt: skip
 async def test_reports_conditions_and_restrictions_are_unclear(claim: str, page: str) -> None:
@@ -184,6 +188,11 @@ async def test_the_quote_is_the_deciding_sentence() -> None:
     page = "Bats fly.\n\nBats are not blind. They hear very well."
     ((start, end),) = (await read(BATS, page)).quotes
     assert page[start:end] == "Bats are not blind."
+
+
+async def test_the_title_alone_is_no_quote() -> None:
+    said = await read(BATS, "They see well. They hunt at night.", title="FALSE: Bats are blind")
+    assert (said.stance, said.quotes) == ("refutes", ())
 
 
 @pytest.mark.parametrize(
