@@ -96,11 +96,6 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
         known = known_claims(now, video_id)
     if not rows.videos:
         raise unchecked(video_id, settings)
-    if not (rows.claims or actions):
-        raise FactibleError(
-            f"No claims of the video {plain(video_id, 120)} are stored.",
-            f"Check it first: factible check -- {plain(video_id, 120)}",
-        )
     corrections, acts = reviews.corrections_by_claim(actions), reviews.by_claim(actions)
     in_force = reviews.claims_in_force(actions)
     claims = corrected_claims(rows.claims, actions, known, rows.transcript, rows.segments)
@@ -127,6 +122,11 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
                 corrections=corrected,
                 gone=in_force.gone.get(key),
             )
+        )
+    if not files:
+        raise FactibleError(
+            f"No claims of the video {plain(video_id, 120)} are stored.",
+            f"Check it first: factible check -- {plain(video_id, 120)}",
         )
     return files
 

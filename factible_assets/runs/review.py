@@ -140,27 +140,39 @@ def choose_claims(
     """Record which of the found claims of a video a reviewer wants to check, and in which words.
 
     Found claims whose words are not in `texts` are dropped, and texts that are no found claim are
-    added. `rewords` has the id of the found claim that a text rewords, by text.
+    added. `rewords` has the id of the found claim that a text rewords, by text. The text is added
+    instead if that claim stays as well or is gone.
 
     Raises FactibleError: Nothing is stored about the video, or a text is no valid claim.
     """
     with review_lock(settings):
-        files = {file.claim.claim_id: file for file in open_video(video, settings)}
-        video_id = next(iter(files.values())).video_id
+        files = open_video(video, settings)
+        video_id = files[0].video_id
+        found = {file.claim.claim_id: file for file in files if file.gone is None}
         wanted = {claim_id(video_id, plain(each)): plain(each) for each in texts}
         refuse(not wanted, "No claim was chosen.", "Choose or add at least one.")
-        reworded = {rewords[each]: each for each in wanted.values() if rewords.get(each) in files}
+        new = [text for wanted_id, text in wanted.items() if wanted_id not in found]
+        replaceable = found.keys() - wanted.keys()
+        reworded = {rewords[each]: each for each in new if rewords.get(each) in replaceable}
+        # Other punctuation leaves the id of a claim as it was.
+        reworded |= {
+            found_id: wanted[found_id]
+            for found_id, file in found.items()
+            if rewords.get(wanted.get(found_id, "")) == found_id
+            and wanted[found_id] != plain(file.claim.text)
+        }
         changes: list[tuple[ClaimFile, Change]] = []
-        for found_id, file in files.items():
-            if file.gone is None and found_id not in wanted:
+        for found_id, file in found.items():
+            if found_id in reworded:
+                changes.append((file, Change("reword_claim", reworded[found_id])))
+            elif found_id not in wanted:
                 change = Change("drop_claim", reason="Not chosen for the check.")
-                if found_id in reworded:
-                    change = Change("reword_claim", reworded[found_id])
                 changes.append((file, change))
-        for wanted_id, text in wanted.items():
-            is_found = wanted_id in files and files[wanted_id].gone is None
-            if not is_found and text not in reworded.values():
-                changes.append((new_claim(video, text, settings), Change("add_claim", text)))
+        changes += [
+            (new_claim(video, text, settings), Change("add_claim", text))
+            for text in new
+            if text not in reworded.values()
+        ]
         actions = [
             each for file, one in changes for each in actions_of(file, [one], reviewer, None)
         ]

@@ -113,7 +113,7 @@ class _ClaimMaker:
         start, end, words = draft.char_start, draft.char_end, _wording(draft)
         if start is not None and end is not None and 0 <= start < end <= len(self._text):
             place: TextMatch | None = TextMatch(
-                start, end, similarity(words, self._text[start:end])
+                start, end, similarity(self._text[start:end], words)
             )
         else:
             place = self._localiser.locate(words)
@@ -142,9 +142,11 @@ class _ClaimMaker:
         start = self._text.find(worded.selected) if worded.selected else -1
         end: int | None = start + len(worded.selected or "")
         if start < 0 and old is not None and old.char_start is not None:
-            # The offsets may belong to another transcript.
-            score = similarity(old.text, self._text[old.char_start : old.char_end])
-            if abs(score - (old.match_score or 0.0)) <= _SAME_SCORE:
+            # The offsets may belong to another transcript. Claims stored by earlier versions may
+            # have the score of the other order, and difflib's ratio depends on the order.
+            pair = self._text[old.char_start : old.char_end], old.text
+            scores = similarity(*pair), similarity(*pair[::-1])
+            if any(abs(score - (old.match_score or 0.0)) <= _SAME_SCORE for score in scores):
                 start, end = old.char_start, old.char_end
         draft = ClaimDraft(
             text=worded.text,

@@ -111,7 +111,10 @@ class Localiser:
 
 
 def similarity(first: str, second: str) -> float:
-    """Return difflib's ratio of two texts after normalisation, from 0 to 1."""
+    """Return difflib's ratio of two texts after normalisation, from 0 to 1.
+
+    It depends on the order. `Localiser` scores the place first, then the claim.
+    """
     one, other = (" ".join(word.folded for word in _words_of(text)) for text in (first, second))
     return float(SequenceMatcher(None, one, other, autojunk=False).ratio())
 

@@ -15,7 +15,7 @@ from factible_assets.errors import FactibleError
 from factible_assets.records.tables import ReviewKind, Verdict
 from factible_assets.runs.changes import Change, actions_of, source_subject
 from factible_assets.runs.claims import ClaimFile, open_claim
-from factible_assets.runs.review import carry_out
+from factible_assets.runs.review import carry_out, choose_claims, record
 from factible_assets.settings import Settings
 from factible_assets.stages.ids import query_id
 from tests.cli.conftest import Run
@@ -332,3 +332,34 @@ def test_leaving_the_menu_by_a_key_changes_nothing(
 ) -> None:
     answers(monkeypatch, "8", "a note", "4", way_out)
     assert module._menu(opened) == []
+
+
+def test_no_text_of_a_choice_of_claims_is_lost(store: Warehouse, home: Path) -> None:
+    settings = Settings(home=home)
+
+    def choose(texts: list[str], rewords: dict[str, str]) -> list[tuple[str, str | None]]:
+        before = len(read_actions(store, VIDEO_ID))
+        choose_claims(VIDEO_ID, texts, "ann", settings, rewords)
+        made = read_actions(store, VIDEO_ID)[before:]
+        return sorted((each.action, each.value) for each in made if each.value)
+
+    first, second = (samples.claim(place) for place in range(2))
+    # The original stays too.
+    texts = [first.text, second.text, "Bees dance."]
+    assert choose(texts, {"Bees dance.": first.claim_id}) == [("add_claim", "Bees dance.")]
+    # Only the punctuation changes.
+    loud = f"{first.text.rstrip('.')}!"
+    texts = [loud, "Bees dance."]
+    assert choose(texts, {loud: first.claim_id}) == [("reword_claim", loud)]
+    # The original is gone.
+    texts = [loud, "Bees dance.", "Bees sing."]
+    assert choose(texts, {"Bees sing.": second.claim_id}) == [("add_claim", "Bees sing.")]
+
+
+def test_a_video_whose_claims_are_no_longer_found_has_none(store: Warehouse, home: Path) -> None:
+    claim = samples.claim(0).claim_id
+    record(VIDEO_ID, claim, [Change("note", "mine")], "ann", Settings(home=home))
+    with store.connection() as connection:
+        connection.execute("DELETE FROM claims")
+    with pytest.raises(FactibleError, match="No claims of the video"):
+        choose_claims(VIDEO_ID, ["Bees dance."], "ann", Settings(home=home))

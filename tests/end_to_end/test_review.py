@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
 from factible_assets.pipeline.assets.claim_input import kept_claims
+from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Claim
 from factible_assets.runs.instance import open_instance
 from factible_assets.settings import Settings
@@ -139,6 +140,9 @@ def test_one_claim_is_corrected_and_checked_alone(
     later = claims[0].model_copy(update={"claim_id": "c11", "rank": 3})
     with pytest.raises(dg.Failure, match="before the whole video: the claim c11 was never checked"):
         kept_claims(store, VIDEO, [*claims, later], ALL_STAGES, [mine], claims_in_force([]))
+    # A run of the asset `claims` alone checks none.
+    alone = kept_claims(store, VIDEO, claims, (), [mine], claims_in_force([]))
+    assert alone == (VideoRows(), ())
     with pytest.raises(dg.Failure, match="it has no queries, search_hits"):
         kept_claims(store, "another", claims, ALL_STAGES, [mine], claims_in_force([]))
 

@@ -15,6 +15,7 @@ from factible_assets.stages.claims import build_claims, corrected_claims
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id, content_hash, query_id
 from factible_assets.stages.integrity import judge
+from factible_assets.stages.localisation import similarity
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
@@ -293,3 +294,19 @@ async def test_an_overruled_source_votes_as_the_reviewer_says_and_both_are_kept(
         corrections=corrections_by_claim(back),
     )
     assert again.evidence == before.evidence
+
+
+def test_a_claim_keeps_its_place_in_either_order_of_its_score() -> None:
+    said = "dozen trials a moon bats makes that makes makes blind hyper dozen hyper makes a bats"
+    claim = ClaimDraft("bats makes that makes trials hyper active", 0.9, 0.8)
+    transcript = TRANSCRIPT.model_copy(update={"text": said})
+    drafts = ClaimDrafts(None, (claim,))
+    (old,) = build_claims(drafts, transcript, (), ClaimsConfig(), basis="llm")
+    assert old.char_start is not None
+    other_order = similarity(old.text, said[old.char_start : old.char_end])
+    assert other_order != old.match_score
+    reworded = [act(1, "reword_claim", old.text, value="Zebras never fly")]
+    for score in (old.match_score, other_order):
+        known = old.model_copy(update={"match_score": score})
+        (new,) = corrected_claims([known], reworded, {}, transcript, ())
+        assert (new.text, new.char_start) == ("Zebras never fly", old.char_start)

@@ -145,7 +145,7 @@ def kept_claims(
 ) -> tuple[VideoRows, tuple[CarriedClaim, ...]]:
     """Return the last rows of the stages, and the claims that a run carries over unchecked.
 
-    Both are empty if the run checks all claims. A run of `only` some claims also checks new
+    Both are empty if the run checks all claims or none. A run of `only` some claims also checks new
     wordings of reviewers. It checks no claim that a reviewer dropped or split.
 
     Raises dagster.Failure: The video has no such claim, or other claims were never checked and have
@@ -159,7 +159,7 @@ def kept_claims(
             f"Its claims: factible review -- {video_id}"
         )
     others = [claim.claim_id for claim in claims if only and claim.claim_id not in only]
-    if not others:
+    if not (others and stages):
         return VideoRows(), ()
 
     def unchecked(why: str) -> dg.Failure:
