@@ -50,13 +50,16 @@ def list_feed(
             f"{file}: this corpus was not made of the feed {address}. Name another file for it "
             "(--corpus on the command line)."
         )
-    listed = {each.video.video_id for each in known.videos}
-    new = [each for each in entries if each.video_id not in listed]
+    listed = {_hash_in(each.video.video_id) for each in known.videos}
+    new = [each for each in entries if _hash_in(each.video_id) not in listed]
     return ListedFeed(file, tuple(add_video(file, each) for each in new))
 
 
 def entry_of(episode: Episode, feed: Feed) -> VideoEntry:
-    """Return an episode as a corpus entry. The id depends only on the episode's guid."""
+    """Return an episode as a corpus entry.
+
+    Its id is the title of the feed, which may change, and a hash of the episode's guid.
+    """
     page = episode.page_url
     with suppress(NotAVideoLinkError):
         page = None if video_id_of(page or "") else page  # the id of an entry is that of its video
@@ -74,7 +77,12 @@ def entry_of(episode: Episode, feed: Feed) -> VideoEntry:
     try:
         return VideoEntry.model_validate(values)
     except ValidationError as error:
-        field = error.errors()[0]["loc"][:1]
+        field = "".join(map(str, error.errors()[0]["loc"][:1])) or "one of its values"
         raise CorpusError(
             f"The episode {episode.title!r} cannot be listed: {field} is not usable."
         ) from error
+
+
+def _hash_in(video_id: str) -> str:
+    """Return the hash of the guid in an episode's id."""
+    return video_id.rpartition("-")[2]

@@ -130,5 +130,6 @@ class Clock:
         following = bisect_right(self._starts, segment.char_start)
         if following < len(self.segments):
             begins = self.segments[following].start_seconds
-            shown = min(shown, (begins or 0.0) - segment.start_seconds)
+            if begins is not None:
+                shown = min(shown, begins - segment.start_seconds)
         return segment.start_seconds + share * max(shown, 0.0)

@@ -79,15 +79,15 @@ class GoogleVision(Service):
             ("partial", detection.partial_matching_images, partial_pages),
             ("similar", detection.visually_similar_images, []),
         )
-        matches = []
+        matches, seen = list[ImageMatch](), set[str]()
         for kind, pictures, pages_of_kind in groups:
-            on_pages = set()
             for page in pages_of_kind:
                 matching = page.full_matching_images or page.partial_matching_images
-                on_pages |= {picture.url for picture in matching}
+                seen |= {picture.url for picture in matching + page.partial_matching_images}
                 first = matching[0].url if matching else None
                 matches.append(ImageMatch(kind, first, page.url, page.page_title or None))
-            alone = [picture.url for picture in pictures if picture.url not in on_pages]
+            alone = dict.fromkeys(each.url for each in pictures if each.url not in seen)
+            seen |= alone.keys()
             matches += [ImageMatch(kind, url) for url in alone]
         return matches
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -70,3 +71,15 @@ def test_an_episode_whose_page_is_a_youtube_video_keeps_its_own_id() -> None:
     entry = entry_of(episode, feed())
     assert entry.url is None
     assert entry.video_id.startswith("everyday-talks-")
+
+
+def test_a_renamed_feed_adds_only_its_new_episodes(tmp_path: Path) -> None:
+    file = tmp_path / "talks.yaml"
+    list_feed(file, feed(WALLS), ADDRESS)
+    renamed = replace(feed(BATS, WALLS), title="Talks for Today")
+    assert list_feed(file, renamed, ADDRESS).added == (entry_of(BATS, renamed).video_id,)
+
+
+def test_an_unusable_episode_is_refused_with_the_name_of_its_field() -> None:
+    with pytest.raises(CorpusError, match=r"'Bats' cannot be listed: duration_seconds is not"):
+        entry_of(replace(BATS, duration_seconds=1e9), feed())

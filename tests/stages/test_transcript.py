@@ -65,6 +65,12 @@ def test_a_caption_that_overlaps_the_next_counts_until_the_next_begins() -> None
     assert Clock(segments).second_at(10) == 4
 
 
+def test_a_caption_before_one_without_a_time_counts_in_full() -> None:
+    _, segments = from_cues("v", [Said("0123456789", 3, 9), Said("x", 4)])
+    untimed = segments[1].model_copy(update={"start_seconds": None})
+    assert Clock([segments[0], untimed]).second_at(10) == 12
+
+
 def test_another_speaker_begins_a_paragraph_and_is_known_at_each_character() -> None:
     said = [Said("Is it?", speaker="Ann"), Said("No.", 2, speaker="Tom", new_turn=True)]
     transcript, segments = from_cues("v", said)

@@ -122,11 +122,14 @@ class LlmReasoner:
                 max_claims=max_claims,
                 listen=listen if found is not None else None,
             )
+            await asyncio.gather(*announcing)
         except ports.ReasonerError as failure:
             failure.calls = tuple(conversation.calls)
             raise
         finally:
-            await asyncio.gather(*announcing)
+            for task in announcing:
+                task.cancel()
+            await asyncio.gather(*announcing, return_exceptions=True)
         await self._remember_searches(video, drafts)
         if drafts.refused and not drafts.claims:
             find = partial(extract_claims, max_claims=max_claims, embedder=minilm())

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from factible_assets.reasoners.llm import engine
+from factible_assets.reasoners.llm.answers import ClaimsAnswer
+from factible_assets.reasoners.llm.claims import Listen, Window
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError, WithCalls
@@ -118,3 +122,21 @@ async def test_each_stage_asks_its_own_model() -> None:
         await judge(llm)
         assert [question.seed for question in models[stage].questions] == [7]
     assert llm.basis == "llm"
+
+
+async def test_a_failed_announcement_does_not_hide_the_failure_of_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_: object) -> None:
+        raise ValueError("announcement")
+
+    async def fail_later(*_: object, listen: Listen, **__: object) -> None:
+        answer = ClaimsAnswer.model_validate(ANSWERS["claims"])
+        listen(Window("Some words.", 0, 1), answer)
+        await asyncio.sleep(0.1)
+        raise ReasonerOutageError("model")
+
+    monkeypatch.setattr(engine, "find_claims", fail_later)
+    llm, _ = llm_with(ANSWERS["claims"])
+    with pytest.raises(ReasonerOutageError, match="model"):
+        await llm.extract_claims(VIDEO, transcript("Some words."), (), max_claims=3, found=fail)

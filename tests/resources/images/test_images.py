@@ -69,11 +69,16 @@ async def test_a_reverse_search_names_each_page_and_picture_once_the_closest_fir
             {"url": "http://a.example/1.jpg"},
             {"url": "http://b.example/2.jpg"},
         ],
+        "partialMatchingImages": [
+            {"url": "http://b.example/2.jpg"},
+            {"url": "http://a.example/5.jpg"},
+        ],
         "pagesWithMatchingImages": [
             {
                 "url": "http://a.example/flood",
                 "pageTitle": "The flood of <b>2011</b>",
                 "fullMatchingImages": [{"url": "http://a.example/1.jpg"}],
+                "partialMatchingImages": [{"url": "http://a.example/5.jpg"}],
             },
             {
                 "url": "http://c.example/crop",
