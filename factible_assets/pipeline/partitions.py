@@ -7,6 +7,8 @@ case-sensitive.
 import dagster as dg
 
 PARTITION_TAG = "dagster/partition"
+VIDEO_TAGS = (PARTITION_TAG, "video")
+"""Tags that name the video of a run. A run may have only one of them."""
 
 videos = dg.DynamicPartitionsDefinition(name="videos")
 

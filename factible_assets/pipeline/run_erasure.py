@@ -17,7 +17,7 @@ import dagster as dg
 from sqlalchemy import Connection, bindparam, text
 
 from factible_assets.pipeline.locks import RUN_LOCKS
-from factible_assets.pipeline.partitions import PARTITION_TAG, videos
+from factible_assets.pipeline.partitions import VIDEO_TAGS, videos
 from resources.statements import statements
 
 _SQL = statements("factible_assets.pipeline", "run_erasure.sql")
@@ -37,7 +37,7 @@ def delete_runs(instance: dg.DagsterInstance, run_ids: Iterable[str]) -> None:
 
 
 def runs_of(instance: dg.DagsterInstance, video_id: str) -> list[str]:
-    filters = (dg.RunsFilter(tags={name: video_id}) for name in (PARTITION_TAG, "video"))
+    filters = (dg.RunsFilter(tags={name: video_id}) for name in VIDEO_TAGS)
     return sorted({run.run_id for each in filters for run in instance.get_runs(each)})
 
 

@@ -8,7 +8,7 @@ import dagster as dg
 
 from factible_assets.config import FactCheckConfig, StageConfig
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.pipeline.partitions import PARTITION_TAG
+from factible_assets.pipeline.partitions import PARTITION_TAG, VIDEO_TAGS
 from factible_assets.wording import plain
 
 IN_FLIGHT = [
@@ -33,14 +33,17 @@ def newest_runs(
     statuses: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
     """List recent runs, optionally of one video, id, job or some statuses, as rows of a table."""
-    selection = dg.RunsFilter(
-        run_ids=[run_id] if run_id else None,
-        job_name=job,
-        statuses=[dg.DagsterRunStatus[status.upper()] for status in statuses],
-        tags={PARTITION_TAG: video} if video else None,
-    )
+    wanted = [dg.DagsterRunStatus[status.upper()] for status in statuses]
+    records = {
+        record.storage_id: record
+        for tags in ([{name: video} for name in VIDEO_TAGS] if video else [{}])
+        for record in instance.get_run_records(
+            dg.RunsFilter([run_id] if run_id else None, job, wanted, tags), limit=limit
+        )
+    }
     rows = []
-    for record in instance.get_run_records(selection, limit=limit):
+    for storage_id in sorted(records, reverse=True)[:limit]:
+        record = records[storage_id]
         run = record.dagster_run
         started, ended = (
             None if seconds is None else datetime.fromtimestamp(seconds, UTC)
@@ -67,7 +70,7 @@ def in_flight(instance: dg.DagsterInstance) -> set[str]:
     busy: set[str] = set()
     for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
         tags = record.dagster_run.tags
-        busy |= {tags[name] for name in (PARTITION_TAG, "video") if name in tags}
+        busy |= {tags[name] for name in VIDEO_TAGS if name in tags}
     return busy
 
 

@@ -130,6 +130,7 @@ def test_runs_can_be_narrowed_to_a_job_a_video_and_how_they_ended(
         ):
             run = dg.DagsterRun(job, status=status, tags={PARTITION_TAG: video})
             instance.add_run(run)
+        instance.add_run(dg.DagsterRun("add_video", status=success, tags={"video": "b-talk"}))
 
     def found(*options: str) -> list[tuple[str, str]]:
         listed = json.loads(factible("runs", *options, "--json").stdout)
@@ -138,6 +139,8 @@ def test_runs_can_be_narrowed_to_a_job_a_video_and_how_they_ended(
     assert found("--job", "recheck") == [("recheck", "a-talk"), ("recheck", "b-talk")]
     assert found("--job", "recheck", "--status", "failure") == [("recheck", "a-talk")]
     assert found("--job", "fact_check", "--video", "b-talk") == []
+    assert found("--video", "b-talk") == [("add_video", "b-talk"), ("recheck", "b-talk")]
+    assert found("--video", "b-talk", "--limit", "1") == [("add_video", "b-talk")]
 
 
 def test_runs_keep_their_ids_and_their_videos_where_there_is_little_room(
