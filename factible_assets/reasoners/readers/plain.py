@@ -81,7 +81,7 @@ _JOINT = re.compile(
 """The boundary between two segments of a sentence."""
 _QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?!\w)")
 _REMARK_WORDS = 5
-"""Words up to which a sentence or segment next to the claim is a remark on it."""
+"""A sentence or segment next to the claim with at most so many words is a remark on it."""
 _BY = re.compile(r"\bby\b", re.IGNORECASE)
 _THAT = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
 """The words before a clause that "that" opens."""
@@ -91,17 +91,18 @@ _POINTS_BACK = re.compile(
 )
 _LONGEST_RATING = 7  # words
 _LONGEST_LABEL = 120
-"""Characters in which a rating or an answer must begin."""
+"""A rating or an answer begins within so many characters."""
 _MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
 _LABEL = re.compile(r"^[\w'/ -]{2,60}[:/]\s*(?=\S)")
 _FEWEST_TERMS, _FEWEST_STATED = 2, 3
-"""Words of a claim that a sentence must have; words and figures if its context has the rest."""
+"""A sentence has at least so many content words of the claim; in the second number, which counts
+figures too, the context may supply the others."""
 _SHORTEST = 3
-"""Words up to which a sentence has no content of its own."""
+"""A sentence with at most so many words has no content of its own."""
 _LONE_SENTENCES = 2
-"""Sentences of a page, with its title, up to which a sentence alone on its line is prose."""
+"""On a page with at most so many sentences, its title included, one alone on its line is prose."""
 _MOST_AROUND = 3
-"""Content words that may surround a claim with a rating: "The idea that … is a myth"."""
+"""At most so many content words surround a claim with a rating: "The idea that … is a myth"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,18 +516,22 @@ def _decision(
         first, last = sorted((at, nearby.at))
         rated = _rated_nearby(nearby, side, sentences, at)
         return Decision(rated, "rating", first, last) if matched.extra <= _MOST_AROUND else None
-    # Words before the claim may report it ("The film claims …"), words within it may turn it
-    # ("Edison failed to invent …").
-    is_opening = matched.extra == len(matched.around) and matched.clause.stems[0] in claim.stems
-    is_asserted = (
-        nearby.is_understood
-        and tokenise(sentence)[0].norm not in _INVERTED
-        and (matched.extra == 0 or (is_opening and _is_particular(claim)))
-        and _is_in_prose(sentences, at)
-        and is_statement(sentence)
-        and len(_QUOTED.findall(sentence[: matched.start])) % 2 == 0
-    )
-    return Decision(side, ground, at, at) if is_asserted else None
+    is_quoted = len(_QUOTED.findall(sentence[: matched.start])) % 2 == 1
+    is_condition = tokenise(sentence)[0].norm in _INVERTED
+    is_asserted = _is_whole(claim, matched) and not (is_quoted or is_condition)
+    if not (is_asserted and nearby.is_understood and is_statement(sentence)):
+        return None
+    return Decision(side, ground, at, at) if _is_in_prose(sentences, at) else None
+
+
+def _is_whole(claim: Terms, matched: SentenceMatch) -> bool:
+    """Whether a clause says the claim, and at most adds details after it.
+
+    Words before the claim may report it ("The film claims …"), words within it may turn it ("Edison
+    failed to invent …").
+    """
+    adds_after = matched.extra == len(matched.around) and matched.clause.stems[0] in claim.stems
+    return matched.extra == 0 or (adds_after and _is_particular(claim))
 
 
 def _side_of_clause(claim: Terms, matched: SentenceMatch) -> tuple[Stance, Ground] | None:
@@ -544,19 +549,26 @@ def _side_of_clause(claim: Terms, matched: SentenceMatch) -> tuple[Stance, Groun
         # "The idea that … is a myth". A supporting word ("confirmed cases") rates nothing.
         is_rating = len(ratings) == 1 and ratings != {"supports"}
         return (_rated(ratings.pop(), side), "rating") if is_rating else None
-    kinds = [figure.dimension for figure in clause.quantities if figure.dimension != "year"]
     agreement = compare_quantities(claim.quantities, matched.figures)
-    if not claim.quantities:
-        # "Five per cent of bats" and "until 1991" say more than the claim.
-        is_same = "percent" not in kinds and not clause.is_bounded
-    else:
-        # Of two figures of a kind, the claim may mean either. "It did not open until 1889."
-        claimed = Counter(figure.dimension for figure in claim.quantities)
-        more = Counter(kind for kind in kinds if kind in claimed) - claimed
-        is_same = not more and (same_polarity or not clause.is_bounded)
-    if is_same and agreement == "conflicts" and same_polarity:
+    if not _has_same_figures(claim, clause, same_polarity=same_polarity):
+        return None
+    if agreement == "conflicts" and same_polarity:
         return "refutes", "number"
-    return (side, ground) if is_same and agreement == "agrees" else None
+    return (side, ground) if agreement == "agrees" else None
+
+
+def _has_same_figures(claim: Terms, clause: Terms, *, same_polarity: bool) -> bool:
+    """Whether a clause has no further figure that changes what the claim says.
+
+    "Five per cent of bats" and "until 1991" say more than a claim without figures. Of two figures
+    of a kind, the claim may mean either. "It did not open until 1889" denies no year.
+    """
+    kinds = [figure.dimension for figure in clause.quantities if figure.dimension != "year"]
+    if not claim.quantities:
+        return "percent" not in kinds and not clause.is_bounded
+    claimed = Counter(figure.dimension for figure in claim.quantities)
+    doubled = Counter(kind for kind in kinds if kind in claimed) - claimed
+    return not doubled and (same_polarity or not clause.is_bounded)
 
 
 def _is_past(claim: str, clause: str) -> bool:
@@ -604,9 +616,9 @@ def _is_particular(claim: Terms) -> bool:
     """
     if any(figure.dimension == "year" for figure in claim.quantities):
         return True
-    name = _name_from(claim, 0)
-    opens_sentence = claim.words[0][1] == 0
-    return len(name) > opens_sentence
+    # Every first word of a sentence is capitalised, so there a name has a second word.
+    needed = 2 if claim.words[0][1] == 0 else 1
+    return len(_name_from(claim, 0)) >= needed
 
 
 def _is_in_prose(sentences: Sequence[PageSentence], at: int) -> bool:
