@@ -15,7 +15,7 @@ from factible_assets.records.scales import (
     VERACITY,
     names_a_verdict,
     stance_of,
-    stance_of_rating,
+    stance_of_claim_review,
     veracity_of,
 )
 from factible_assets.records.stances import STANCES
@@ -53,13 +53,13 @@ def test_the_six_levels_rise_from_refuting_to_supporting() -> None:
 def test_a_label_of_a_stance_reads_as_that_stance(scale: dict[str, Stance]) -> None:
     for label, stance in scale.items():
         assert stance_of(label, scale) == stance
-        assert stance_of_rating(label) == stance
-        assert stance_of_rating(label.replace(" ", "_").lower()) == stance
+        assert stance_of_claim_review(label) == stance
+        assert stance_of_claim_review(label.replace(" ", "_").lower()) == stance
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_words_of_a_level_read_alike_as_a_published_rating(level: str) -> None:
-    assert stance_of_rating(level.replace("-", " ")) in {VERACITY[level], None}
+    assert stance_of_claim_review(level.replace("-", " ")) in {VERACITY[level], None}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_words_of_a_level_read_alike_as_a_published_rating(level: str) -> No
     ],
 )
 def test_labels_are_read_however_they_are_written(label: str, stance: str | None) -> None:
-    assert stance_of_rating(label) == stance
+    assert stance_of_claim_review(label) == stance
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from factible_assets.evaluation.metrics import claims, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.stances import Confusion, Judgement, ReliabilityBin
 from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_corpus, load_outcomes
-from factible_assets.records.scales import level_of, veracity_of
+from factible_assets.records.scales import veracity_of, veracity_of_annotation
 
 if TYPE_CHECKING:
     from factible_assets.evaluation.matching import Matcher, MatchingRule
@@ -137,7 +137,7 @@ def _scored(outcome: VideoOutcome, matcher: Matcher) -> ScoredVideo:
         stance, confidence = (verdict.stance, verdict.confidence_score) if verdict else (None, None)
         if annotated.stance is not None:
             judgements.append(Judgement(video_id, annotated.stance, stance, confidence))
-        gold_level = level_of(annotated.label, annotated.stance)
+        gold_level = veracity_of_annotation(annotated.label, annotated.stance)
         level = (verdict.veracity if verdict else None) or veracity_of(stance, confidence)
         if gold_level is not None and level is not None:
             levels.append(Judgement(video_id, gold_level, level))

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.exchange.claims import AnnotatedClaim, ClaimsAndProblems
 from factible_assets.exchange.json_items import JsonItem, items_of_lines, items_of_list
-from factible_assets.records.scales import stance_of_rating
+from factible_assets.records.scales import stance_of_claim_review
 from resources.text_files import FileProblem, PlacedError, quoted, read_json
 
 _CONTAINERS: Final = (
@@ -131,7 +131,7 @@ def _claim_of(node: Node, graph: Graph, line: int | None) -> AnnotatedClaim:
     reasons = (rating.get("ratingExplanation"), node.get("reviewBody"), node.get("description"))
     claim = ClaimEntry(
         text=text,
-        stance=stance_of_rating(words, value, worst, best),
+        stance=stance_of_claim_review(words, value, worst, best),
         label=words or (None if value is None else f"{value:g}"),
         reasoning=next(filter(None, map(_text, reasons)), None),
         speaker=_text(author.get("name")) or _text(item.get("author")),

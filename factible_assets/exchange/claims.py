@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
-from factible_assets.records.scales import stance_of_rating
+from factible_assets.records.scales import stance_of_claim_review
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
 from resources.text_files import FileProblem, PlacedError, problem_words, quoted
@@ -163,7 +163,7 @@ def read_claim_list(text: str, file: Path) -> ClaimsAndProblems:
                     "text": cells["claim"] or "",
                     "said_on": cells["date"],
                     "label": cells["label"],
-                    "stance": stance_of_rating(cells["label"]),
+                    "stance": stance_of_claim_review(cells["label"]),
                     "speaker": cells["speaker"],
                 }
             )

@@ -1,7 +1,6 @@
 """The published label scales, with the meaning of each label as one of the stances.
 
-Every scale judges the claim by the evidence, as this project does. They differ in the number of
-middle labels. The stances connect any two scales.
+Every scale judges the claim by the evidence. To convert between two scales, go through the stance.
 """
 
 from __future__ import annotations
@@ -43,7 +42,8 @@ today "mostly false", has an element of truth but ignores facts that would give 
 so it refutes. The scale has no label for unsettled claims."""
 _BOTH: Final[Mapping[str, Stance]] = {"TRUE": "supports", "FALSE": "refutes"}
 THREE_WAY: Final[Mapping[str, Stance]] = {**_BOTH, "CAN'T SAY": "unclear"}
-"""ECVS, section 7.1. Mixed evidence is CAN'T SAY there, so `mixed` has no label."""
+"""ECVS (see strategies/calculus.py), section 7.1. Mixed evidence is CAN'T SAY there, so `mixed` has
+no label."""
 UNPROVEN: Final[Mapping[str, Stance]] = {**_BOTH, "UNPROVEN": "unclear"}
 """RW-Post and AgentFact (Xu et al.), the agent's labels."""
 LEVELS: Final[tuple[Veracity, ...]] = get_args(Veracity)
@@ -121,7 +121,7 @@ def veracity_of(stance: Stance | None, score: float | None) -> Veracity | None:
     return levels.get(stance)
 
 
-def stance_of_label(text: str) -> Stance | None:
+def stance_of_exact_rating(text: str) -> Stance | None:
     """Return the stance of a text that is exactly a published rating, otherwise None.
 
     Labels that only data sets use, such as NOT ENOUGH INFO, do not count.
@@ -136,10 +136,10 @@ def stance_of_label(text: str) -> Stance | None:
 def names_a_verdict(title: str) -> bool:
     """Whether a part of a title, between punctuation marks, is a rating of a fact-checker."""
     parts = re.split(r"[^\w\s'\u2019-]+|\s-\s", title)
-    return any(stance_of_label(part) is not None for part in parts if part.strip())
+    return any(stance_of_exact_rating(part) is not None for part in parts if part.strip())
 
 
-def stance_of_rating(
+def stance_of_claim_review(
     words: str | None,
     value: float | None = None,
     worst: float | None = None,
@@ -170,7 +170,7 @@ def stance_of_rating(
     return "supports" if share >= _LOWEST_SUPPORT else "mixed"
 
 
-def level_of(label: str | None, stance: Stance | None) -> Veracity | None:
+def veracity_of_annotation(label: str | None, stance: Stance | None) -> Veracity | None:
     """Return the veracity level of an annotation: its own, or that of its stance.
 
     An annotated stance counts as certain: supports is true, refutes is false.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from factible_assets.evaluation.metrics.stances import Judgement, level_error, soft_accuracy
-from factible_assets.records.scales import level_of
+from factible_assets.records.scales import veracity_of_annotation
 
 
 def test_one_level_off_is_right_for_the_soft_accuracy_and_one_for_the_error() -> None:
@@ -30,4 +30,4 @@ def test_one_level_off_is_right_for_the_soft_accuracy_and_one_for_the_error() ->
 def test_an_annotation_has_its_own_level_or_that_of_its_stance(
     label: str | None, stance: object, level: str | None
 ) -> None:
-    assert level_of(label, stance) == level  # type: ignore[arg-type]
+    assert veracity_of_annotation(label, stance) == level  # type: ignore[arg-type]

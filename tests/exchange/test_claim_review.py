@@ -13,7 +13,13 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.exchange.claim_review_export import reviews_of_corpus, reviews_of_results
 from factible_assets.exchange.claim_review_import import read_claim_reviews
 from factible_assets.exchange.results import DISCLAIMER
-from factible_assets.records.scales import AVERITEC, FEVER, THREE_WAY, UNPROVEN, stance_of_rating
+from factible_assets.records.scales import (
+    AVERITEC,
+    FEVER,
+    THREE_WAY,
+    UNPROVEN,
+    stance_of_claim_review,
+)
 from factible_assets.records.tables import Stance
 from factible_assets.report.data import FailedRecheck, ReportData
 from resources.files import report_name
@@ -109,7 +115,7 @@ def test_a_rating_is_read_by_its_words_and_else_by_its_number(
     best: float | None,
     stance: str | None,
 ) -> None:
-    assert stance_of_rating(words, value, worst, best) == stance
+    assert stance_of_claim_review(words, value, worst, best) == stance
 
 
 def test_a_rating_that_nobody_can_read_keeps_its_words_and_has_no_stance() -> None:

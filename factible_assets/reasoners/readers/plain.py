@@ -30,7 +30,7 @@ from factible_assets.reasoners.readers.quantities import (
     compare_quantities,
     find_quantities,
 )
-from factible_assets.records.scales import stance_of_label
+from factible_assets.records.scales import stance_of_exact_rating
 from factible_assets.records.tables import Stance
 
 CONFIDENCE: dict[Ground, float] = {
@@ -447,7 +447,7 @@ def _rating_at_end(text: str) -> Stance | None:
     """Read the rating at the end of a text; a negator before it makes the rating unclear."""
     words = tokenise(text)[-_LONGEST_RATING:]
     for at, word in enumerate(words):
-        if (rating := stance_of_label(text[word.start :])) is not None:
+        if (rating := stance_of_exact_rating(text[word.start :])) is not None:
             return "unclear" if sum(map(_is_negator, words[:at])) % 2 else rating
     return None
 
@@ -463,7 +463,7 @@ def rating_of(text: str) -> Stance | None:
     if points_back and (rating := _rating_at_end(text)) is not None:
         return rating
     rest = re.split(r"[.!;,:\u2013\u2014]|\s-\s", text, maxsplit=1)[0].strip()
-    return stance_of_label(rest) if rest and len(tokenise(rest)) <= _REMARK_WORDS else None
+    return stance_of_exact_rating(rest) if rest and len(tokenise(rest)) <= _REMARK_WORDS else None
 
 
 # --- The side of one sentence -------------------------------------------------------------------
@@ -544,7 +544,7 @@ def _side_of_clause(claim: Terms, matched: SentenceMatch) -> tuple[Stance, Groun
     ground: Ground = "assertion" if same_polarity else "denial"
     if matched.rating is not None:
         return _rated(matched.rating, side), "rating"
-    ratings = {*map(stance_of_label, matched.around)} - {None}
+    ratings = {*map(stance_of_exact_rating, matched.around)} - {None}
     if ratings and matched.extra == len(matched.around) <= _MOST_AROUND:
         # "The idea that … is a myth". A supporting word ("confirmed cases") rates nothing.
         is_rating = len(ratings) == 1 and ratings != {"supports"}
