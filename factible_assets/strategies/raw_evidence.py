@@ -38,7 +38,10 @@ _NO_MODEL: Final = (
 
 
 def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
-    """Use the paper's limits wherever the run sets none: day, numbers, and kinds of sources."""
+    """Replace default options by the paper's; read all pages, because the selection compares them.
+
+    A run stores every option, so a default that a user sets looks unset.
+    """
     limited = config.limited_to(video.published_on)
     queries, search = limited.queries, limited.search
     if queries.max_queries == QueriesConfig().max_queries:
@@ -54,7 +57,6 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
 async def _check(check: ClaimCheck) -> ClaimRows:
     writer = check.services.reasoner.queries
     model = writer if isinstance(writer, LlmReasoner) else None
-    passages = _PassageReader(check, model)
     queries: Sequence[Query] = ()
     case: CaseFile | None = None
     spent: ports.BudgetSpentError | None = None
@@ -64,7 +66,11 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         check.trace.record_step("select", "kinds of sources", StepResult(words))
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
-            queries = await _write_queries(check, model, passages, note)
+            queries, questions = await _write_queries(check, model, note)
+        by_questions = questions and check.config.evidence.spans_by == "questions"
+        wanted = questions if by_questions else (check.claim.text,)
+        # An English page shares its words with the English search alone.
+        passages = _PassageReader(check, model, (*wanted, *_english_searches(queries)))
         limit = check.config.search.published_before
         case, read = await check.look_further(
             CaseFile(check.claim),
@@ -77,7 +83,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             describe=lambda _: passages.description,
         )
         if model is not None and read:
-            return await _judge_levels(check, passages.questions, case)
+            return await _judge_levels(check, questions, case)
     except ports.BudgetSpentError as error:
         spent = error
     case = case or check.open_case(queries)
@@ -86,52 +92,56 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     return case, verdict.model_copy(update={"veracity": level})
 
 
+def _english_searches(queries: Sequence[Query]) -> tuple[str, ...]:
+    return tuple(query.text for query in queries if query.query_type == "source")
+
+
 async def _write_queries(
-    check: ClaimCheck, model: LlmReasoner | None, passages: _PassageReader, note: StepResult
-) -> tuple[Query, ...]:
-    """Return one search for each question, as in the paper, or the engine's own searches."""
+    check: ClaimCheck, model: LlmReasoner | None, note: StepResult
+) -> tuple[tuple[Query, ...], tuple[str, ...]]:
+    """Return a search per question, as in the paper, or the engine's own; and the questions."""
     if model is None:
         words = "There are no questions, so the engine makes its own searches."
         note.status, note.reason = "skipped", f"{words} {_NO_MODEL}"
-        return await check.write_queries()
+        return await check.write_queries(), ()
+    most, questions = check.config.queries.max_queries, tuple[str, ...]()
 
     async def questions_as_queries() -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
+        nonlocal questions
         talk = model.conversation("questions", "queries", check.video, check.claim)
-        most = check.config.queries.max_queries
-        questions = await ask_questions(talk, most)
-        passages.questions = excerpts.distinct_questions(questions, most)
-        drafts = (ports.QueryDraft(question, "direct", 1) for question in passages.questions)
-        return ports.WithCalls(tuple(drafts), tuple(talk.calls))
+        questions = excerpts.distinct_questions(await ask_questions(talk, most), most)
+        drafts = (ports.QueryDraft(text, query_type="direct", priority=1) for text in questions)
+        return ports.WithCalls(tuple(drafts), calls=tuple(talk.calls))
 
     queries = await check.write_queries(word_queries=questions_as_queries)
     # A repeated check keeps its searches, which are the questions.
-    passages.questions = passages.questions or tuple(
+    questions = questions or tuple(
         query.text for query in queries if excerpts.QUESTION_MARKS & {*query.text}
     )
-    is_new = passages.questions and not any(query.query_type == "source" for query in queries)
-    if is_new and (english := await english_search(check)) is not None:
-        kept = queries[: max(1, check.config.queries.max_queries - 1)]
+    lacks_english_search = questions and not _english_searches(queries)
+    # One query alone must ask for the claim itself.
+    if most > 1 and lacks_english_search and (english := await english_search(check)) is not None:
+        kept = queries[: most - 1]
         queries = (*kept, english.model_copy(update={"rank": len(kept) + 1}))
-    passages.english = tuple(query.text for query in queries if query.query_type == "source")
-    note.got = "\n".join((*passages.questions, *passages.english))
+        questions = questions[: len(kept)]
+    note.got = "\n".join((*questions, *_english_searches(queries)))
     note.record_queries(queries)
-    if not passages.questions and note.status == "ok":
+    if not questions and note.status == "ok":
         note.status = "no_evidence"
         note.reason = "The model asked no usable question, so the claim's own words are searched."
-    return queries
+    return queries, questions
 
 
 class _PassageReader:
     """The second stage: selects the relevant parts of all documents, and reads each document."""
 
-    def __init__(self, check: ClaimCheck, model: LlmReasoner | None) -> None:
-        self._check, self._model = check, model
+    def __init__(self, check: ClaimCheck, model: LlmReasoner | None, wanted: Sequence[str]) -> None:
+        self._check, self._model, self._wanted = check, model, wanted
         self._texts: dict[str, str] = {}
+        self._compared: dict[str, str] = {}
         self._selected: dict[str, excerpts.Selected] | None = None
         self._selecting = asyncio.Lock()
         self._inventions: list[str] = []
-        self.questions: tuple[str, ...] = ()
-        self.english: tuple[str, ...] = ()
         examples = check.config.evidence.summaries == "few_shot"
         self._prompt = "summary_examples" if examples else "summary"
         self.technique = "parts read by the engine" if model is None else self._prompt
@@ -156,23 +166,20 @@ class _PassageReader:
             await page.arrivals.wait_for_all(_PATIENCE)
         async with self._selecting:
             if self._selected is None:
-                wanted: tuple[str, ...] = (self._check.claim.text,)
-                if self._check.config.evidence.spans_by == "questions" and self.questions:
-                    wanted = self.questions
-                # An English page shares its words with the English search alone.
-                wanted = (*wanted, *self.english)
-                selected = await asyncio.to_thread(excerpts.select, wanted, dict(self._texts))
-                self._selected = {document.key: document for document in selected}
+                self._compared = dict(self._texts)
+                best = await asyncio.to_thread(excerpts.select, self._wanted, self._compared)
+                self._selected = {document.key: document for document in best}
+        if page.canonical_url not in self._compared:
+            return "It arrived too late to be compared with the other documents."
         document = self._selected.get(page.canonical_url)
         if document is None:
             return f"It is not among the {excerpts.KEPT_DOCUMENTS} most relevant documents."
-        if self._model is None:
-            parts, check = replace(page, text=document.text, arrivals=None), self._check
+        check, model = self._check, self._model
+        if model is None:
+            parts = replace(page, text=document.text, arrivals=None)
             reader = check.services.reasoner.evidence
             return await reader.read_evidence(check.video, check.claim, query, parts)
-        talk = self._model.conversation(
-            self._prompt, "evidence", self._check.video, self._check.claim
-        )
+        talk = model.conversation(self._prompt, "evidence", check.video, check.claim)
         answer = await summarise(talk, page, document.text)
         passage = f"{page.title}\n{document.text}"
         checked = excerpts.check_summary(answer.summary if answer.relevant else "", passage)
@@ -180,10 +187,14 @@ class _PassageReader:
         if checked is not None:
             summary, inventions = checked
             self._inventions += inventions
-            relevance = document.score / max(other.score for other in self._selected.values())
-            quotes = excerpts.split_quotes(answer.quotes, document.text)
-            draft = ports.EvidenceDraft("unclear", 0.0, relevance, summary, quotes)
-        return ports.WithCalls(draft, tuple(talk.calls))
+            draft = ports.EvidenceDraft(
+                stance="unclear",
+                stance_confidence=0.0,
+                relevance=document.score / max(each.score for each in self._selected.values()),
+                summary=summary,
+                quotes=excerpts.split_quotes(answer.quotes, document.text),
+            )
+        return ports.WithCalls(draft, calls=tuple(talk.calls))
 
 
 async def _judge_levels(
@@ -196,7 +207,7 @@ async def _judge_levels(
     """
     rows = [row for row in gathered.evidence if row.status == "ok"]
     failure: ports.ReasonerError | None = None
-    level, answer, veracity = None, None, None
+    answer, counts = None, False
     stances: dict[str, Stance] = {}
     try:
         with check.trace.step("judge", "six levels of truth") as note:
@@ -207,12 +218,12 @@ async def _judge_levels(
             for judged in answer.sources:
                 if 0 < judged.source <= len(rows) and rows[judged.source - 1].quote:
                     stances[rows[judged.source - 1].evidence_id] = judged.stance
-            named = answer.veracity
-            if named == "unsettled" or CARRIERS[VERACITY[named]] & {*stances.values()}:
-                level = named
-            else:
+            level = answer.veracity
+            # At least one quoted source must take the side of the level.
+            counts = level == "unsettled" or bool(CARRIERS[VERACITY[level]] & {*stances.values()})
+            if not counts:
                 note.reason = "The level does not count: no source with a quote takes this side."
-    except ports.BudgetSpentError:
+    except ports.BudgetSpentError:  # a ReasonerError too, but it ends the check
         raise
     except ports.ReasonerError as error:
         failure = error
@@ -226,15 +237,14 @@ async def _judge_levels(
     opinion = check.form_opinion(case)
     if answer is None:
         return case, conclude(opinion, None, failure)
-    draft = ports.VerdictDraft("unclear", "low", "")
-    if level is not None:
-        veracity = None if level == "unsettled" else level
+    draft, veracity = ports.VerdictDraft("unclear", confidence="low", summary=""), None
+    if counts:
+        veracity = None if answer.veracity == "unsettled" else answer.veracity
         stance = VERACITY[veracity] if veracity else "unclear"
         words = words_of_verdict(case.claim, stance, answer.explanation)
-        draft = ports.VerdictDraft(stance, answer.confidence, words)
+        draft = ports.VerdictDraft(stance, confidence=answer.confidence, summary=words)
     _note_questions(check, questions, answer, rows)
-    verdict = conclude(opinion, draft)
-    return case, decided_by(draft, verdict, veracity=veracity)
+    return case, decided_by(draft, conclude(opinion, draft), veracity=veracity)
 
 
 def _note_questions(
@@ -242,19 +252,21 @@ def _note_questions(
 ) -> None:
     """Record how far each question is answered; without a named source with a quote it is not."""
     judged = {answered.question: answered for answered in answer.questions}
-    levels: list[Answered] = []
-    for number, question in enumerate(questions, start=1):
+    answerabilities, notes = list[Answered](), list[StepResult]()
+    for number in range(1, len(questions) + 1):
         answered = judged.get(number)
-        named = answered.sources if answered else ()
-        sources = [rows[at - 1] for at in named if 0 < at <= len(rows)]
-        quoted = [row.evidence_id for row in sources if row.quote]
+        sources = answered.sources if answered else ()
+        cited = [rows[at - 1] for at in sources if 0 < at <= len(rows)]
+        quoted = [row.evidence_id for row in cited if row.quote]
         note = StepResult(status="no_evidence", reason="No source with a quote answers it.")
         if answered and quoted:
             note = StepResult(answered.answer, quoted)
-        levels.append(answered.answered if answered and quoted else "not")
-        if number == len(questions):
-            note.got += f" [the claim: {excerpts.answerability(levels)}]"
-        check.trace.record_step("reason", excerpts.TECHNIQUES[levels[-1]], note, question)
+        notes.append(note)
+        answerabilities.append(answered.answered if answered and quoted else "not")
+    if notes:
+        notes[-1].got += f" [the claim: {excerpts.answerability(answerabilities)}]"
+    for question, answerability, note in zip(questions, answerabilities, notes, strict=True):
+        check.trace.record_step("reason", excerpts.TECHNIQUES[answerability], note, question)
 
 
 STRATEGY = Strategy(name="raw_evidence", check=_check, adapt=_adapted, in_rounds=True)

@@ -15,7 +15,7 @@ from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records.tables import Claim, Rating, Stance, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import judge
-from factible_assets.strategies import excerpts, strategy_named
+from factible_assets.strategies import excerpts, raw_evidence, strategy_named
 from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
 from tests.stages.world import VIDEO, Hit, World, make_claim, one_for_all, own_words, says
@@ -158,6 +158,19 @@ async def test_four_documents_are_summarised_and_the_others_say_why_they_are_not
     (summarised,) = (step for step in steps if step.step == "summarise")
     assert "46 percent" in summarised.got
     assert summarised.calls == 4
+
+
+async def test_a_late_document_says_that_it_was_not_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(raw_evidence, "_PATIENCE", 0.0)
+    world = world_with(2)
+    world.delays = {f"fetch {site(1)}": 0.3}
+    result, _ = await checked(world, told())
+    assert [(row.status, row.reason) for row in result.evidence] == [
+        ("ok", None),
+        ("skipped", "It arrived too late to be compared with the other documents."),
+    ]
 
 
 async def test_summaries_are_asked_for_with_examples_or_without() -> None:
@@ -303,6 +316,13 @@ async def test_a_claim_in_another_language_is_also_searched_in_english() -> None
     assert result.verdicts[0].veracity == "mostly-true"
     answered = [step.asked for step in steps if step.step == "reason"]
     assert answered == [asked]
+    # With a limit, a question gives way, and then it is not judged either; one alone stays.
+    model.answers["QuestionsAnswer"]["questions"].append("Was the ban in 2007?")
+    result, steps = await checked(world, model, claim=chinese, max_queries=2)
+    assert [query.text for query in result.queries] == [asked, "San Francisco plastic bags"]
+    assert [step.asked for step in steps if step.step == "reason"] == [asked]
+    result, _ = await checked(world, model, claim=chinese, max_queries=1)
+    assert [query.text for query in result.queries] == [asked]
 
 
 async def test_fact_checks_videos_and_pdfs_are_left_out_unless_the_run_says_otherwise() -> None:
