@@ -24,7 +24,7 @@ from factible_assets.report.writing import read_index_data, write_index, write_r
 from factible_assets.runs.state import counts_of
 from factible_assets.settings import Settings
 from warehouse.reading import stored_texts
-from warehouse.rechecks import RecheckLimits, read_plan
+from warehouse.rechecks import RecheckLimits, make_plan
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
@@ -101,7 +101,7 @@ def measure(settings: Settings) -> dict[str, tuple[float, float]]:
         "write a report": lambda: write_report(data, settings.reports / "one.html"),
         "write the index": lambda: write_index(read_index_data(copy), settings.reports),
         "status": lambda: counts_of(settings),
-        "plan of re-checks": lambda: read_plan(store, limits, now, preview=True),
+        "plan of re-checks": lambda: make_plan(store, limits, now, preview=True),
         "videos there are": copy.video_ids,
     }
     found |= {name: measured(work) for name, work in works.items()}

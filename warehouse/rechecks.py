@@ -1,4 +1,4 @@
-"""Reads the plan of re-checks; stores its limits and launches. The rule: views/40_rechecks.sql."""
+"""Makes the plan of re-checks by views/40_rechecks.sql, and stores its limits and launches."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class RecheckLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedVideo:
-    """A video in the plan. The fields are columns of the view `recheck_plan`, which describes them.
+class PlanEntry:
+    """A video and the plan's decision about it, in the columns of the view `recheck_plan`.
 
     Only a planned video has a `position`; the `reason` explains the decision.
     """
@@ -71,7 +71,7 @@ _SQL = statements("warehouse", "rechecks.sql")
 _TABLE = "recheck_launches"
 
 
-def read_plan(
+def make_plan(
     warehouse: Warehouse,
     limits: RecheckLimits,
     as_of: datetime,
@@ -79,14 +79,14 @@ def read_plan(
     held: Collection[str] = (),
     next_tick: datetime | None = None,
     preview: bool = False,
-) -> list[PlannedVideo]:
+) -> list[PlanEntry]:
     """Return the plan for a moment: the night's videos first, then the others with the reason.
 
-    Videos in `held` must wait, for instance for a run in progress. The limits are stored, so that
-    the view `recheck_plan` shows the same plan; a `preview` stores nothing.
+    Videos in `held` must wait, for instance for a run in progress. Unless it is a `preview`, it
+    stores for the view `recheck_plan` the limits, and `next_tick`, the schedule's next moment.
     """
 
-    def plan(connection: duckdb.DuckDBPyConnection) -> list[PlannedVideo]:
+    def plan(connection: duckdb.DuckDBPyConnection) -> list[PlanEntry]:
         rows = _plan(connection, limits, as_of, held, next_tick)
         if preview:
             _undo(connection)
@@ -112,13 +112,13 @@ def plan_night(
     def plan(connection: duckdb.DuckDBPyConnection) -> list[Launch]:
         planned = _plan(connection, limits, tick, held, next_tick)
         if not connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall():
-            launches = [_launch(each, tick) for each in planned if each.is_planned]
+            launches = [_launch_row(each, tick) for each in planned if each.is_planned]
             insert_rows(connection, _TABLE, launches)
         rows = connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall()
+        names = [column for column, *_ in connection.description or ()]
         if preview:
             _undo(connection)
-        # The query returns the fields of Launch in their order.
-        return [Launch(*map(aware, row)) for row in rows]
+        return [Launch(**dict(zip(names, map(aware, row), strict=True))) for row in rows]
 
     return warehouse.write(plan, locks=[_TABLE])
 
@@ -129,19 +129,19 @@ def _undo(connection: duckdb.DuckDBPyConnection) -> None:
     connection.begin()
 
 
-def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
-    """Store that a video is launched now. If its run fails, that counts as an attempt."""
-    rows = [_launch(planned, at)]
+def remember_launch(warehouse: Warehouse, planned: PlanEntry, at: datetime) -> None:
+    """Store a launch, unless it is stored. If its run fails, that counts as an attempt."""
+    rows = [_launch_row(planned, at)]
     warehouse.write(lambda opened: insert_rows(opened, _TABLE, rows, again="keep"), locks=[_TABLE])
 
 
-def forget_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
+def forget_launch(warehouse: Warehouse, planned: PlanEntry, at: datetime) -> None:
     """Delete a cancelled launch: it does not count as a failed attempt."""
     key = [planned.video_id, to_utc(at)]
     warehouse.write(lambda opened: opened.execute(_SQL["forget"], key), locks=[_TABLE])
 
 
-def _launch(planned: PlannedVideo, tick: datetime) -> dict[str, object]:
+def _launch_row(planned: PlanEntry, tick: datetime) -> dict[str, object]:
     copied = ("video_id", "position", "reason", "with_queries", "estimated_cost_usd")
     return {name: getattr(planned, name) for name in copied} | {"planned_at": tick}
 
@@ -152,10 +152,10 @@ def _plan(
     as_of: datetime,
     held: Collection[str],
     next_tick: datetime | None,
-) -> list[PlannedVideo]:
+) -> list[PlanEntry]:
     values = {"videos": limits.videos, "cost": limits.cost_usd, "age": limits.minimum_age_days}
     following = to_utc(next_tick) if next_tick else None
     connection.execute(_SQL["store_limits"], values | {"next": following})
-    sql = _SQL["plan"].format(columns=", ".join(PlannedVideo.__slots__))
+    sql = _SQL["plan"].format(columns=", ".join(PlanEntry.__slots__))
     rows = connection.execute(sql, [to_utc(as_of), sorted(held)]).fetchall()
-    return [PlannedVideo(*map(aware, row)) for row in rows]
+    return [PlanEntry(*map(aware, row)) for row in rows]

@@ -1,4 +1,4 @@
--- Queries of the plan of re-checks; {columns} are those of PlannedVideo.
+-- Queries of the plan of re-checks; {columns} are those of PlanEntry.
 
 -- name: plan
 SELECT {columns} FROM recheck_plan_at(?::TIMESTAMP, ?::VARCHAR[])

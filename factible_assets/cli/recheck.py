@@ -25,7 +25,7 @@ from factible_assets.runs.result import Checked
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, plain
 from resources.transcripts.youtube_ids import bare_id
-from warehouse.rechecks import PlannedVideo
+from warehouse.rechecks import PlanEntry
 
 _WHY_WAITING = {
     "too_fresh": "fresh enough",
@@ -113,7 +113,7 @@ def _outcome(checked: Checked) -> str:
     return f"{counted(incomplete, 'verdict')} incomplete" if incomplete else "complete"
 
 
-def _show_plan(rows: Sequence[PlannedVideo]) -> None:
+def _show_plan(rows: Sequence[PlanEntry]) -> None:
     if output_mode.json or not rows:
         result(rows, "No video has claims to check again.")
         return

@@ -15,11 +15,11 @@ from factible_assets.runs.instance import open_instance
 from factible_assets.runs.launch import Watch, run_video
 from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.settings import Settings
-from warehouse.rechecks import PlannedVideo, forget_launch, read_plan, remember_launch
+from warehouse.rechecks import PlanEntry, forget_launch, make_plan, remember_launch
 from warehouse.store import Warehouse
 
 
-def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> list[PlannedVideo]:
+def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> list[PlanEntry]:
     """Return the plan of the next night, for all videos or for the `named` ones.
 
     Raises FactibleError: A named video has no claims.
@@ -28,9 +28,7 @@ def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> li
     return [row for row in by_id.values() if not named or row.video_id in named]
 
 
-def chosen_videos(
-    settings: Settings, named: Sequence[str], limit: int | None
-) -> list[PlannedVideo]:
+def chosen_videos(settings: Settings, named: Sequence[str], limit: int | None) -> list[PlanEntry]:
     """Return the videos to check again now: the `named` ones, or else those that are due.
 
     Raises FactibleError: A named video has no claims, or a run is checking it.
@@ -50,11 +48,11 @@ def _plan(
     as_of: datetime,
     named: Sequence[str],
     busy: Collection[str] = (),
-) -> dict[str, PlannedVideo]:
-    by_id: dict[str, PlannedVideo] = {}
+) -> dict[str, PlanEntry]:
+    by_id: dict[str, PlanEntry] = {}
     if settings.warehouse.exists():
         limits = schedules.recheck_limits(settings)
-        rows = read_plan(
+        rows = make_plan(
             Warehouse(settings.warehouse),
             limits if limit is None else replace(limits, videos=limit),
             as_of,
@@ -73,7 +71,7 @@ def _plan(
 
 def recheck_videos(
     settings: Settings,
-    rows: Sequence[PlannedVideo],
+    rows: Sequence[PlanEntry],
     overrides: Mapping[str, object],
     *,
     remember: bool,

@@ -18,7 +18,7 @@ from tests.warehouse.samples import (
     verdict,
     video,
 )
-from warehouse.rechecks import RecheckLimits, plan_night, read_plan, remember_launch
+from warehouse.rechecks import RecheckLimits, make_plan, plan_night, remember_launch
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
@@ -125,7 +125,7 @@ def test_the_plan_is_the_rule_for_any_history(in_memory: Warehouse) -> None:
             minimum_age_days=dice.choice([0, 3, 7, 30]),
         )
         held = set(dice.sample([past.video_id for past in pasts], 2))
-        planned = [row for row in read_plan(in_memory, limits, NOW, held=held) if row.is_planned]
+        planned = [row for row in make_plan(in_memory, limits, NOW, held=held) if row.is_planned]
         assert [row.video_id for row in planned] == expected(pasts, limits, held)
         assert [row.position for row in planned] == list(range(1, len(planned) + 1))
 
@@ -133,13 +133,13 @@ def test_the_plan_is_the_rule_for_any_history(in_memory: Warehouse) -> None:
 def test_a_video_without_claims_is_not_in_the_plan(in_memory: Warehouse) -> None:
     sets = {"transcripts": asset_rows(video("v")), "claims": asset_rows()}
     in_memory.write_assets("v", sets, stamp=Stamp("start", FIRST_CHECK))
-    assert read_plan(in_memory, NO_LIMITS, NOW) == []
+    assert make_plan(in_memory, NO_LIMITS, NOW) == []
 
 
 def test_claims_that_were_never_judged_come_first_with_their_queries(in_memory: Warehouse) -> None:
     Past("judged", [(FIRST_CHECK, "low", 0.0)]).write(in_memory)
     Past("unjudged", queries=False).write(in_memory)
-    first, second = read_plan(in_memory, NO_LIMITS, NOW)
+    first, second = make_plan(in_memory, NO_LIMITS, NOW)
     assert (first.video_id, first.priority, first.with_queries) == ("unjudged", 1, True)
     assert "never judged" in first.reason
     assert (second.video_id, second.priority, second.with_queries) == ("judged", 2, False)
@@ -151,12 +151,12 @@ def test_runs_that_failed_as_a_whole_are_repeated_ever_more_rarely(in_memory: Wa
     # Every day on which it is tried, and the last before each that comes after a pause.
     for day in (8, 9, 10, 11, 12, 15, 16, 23, 24, 39, 40):
         tick = FIRST_CHECK + timedelta(days=day)
-        (row,) = read_plan(in_memory, NO_LIMITS, tick)
+        (row,) = make_plan(in_memory, NO_LIMITS, tick)
         if row.is_planned:
             remember_launch(in_memory, row, tick)
             tried.append(day)
     assert [after - before for before, after in itertools.pairwise(tried)] == [1, 1, 2, 4, 8, 16]
-    (row,) = read_plan(in_memory, NO_LIMITS, FIRST_CHECK + timedelta(days=tried[-1] + 1))
+    (row,) = make_plan(in_memory, NO_LIMITS, FIRST_CHECK + timedelta(days=tried[-1] + 1))
     assert row.decision == "backing_off"
     assert "tried again from" in row.reason
 
@@ -165,14 +165,14 @@ def test_a_video_that_alone_costs_more_than_a_night_blocks_nobody(in_memory: War
     Past("dear", [(FIRST_CHECK, "incomplete", 9.0)]).write(in_memory)
     Past("cheap", [(FIRST_CHECK, "high", 0.5)]).write(in_memory)
     limits = RecheckLimits(cost_usd=1.0)
-    decisions = {row.video_id: row.decision for row in read_plan(in_memory, limits, NOW)}
+    decisions = {row.video_id: row.decision for row in make_plan(in_memory, limits, NOW)}
     assert decisions == {"cheap": "planned", "dear": "too_expensive"}
 
 
 def test_an_unknown_cost_is_expected_to_be_that_of_others(in_memory: Warehouse) -> None:
     Past("known", [(FIRST_CHECK, "high", 0.5)]).write(in_memory)
     Past("new", [(FIRST_CHECK, "high", 0.0)]).write(in_memory)
-    costs = {row.video_id: row.estimated_cost_usd for row in read_plan(in_memory, NO_LIMITS, NOW)}
+    costs = {row.video_id: row.estimated_cost_usd for row in make_plan(in_memory, NO_LIMITS, NOW)}
     assert costs == {"known": 0.5, "new": 0.5}
 
 
@@ -191,8 +191,8 @@ def test_the_view_shows_the_plan_of_the_next_tick_within_the_stored_limits(
 ) -> None:
     Past("v", [(FIRST_CHECK, "high", 0.0)]).write(in_memory)
     tick = datetime(2100, 1, 1, 2, tzinfo=FIRST_CHECK.tzinfo)
-    read_plan(in_memory, RecheckLimits(videos=0), NOW, next_tick=tick)
+    make_plan(in_memory, RecheckLimits(videos=0), NOW, next_tick=tick)
     (row,) = in_memory.query("SELECT decision, planned_for FROM recheck_plan").rows()
     assert row == ("over_limit", tick)
-    read_plan(in_memory, RecheckLimits(videos=3), NOW, preview=True)
+    make_plan(in_memory, RecheckLimits(videos=3), NOW, preview=True)
     assert in_memory.query("SELECT decision FROM recheck_plan").item() == "over_limit"
