@@ -1,9 +1,9 @@
 """Finds the place of a claim in a transcript (Factible, section 1.3.2).
 
-It slides windows of the claim's length in words plus or minus two over the transcript, compares
-each with the claim by the ratio of `difflib.SequenceMatcher`, and accepts the best from 0.5. The
-similarity by the longest common subsequence, which rapidfuzz computes for all windows in
-milliseconds, is never lower than that ratio and tells which windows to try.
+It slides windows as many words long as the claim, ± 2, over the transcript, compares each with the
+claim by the ratio of `difflib.SequenceMatcher`, and accepts the best from 0.5. The similarity by
+the longest common subsequence, which rapidfuzz computes for all windows in milliseconds, is never
+lower than that ratio and tells which windows to try.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ MIN_SCORE = 0.5
 SLACK_WORDS = 2
 """Words by which a window may be longer or shorter than the claim (Factible, section 1.3.2)."""
 _MAX_WINDOWS = 1_000
-"""The most windows to try. Only if nothing resembles the claim do more reach 0.5; the search may
-then miss a weak match."""
+"""The most windows to try. More windows have a bound from 0.5 only if nothing resembles the claim;
+the search may then miss a weak match."""
 _ROUNDING = 1e-6
-_NOT_SPOKEN = re.compile(r"[^A-Za-z0-9]+")
-_WORD = re.compile(rf"{UNSPACED.pattern}|[^\s{UNSPACED.pattern[1:]}+")
+"""The error of rapidfuzz's 32-bit floats: added, it keeps each bound an upper bound."""
+_NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]+")
+_WORD = re.compile(rf"{UNSPACED.pattern}|(?:(?!{UNSPACED.pattern})\S)+")
 
 
 class TextMatch(NamedTuple):
@@ -79,19 +80,19 @@ class Localiser:
         verbatim = self._text.find(claim) if claim else -1
         if verbatim >= 0:
             return TextMatch(verbatim, verbatim + len(claim), 1.0)
-        folded = [word.folded for word in _words_of(claim)]
-        if not folded or not self._words:
+        words = [word.folded for word in _words_of(claim)]
+        if not words or not self._words:
             return None
         import numpy as np  # noqa: PLC0415 - slow to import, and few processes locate claims
 
-        claim, length, count = " ".join(folded), len(folded), len(self._words)
+        text, length, count = " ".join(words), len(words), len(self._words)
         sizes = range(
             min(count, max(1, length - SLACK_WORDS)), min(count, length + SLACK_WORDS) + 1
         )
         spans = [(first, first + size) for size in sizes for first in range(count - size + 1)]
         windows = [self._window(*span) for span in spans]
-        bounds = process.cdist([claim], windows, scorer=Indel.normalized_similarity)[0] + _ROUNDING
-        matcher = SequenceMatcher(None, "", claim, autojunk=False)
+        bounds = process.cdist([text], windows, scorer=Indel.normalized_similarity)[0] + _ROUNDING
+        matcher = SequenceMatcher(None, "", text, autojunk=False)
         best_score, best = MIN_SCORE, None
         for at in np.argsort(-bounds, kind="stable")[:_MAX_WINDOWS].tolist():
             if bounds[at] < best_score:
@@ -132,7 +133,7 @@ def _words_of(text: str) -> list[_Word]:
 def fold(word: str) -> str:
     """Return the letters and digits of a word in one case and one Unicode form."""
     if word.isascii():
-        return word.lower() if word.isalnum() else _NOT_SPOKEN.sub("", word).lower()
+        return word.lower() if word.isalnum() else _NOT_ALPHANUMERIC.sub("", word).lower()
     form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
     return "".join(char for char in form if char.isalnum() or unicodedata.category(char)[0] == "M")
 
