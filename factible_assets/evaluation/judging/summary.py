@@ -1,7 +1,6 @@
-"""Summarises a judge's scores: means by criterion, and agreement with people.
+"""Summarises a judge's scores: means by criterion, and agreement with human scores.
 
-Agreement may be undefined (None): if both raters always give the same score, no statement beyond
-chance is possible.
+Kappa and the rank correlation are undefined (None) if all scores are the same.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from factible_assets.evaluation.figures import (
     pooled_interval,
     statistic_interval,
 )
-from factible_assets.evaluation.judging.judge import HIGHEST, Rubric
+from factible_assets.evaluation.judging.judge import Rubric
 from factible_assets.evaluation.matching import Matcher
 from factible_assets.evaluation.metrics.claims import spearman
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records.tables import JudgementRow
 
 ScorePair = tuple[float, int]
-"""The scores of the judge, possibly a mean of several, and of a person for the same item."""
+"""The judge's score, possibly a mean of several, and the human score of the same item."""
 
 
 def agreement(videos: Mapping[str, Sequence[ScorePair]]) -> tuple[Figure, ...]:
     """Return exact agreement, quadratic-weighted kappa and Spearman's rank correlation.
 
-    The intervals resample whole videos. The baseline always gives the people's most frequent score.
+    The intervals resample whole videos. The baseline always gives the most frequent human score.
     """
     groups = [pairs for pairs in videos.values() if pairs]
     pairs = [pair for group in groups for pair in group]
@@ -50,18 +49,18 @@ def agreement(videos: Mapping[str, Sequence[ScorePair]]) -> tuple[Figure, ...]:
 
 
 def rounded(score: float) -> int:
-    """Round a mean to the scale, halves up."""
-    return min(HIGHEST, max(0, math.floor(score + 0.5)))
+    """Round a mean of scores to a whole score, halves up."""
+    return math.floor(score + 0.5)
 
 
 def exact_agreement(pairs: Sequence[ScorePair]) -> float | None:
     """Return the share of pairs with the same score; None if there are none."""
-    return Ratio(sum(rounded(judge) == person for judge, person in pairs), len(pairs)).value
+    return Ratio(sum(rounded(judge) == human for judge, human in pairs), len(pairs)).value
 
 
 def commonest_share(pairs: Sequence[ScorePair]) -> float | None:
-    """Return the share of the people's most frequent score; None without scores."""
-    counts = Counter(person for _, person in pairs)
+    """Return the share of the most frequent human score; None without scores."""
+    counts = Counter(human for _, human in pairs)
     return counts.most_common(1)[0][1] / len(pairs) if pairs else None
 
 
@@ -69,16 +68,14 @@ def weighted_kappa(pairs: Sequence[ScorePair]) -> float | None:
     """Return Cohen's kappa with quadratic weights (Cohen, 1968).
 
     `1 - sum(w * observed) / sum(w * expected)` with `w = (i - j)^2`, over all pairs of levels, and
-    the expected counts from the margins. None where no disagreement is expected: no pairs, or one
-    score alone on both sides.
+    the expected counts from the margins. None where no disagreement is expected: without pairs, or
+    if all scores are the same.
     """
     n = len(pairs)
-    observed = math.fsum((rounded(judge) - person) ** 2 for judge, person in pairs)
+    observed = math.fsum((rounded(judge) - human) ** 2 for judge, human in pairs)
     judges = Counter(rounded(judge) for judge, _ in pairs)
-    people = Counter(person for _, person in pairs)
-    expected = math.fsum(
-        (i - j) ** 2 * judges[i] * people[j] / n for i in judges for j in people if n
-    )
+    humans = Counter(human for _, human in pairs)
+    expected = math.fsum((i - j) ** 2 * judges[i] * humans[j] / n for i in judges for j in humans)
     return 1 - observed / expected if expected else None
 
 
@@ -86,8 +83,9 @@ def weighted_kappa(pairs: Sequence[ScorePair]) -> float | None:
 class CriterionFigures:
     """The figures of one criterion over all videos.
 
-    `n` items have a score, and `without_score` have none; `counts` are by level. `mean_normalised`
-    goes from 0 (worst) to 1 (best); `interval` is its bootstrap interval over videos.
+    `subject`, `better` and `source` are those of the rubric. `n` items have a score, and
+    `without_score` have none; `counts` are by level. `mean_normalised` goes from 0 (worst) to 1
+    (best); `interval` is its bootstrap interval over videos.
     """
 
     subject: str
@@ -106,15 +104,16 @@ class CriterionFigures:
 def figures(
     judgements: Iterable[JudgementRow],
     rubrics: Sequence[Rubric],
-    people: Mapping[str, Mapping[tuple[str, str], int]],
+    human: Mapping[str, Mapping[tuple[str, str], int]],
 ) -> tuple[CriterionFigures, ...]:
-    """Return the figures of each criterion. A subject has at most one judgement per criterion.
+    """Return the figures of each criterion.
 
-    `people` are the scores that people gave (see `human_scores`), by video.
+    A subject, such as one query of a claim, has at most one judgement per criterion. `human` has
+    the human scores (see `human_scores`) by video.
     """
     listed = list(judgements)
     return tuple(
-        _figures_of(rubric, [each for each in listed if each.criterion == rubric.name], people)
+        _figures_of(rubric, [each for each in listed if each.criterion == rubric.name], human)
         for rubric in rubrics
     )
 
@@ -122,7 +121,7 @@ def figures(
 def _figures_of(
     rubric: Rubric,
     judgements: Sequence[JudgementRow],
-    people: Mapping[str, Mapping[tuple[str, str], int]],
+    human: Mapping[str, Mapping[tuple[str, str], int]],
 ) -> CriterionFigures:
     by_video: dict[str, list[int]] = defaultdict(list)
     by_claim: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -136,10 +135,10 @@ def _figures_of(
     ]
     pairs: dict[str, list[ScorePair]] = defaultdict(list)
     for (video_id, claim_id), values in by_claim.items():
-        person = people.get(video_id, {}).get((claim_id, rubric.name))
-        if person is not None:
-            # A person gives one score to all queries, or all evidence, of a claim.
-            pairs[video_id].append((sum(values) / len(values), person))
+        score = human.get(video_id, {}).get((claim_id, rubric.name))
+        if score is not None:
+            # One human score is for all queries, or all evidence, of a claim.
+            pairs[video_id].append((sum(values) / len(values), score))
     return CriterionFigures(
         subject=rubric.subject,
         better=rubric.better,
@@ -156,9 +155,9 @@ def _figures_of(
 
 
 def human_scores(outcome: VideoOutcome, matcher: Matcher) -> Mapping[tuple[str, str], int]:
-    """Return the scores of people by system claim and criterion.
+    """Return the human scores by system claim and criterion.
 
-    System claims are matched with the annotated claims that have scores.
+    System claims are matched with the corpus's claims that have human scores.
     """
     scored = [entry for entry in outcome.truth or () if entry.human_scores]
     claims = outcome.claims
