@@ -24,6 +24,7 @@ from factible_assets.stages.urls import domain_of, published_at
 from resources.pages.base import FetchedPage
 from resources.promises import Promise, enforce, is_notice
 from resources.single_flight import SingleFlight
+from resources.words import UNSPACED
 
 MIXED_UP = "The model mixed up the pages of this call, so each was read again, alone."
 """The reason in the record of a call about several pages whose readings were not usable."""
@@ -176,7 +177,9 @@ def excerpt_of(
     A snippet does not count if its hit led to another domain: nobody knows which site said it.
     """
     text = texts.get(page.content_hash or "")
-    has_snippet = len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS
+    # In scripts without spaces, two characters are about a word.
+    words = len(hit.snippet.split()) + len(UNSPACED.findall(hit.snippet)) // 2
+    has_snippet = words >= _MIN_SNIPPET_WORDS
     if page.status != "ok" and has_snippet and redirect_note(hit, page) is None:
         text = hit.snippet
     if text is None:

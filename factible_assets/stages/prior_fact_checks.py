@@ -27,7 +27,8 @@ SAME_STATEMENT = 0.5
 """Similarity from which the page of a review may be evidence on the claim."""
 _LONGEST_QUESTION = 400
 _STEM = 5
-_WORD = re.compile(rf"{SYLLABIC.pattern}|\w+(?:['\u2019]\w+)*")
+_LETTER = rf"(?!{SYLLABIC.pattern})\w"
+_WORD = re.compile(rf"{SYLLABIC.pattern}|(?:{_LETTER})+(?:['\u2019](?:{_LETTER})+)*")
 """Words; in scripts without spaces, characters."""
 
 

@@ -12,8 +12,10 @@ from factible_assets.records.stances import SIDES
 from factible_assets.stages.ports import EvidenceDraft, WithCalls, clamped
 from resources.words import UNSPACED
 
-QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
-"""Words in quotation marks."""
+QUOTED = re.compile(
+    '["\u201c\u201e\u00ab\u00bb]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u201c\u00bb\u00ab]'
+)
+"""Words in quotation marks, English, German or French ones."""
 MIN_QUOTE_CHARACTERS = 12
 """Letters and digits of the shortest quote: a single word proves nothing."""
 MIN_QUOTE_WORDS = 4
@@ -23,12 +25,14 @@ CONTRADICTED = "contradicted"
 _REACH = 400
 """Characters on either side of a quote in which its sentence may begin and end."""
 _SENTENCE_ENDS = re.compile(
-    "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\bMrs)(?<!\\bProf)\\.)[\"'\u201d\u2019)\\]»]*"
+    "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\b[A-Z][a-z]{2})(?<!\\b[A-Z][a-z]{3})(?<!\\bvs)"
+    "\\.)[\"'\u201d\u2019)\\]»]*"
     "(?:\\[\\d+\\])*(?=\\s+(?:[^\\sa-z\\d]|\\Z)|\\s*[\\n\\r])|[\u3002\uff01\uff1f]"
     "|(?<![:,;\uff1a])(?<![:,;\uff1a]\\s)[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
 )
-"""The full stop of an abbreviation or before a figure ends no sentence, nor does a line break after
-a colon, because the words before the colon may deny the next line."""
+"""No sentence ends at a full stop before a figure or after a capitalised word of up to four
+letters ("Gov. Smith"): a quote that is too long keeps its denial. Nor does one end at a line break
+after a colon, because the words before the colon may deny the next line."""
 _ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f")
 _AFTER = 20  # Characters behind an end that show that it is one.
 _FOLDED = str.maketrans(
@@ -90,7 +94,8 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     earliest = max(0, start - _REACH)
     ends = [match.end() for match in _SENTENCE_ENDS.finditer(text, earliest, start + 1)]
     ends = [at for at in ends if at <= start]
-    start = ends[-1] if ends else text.find(" ", earliest, start) + 1 if earliest else 0
+    word = max(earliest, text.find(" ", earliest, start) + 1) if earliest else 0
+    start = ends[-1] if ends else word
     while text[start].isspace():
         start += 1
     if all(match.end() != end for match in _SENTENCE_ENDS.finditer(text, start, end + _AFTER)):
@@ -126,7 +131,7 @@ class QuoteFinder:
         ("31 °F"), the case of the first letter and brackets around it ("[T]here"). Fewer than
         twelve letters and digits are no quote, nor are fewer than four words that are no sentence.
         """
-        quote = _BRACKETED.sub(r"\1", quote)
+        given, quote = quote, _BRACKETED.sub(r"\1", quote)
         words = len(_WORD.findall(quote)) + len(UNSPACED.findall(quote)) // 2
         if sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
             return None
@@ -135,6 +140,10 @@ class QuoteFinder:
             sentence = rf"(?:^|(?<=[.!?] )){re.escape(quote.strip())}(?<=[.!])(?=\s|$)"
             found = re.search(sentence, self._text, re.MULTILINE)
             return None if found is None else found.span()
+        return self._locate(given) or self._locate(quote)
+
+    def _locate(self, quote: str) -> tuple[int, int] | None:
+        """Return the raw offsets of some words, however few; None if the text lacks them."""
         bare = (quote.strip(_WRAPPING), quote.strip(f".{_WRAPPING}"))
         for form in (quote, *bare):
             start = self._text.find(form)
@@ -154,7 +163,7 @@ class QuoteFinder:
             quote
             for quote in QUOTED.findall(words)
             if sum(map(str.isalnum, quote)) >= MIN_QUOTE_CHARACTERS
-            and self.find(quote.rstrip(".,;: ")) is None
+            and self._locate(quote.rstrip(".,;: ")) is None
         ]
 
 

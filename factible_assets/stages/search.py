@@ -38,7 +38,7 @@ _UNREADABLE = re.compile(
 )
 """File types without readable text. PDFs have text."""
 _FACT_CHECK = re.compile(
-    r"fact[-_]?check|faktencheck|faktenfuchs|verificado|desintox", re.IGNORECASE
+    r"(?<![a-z])fact[-_]?check(?!ed|sum)|faktencheck|faktenfuchs|verificado|desintox", re.IGNORECASE
 )
 """Addresses of fact checks on general sites: "fact-check" and "factcheck" (Chen et al. 2023,
 arXiv:2305.11859, appendix A.1), and the same in other languages."""
@@ -353,6 +353,8 @@ def out_of_period(day: date, config: SearchConfig) -> str | None:
 
 
 def _file_type(url: str) -> str:
+    if "/wiki/" in url:  # a page about a file or a program: /wiki/File:Chart.svg
+        return ""
     return PurePosixPath(unquote(urlsplit(url).path)).suffix.lower().lstrip(".")
 
 
@@ -378,7 +380,8 @@ def identity_of(url: str) -> str:
 
 def is_reupload(video: records.Video, url: str, title: str) -> bool:
     """Whether a page is a video of the same title on a video platform."""
-    if not urls.is_video_platform(urls.domain_of(url)) or not video.title.strip():
+    has_words = bool(utils.default_process(video.title))
+    if not has_words or not urls.is_video_platform(urls.domain_of(url)):
         return False
     for ending in (" - YouTube", "| YouTube", " on Vimeo"):
         title = title.removesuffix(ending)

@@ -145,7 +145,7 @@ _CAPTURE = re.compile(
     r"https?://(?:web\.archive\.org/(?:web|save)|arquivo\.pt/(?:noFrame/)?(?:web|wayback)"
     r"|webarchive\.nationalarchives\.gov\.uk/ukgwa|archive\.(?:ph|today|is|li|vn|fo|md)"
     r"|[^/]+\.cdn\.ampproject\.org/[a-z]/s|www\.google\.(?:com?\.)?(?:com|[a-z]{2})/amp/s|r\.jina\.ai)"
-    r"/(?:(?:\d{4,14}(?:[a-z]{2}_)?|newest|oldest)/+)?(?P<url>[^/]*\..+|https?:/.+)",
+    r"/(?:(?:\d{4}[\d.-]{0,15}(?:[a-z]{2}_)?|newest|oldest)/+)?(?P<url>[^/]*\..+|https?:/.+)",
     re.IGNORECASE,
 )
 """Services that show a page at an address that ends in the page's own. The list is closed, because

@@ -85,7 +85,8 @@ def quality(rows: Sequence[records.Evidence]) -> float:
     """
     if not rows:
         return 0.0
-    texts = {row.content_hash or row.canonical_url: row for row in rows}.values()
+    # A bundle begins with its best sources, so the best copy of a text counts.
+    texts = {row.content_hash or row.canonical_url: row for row in reversed(rows)}.values()
     definite = sum(row.stance in DEFINITE for row in texts)
     reliable = sum(row.rating in RELIABLE for row in texts)
     score = 0.3 + 0.3 * min(1, definite / SATURATION) + 0.4 * min(1, reliable / SATURATION)
@@ -453,7 +454,7 @@ def _scored(
     if basis != "labels" or vote.stance not in SIDES:
         return vote
     surest: dict[str, records.Evidence] = {}
-    for row in sorted(rows, key=lambda row: row.stance_confidence or 0.0):
+    for row in sorted(rows, key=lambda row: (row.stance in DEFINITE, row.stance_confidence or 0.0)):
         surest[row.origin or row.domain] = row
     sides = ((STANCES[row.stance or "unclear"].weight or 0, row) for row in surest.values())
     holds = claim_probability(

@@ -136,6 +136,7 @@ def test_the_look_up_asks_for_the_claims_words_on_one_line() -> None:
         ("Vaccines cause autism", "Vaccines reduced measles in Europe by 2010", False),
         ("Lightning never strikes twice", "The election was stolen", False),
         ("疫苗会导致自闭症", "疫苗不会引起自闭症", True),
+        ("2019年5月疫苗导致死亡", "疫苗导致死亡", True),
         ("What is it?", "What is it?", False),
     ],
 )

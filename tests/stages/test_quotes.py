@@ -144,6 +144,11 @@ def test_the_first_quote_that_stands_in_the_page_is_kept_and_the_others_are_coun
             "A post says: “The seas never rise at all.” That is false.",
         ),
         (
+            "It is not true that Gov. Smith raised all the taxes in May. Another line.",
+            "Smith raised all the taxes in May",
+            "It is not true that Gov. Smith raised all the taxes in May. Another line.",
+        ),
+        (
             "Do the seas never rise at all?\n\nNo, they do. Another line.",
             "the seas never rise at all",
             "Do the seas never rise at all?\n\nNo, they do.",
@@ -296,3 +301,16 @@ async def test_a_page_that_may_not_be_read_again_keeps_its_reading() -> None:
 
     read = await Reader()(ARTICLE)
     assert await recheck_without_quotes(read, ARTICLE, refuses) == read
+
+
+def test_a_quote_may_have_the_brackets_of_the_text() -> None:
+    text = "The agency said that “[t]he seas never rise at all” in its report."
+    assert QuoteFinder(text).find("[t]he seas never rise at all") == (22, 50)
+
+
+def test_two_words_that_stand_in_the_text_are_no_misquote() -> None:
+    finder = QuoteFinder('Officials declared a "Climate Emergency" in 2019.')
+    assert finder.misquotes('They declared a "Climate Emergency".') == []
+    assert finder.misquotes("Sie riefen „Notstand im ganzen Land“ aus.") == [
+        "Notstand im ganzen Land"
+    ]

@@ -132,6 +132,12 @@ def test_unclear_evidence_is_dropped_only_when_more_than_half_is_definite() -> N
     assert bundle([definite, a_source("c"), unclear]) == (definite, a_source("c"))
 
 
+def test_a_worse_copy_of_a_text_does_not_lower_the_quality() -> None:
+    best = a_source("a").model_copy(update={"content_hash": "h"})
+    copy = a_source("b", "supports", "low").model_copy(update={"content_hash": "h"})
+    assert quality([best, copy]) == quality([best])
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
