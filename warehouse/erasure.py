@@ -14,7 +14,7 @@ from warehouse.store import ALL_TEXTS, Warehouse
 _SQL = statements("warehouse", "erasure.sql")
 _TEXTS = ("page_texts", "trimmed_texts")
 _LINKED = (
-    ("judge_calls", "judging_id", "judgements", "judging_id"),
+    ("judge_calls", "judgement_id", "judgements", "judgement_id"),
     ("review_applications", "action_id", "review_actions", "action_id"),
     ("claim_matches", "other_claim_id", "claims", "claim_id"),
 )

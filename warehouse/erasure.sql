@@ -49,6 +49,9 @@ SELECT DISTINCT request_id FROM llm_calls WHERE video_id = $video_id AND request
 CREATE OR REPLACE TEMP TABLE own_texts AS
 SELECT content_hash FROM pages WHERE video_id = $video_id AND content_hash IS NOT NULL
 UNION SELECT content_hash FROM evidence WHERE video_id = $video_id AND content_hash IS NOT NULL
+-- A repeated step may have replaced the row that referred to a text.
+UNION SELECT content_hash FROM page_texts
+WHERE run_id IN (SELECT run_id FROM materializations WHERE video_id = $video_id)
 EXCEPT (
     SELECT content_hash FROM pages WHERE video_id <> $video_id AND content_hash IS NOT NULL
     UNION SELECT content_hash FROM evidence WHERE video_id <> $video_id AND content_hash IS NOT NULL

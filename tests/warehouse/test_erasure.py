@@ -11,7 +11,8 @@ import pytest
 
 from factible_assets.records.tables import Claim, Evidence, Verdict
 from tests.cli.stored import VIDEO_ID, store_sample
-from tests.warehouse.samples import fact_check, stamp
+from tests.warehouse.samples import asset_rows, fact_check, page, page_text, stamp
+from tests.warehouse.test_judgements import CALL, ROW, changed
 from warehouse.erasure import erase_video
 from warehouse.store import Warehouse
 
@@ -109,3 +110,22 @@ def test_a_claim_that_took_over_its_sources_keeps_them_and_no_longer_names_it(
     assert row.reused_claim_id == first.claim_id, "it is still no reading of this claim"
     assert "a video that has been removed" in str(row.reused_from)
     assert str(verdict.reason) == f"{row.reused_from} One source was silent."
+
+
+def test_the_judge_calls_of_a_judging_of_several_videos_go_with_their_video(
+    in_memory: Warehouse,
+) -> None:
+    for name in ("v", "w"):
+        judgement = changed(ROW, video_id=name, judgement_id=f"of-{name}")
+        call = CALL | {"judgement_id": f"of-{name}"}
+        in_memory.write_rows({"judgements": [judgement], "judge_calls": [call]})
+    erase_video(in_memory, "v", dry_run=False)
+    assert in_memory.query("SELECT judgement_id FROM judge_calls").rows() == [("of-w",)]
+
+
+def test_the_texts_that_a_repeated_step_has_replaced_go_too(in_memory: Warehouse) -> None:
+    for name, text in (("v", "Old."), ("w", "Shared."), ("v", "Shared."), ("v", "New.")):
+        read = asset_rows(page(name, text), page_text(text))
+        in_memory.write_assets(name, {"evidence": read}, stamp=stamp(1))
+    erase_video(in_memory, "v", dry_run=False)
+    assert in_memory.query("SELECT text FROM page_texts").rows() == [("Shared.",)]
