@@ -18,16 +18,22 @@ from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.text import fold, is_abbreviation, word_set
 from factible_assets.records.tables import TranscriptSegment
 
-# Sounds and speakers in brackets, notes around song, arrows at a change of speaker.
+# Sounds and speakers in brackets, notes around song, arrows at a change of speaker. Brackets hold
+# words of the sentence if they open with a word of grammar ("[not]", "[the vaccine]") or are one
+# letter ("[t]he").
 _MARKER = re.compile(
     r"""
-      \[[^\[\]\n]{1,60}\]:?
+      \[(?!(?:\w|no|not|never|none|no[ ]longer)\]
+           |(?-i:(?:the|an?|this|that|these|those|it|its|s?he|they|we|his|her|their|our|is|are|was
+             |were|be|has|have|had|does|do|did|will|would|can|cannot|could|should|must|may|might|and
+             |or|but|if|because|not|never)(?:n['\u2019]t)?(?:[ ][a-z'\u2019 -]{1,60})?)\])
+      [^\[\]\n]{1,60}\]:?
     | \((?:applause|cheering|crying|gasps?|laughs?|laughter|music|sighs?|silence)[^()\n]{0,30}\)
     | [♪♫]+
     | >>+
-    | (?<![\w.])(?-i:[A-Z][A-Z.]*(?:[ ][A-Z][A-Z.]*){0,3}):(?=\s)
-    | (?:\A|(?<=\n)|(?<=[.!?]\s))
+    | (?:\A|(?<=\n)|(?<=>>)|(?<=>>\s)|(?<=[.!?)\]]\s)|(?<=[.!?]["'\u201d\u2019]\s))
       (?:host|interviewer|moderator|narrator|presenter|reporter|speaker(?:[ ]\d)?
+        |(?-i:[A-Z][A-Z.]*(?:[ ][A-Z][A-Z.]*){0,3})
         |(?-i:(?:Dr|Mr|Mrs|Ms|Prof)\.(?:[ ][A-Z][a-z.]*){1,3})):(?=\s)
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -112,6 +118,11 @@ def split_sentences(
 def reading_text(raw: str) -> str:
     """Return a raw span without markers, with single spaces."""
     return " ".join(_MARKER.sub(" ", raw).split())
+
+
+def changes_speaker(raw: str, start: int, end: int) -> bool:
+    """Whether `raw[start:end]` marks a change of speaker."""
+    return any(_SPEAKER.match(marker.group()) for marker in _MARKER.finditer(raw, start, end))
 
 
 # --- Tokens and stops ---------------------------------------------------------------------------

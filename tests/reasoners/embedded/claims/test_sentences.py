@@ -86,6 +86,13 @@ def test_a_marker_inside_a_sentence_is_left_out_of_its_reading_only() -> None:
     assert raw[sentence.start : sentence.end] == raw
 
 
+@pytest.mark.parametrize("words", ["not", "NOT", "the vaccine", "isn't"])
+def test_words_of_the_sentence_in_brackets_are_no_marker(words: str) -> None:
+    assert _texts(f"Doctors say [{words}] it was [applause] quite [door closes] safe.") == [
+        f"Doctors say [{words}] it was quite safe."
+    ]
+
+
 def test_a_change_of_speaker_ends_a_sentence_without_a_stop() -> None:
     assert _texts("that is what he said >> no it is not what he said") == [
         "that is what he said",
@@ -104,7 +111,10 @@ def test_changes_of_speaker_alone_do_not_make_a_transcript_punctuated() -> None:
     assert len(_texts(debt)) > 1, "an abbreviation is no stop"
 
 
-@pytest.mark.parametrize("label", ["Reporter:", "Dr. Luis Ferrando:", "Interviewer:"])
+@pytest.mark.parametrize(
+    "label",
+    ["Reporter:", "Dr. Luis Ferrando:", "Interviewer:", "CHRIS LEE:", ">> CL:", "(Laughter) CL:"],
+)
 def test_the_label_of_a_speaker_is_a_marker(label: str) -> None:
     assert _texts(f"The harvest was poor. {label} We picked a third of it.") == [
         "The harvest was poor.",
@@ -112,6 +122,11 @@ def test_the_label_of_a_speaker_is_a_marker(label: str) -> None:
     ]
     for said in ("Heart Disease: it kills 700,000.", "New Zealand: five percent of adults smoke."):
         assert _texts(said) == [said], "a heading and a country are no speakers"
+
+
+def test_capitals_inside_a_sentence_are_no_speaker() -> None:
+    said = "Prices rose in the EU: gas costs doubled in 2022."
+    assert _texts(said) == [said]
 
 
 RAW = (
