@@ -16,7 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import Vectors, load_weights
-from factible_assets.reasoners.embedded.text import find_numbers, is_stop_word, tokenise, word_set
+from factible_assets.reasoners.embedded.text import (
+    NEGATIONS,
+    find_numbers,
+    is_stop_word,
+    tokenise,
+    word_set,
+)
 
 Category = Literal["statistical", "historical", "comparative", "factual"]
 """The kind of a claim; the first two are those of Factible."""
@@ -108,10 +114,11 @@ class WordCounts:
 
 def count_words(text: str) -> WordCounts:
     norms = [word.norm for word in tokenise(text)]
+    content = {norm for norm in norms if not is_stop_word(norm)}
     pointing = [norm.partition("'")[0] in _POINTING for norm in norms]
     return WordCounts(
         words=len(norms),
-        content=len({norm for norm in norms if not is_stop_word(norm)}),
+        content=0 if content <= NEGATIONS else len(content),
         numbers=min(_MOST_NUMBERS, len(find_numbers(text))),
         first_person=not _FIRST_PERSON.isdisjoint(norms),
         pointing=min(_MOST_POINTING, sum(pointing)),

@@ -125,7 +125,7 @@ def candidates_of(
 def _list_candidates(raw: str, sentences: Sequence[Sentence]) -> list[Candidate]:
     """List the sentences, and their parts, that may be claims of the speaker."""
     listed = []
-    are_withdrawn = withdrawn(sentences)
+    are_withdrawn = withdrawn(raw, sentences)
     for index, sentence in enumerate(sentences):
         if are_withdrawn[index] or sentence.end - sentence.start > _LONGEST:
             continue

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
 from factible_assets.reasoners.embedded.claims.claim_text import span_of
-from factible_assets.reasoners.embedded.claims.sentences import Sentence
+from factible_assets.reasoners.embedded.claims.sentences import Sentence, changes_speaker
 from factible_assets.reasoners.embedded.text import NEGATIONS, is_stop_word, tokenise, word_set
 
 _CONJUNCTIONS = word_set("and but so or well now actually")
@@ -56,17 +56,18 @@ def independent_parts(raw: str, sentence: Sentence) -> list[Sentence]:
     return parts
 
 
-def withdrawn(sentences: Sequence[Sentence]) -> list[bool]:
-    """Return for each sentence whether the speaker withdraws it.
+def withdrawn(raw: str, sentences: Sequence[Sentence]) -> list[bool]:
+    """Return for each sentence of a transcript whether its speaker withdraws it.
 
     True for a belief of the listener ("You might think …"), and for a statement before a bare
-    denial ("But no.", "That is not true.").
+    denial ("But no.", "That is not true.") of the same speaker.
     """
-    clauses = [(sentence.text, _without_conjunctions(sentence)) for sentence in sentences]
-    denials = [_is_bare_denial(text, words) for text, words in clauses]
-    next_denies = [*denials, False][1:]
-    pairs = zip(clauses, next_denies, strict=True)
-    return [_is_supposition(words) or is_denied for (_, words), is_denied in pairs]
+    clauses = [_without_conjunctions(sentence) for sentence in sentences]
+    are_withdrawn = [_is_supposition(words) for words in clauses]
+    for at, (said, answer) in enumerate(pairwise(sentences)):
+        if not changes_speaker(raw, said.end, answer.start):
+            are_withdrawn[at] |= _is_bare_denial(answer.text, clauses[at + 1], clauses[at])
+    return are_withdrawn
 
 
 def _is_supposition(words: Sequence[str]) -> bool:
@@ -80,15 +81,25 @@ def _without_conjunctions(sentence: Sentence) -> list[str]:
     return list(dropwhile(lambda norm: norm in _CONJUNCTIONS, norms))
 
 
-def _is_bare_denial(text: str, words: Sequence[str]) -> bool:
-    """Whether a sentence denies the one before it without further content."""
+def _is_bare_denial(text: str, words: Sequence[str], said: Sequence[str]) -> bool:
+    """Whether a sentence denies the one before it without further content.
+
+    If what was said itself denies, "No" and "It does not" confirm it.
+    """
+    confirms = _denies(said)
     is_no = bool(words) and words[0] in {"no", "nope", "wrong"}
     if is_no and (len(words) == 1 or text.casefold().partition(words[0])[2][:1] in {",", ".", "!"}):
-        return True
+        if not confirms or words[0] == "wrong":
+            return True
+        words = words[1:]
     content = [word for word in words if not is_stop_word(word) and word not in NEGATIONS]
     is_short = 0 < len(words) <= _LONGEST_DENIAL
     if not is_short or text.endswith("?") or not {*content} <= _UNTRUE | _TRUE:
         return False
-    denials = sum(word in NEGATIONS or word in _UNTRUE for word in words)
     ends_in_denial = words[-1] in NEGATIONS and words[0].partition("'")[0] in _REFERS_BACK
-    return denials % 2 == 1 and bool(content or ends_in_denial)
+    return _denies(words) and bool(content or (ends_in_denial and not confirms))
+
+
+def _denies(words: Sequence[str]) -> bool:
+    """Whether the number of denials among words is odd: two cancel out."""
+    return sum(word in NEGATIONS or word in _UNTRUE for word in words) % 2 == 1

@@ -190,7 +190,7 @@ def test_claims_beyond_the_limit_are_counted() -> None:
 
 def _withdrawn(said: str) -> list[str]:
     sentences = split_sentences(said)
-    marks = zip(sentences, withdrawn(sentences), strict=True)
+    marks = zip(sentences, withdrawn(said, sentences), strict=True)
     return [sentence.text for sentence, is_withdrawn in marks if is_withdrawn]
 
 
@@ -229,6 +229,22 @@ def test_a_statement_before_a_bare_denial_is_withdrawn(denial: str) -> None:
 )
 def test_other_negations_withdraw_nothing(after: str) -> None:
     assert _withdrawn(f"Goldfish forget everything within three seconds. {after}") == []
+
+
+def test_the_denial_of_another_speaker_withdraws_nothing() -> None:
+    assert _withdrawn(">> Smoking causes lung cancer in adults. >> No.") == []
+
+
+@pytest.mark.parametrize("answer", ["No.", "No. None at all.", "No, it does not.", "It doesn't."])
+def test_a_no_confirms_a_denial(answer: str) -> None:
+    said = "The vaccine does not cause autism in children."
+    assert _withdrawn(f"{said} {answer}") == []
+    assert said in _withdrawn(f"{said} No, that's not true.")
+
+
+def test_an_answer_of_denials_alone_is_no_claim() -> None:
+    said = "The vaccine does not cause autism in children."
+    assert [claim.text for claim in _extract(f"{said} No, it does not.").claims] == [said]
 
 
 def _parts(raw: str) -> list[str]:
@@ -315,6 +331,7 @@ def test_words_of_the_statement_stay(raw: str) -> None:
         ("the price rose to $3.99", "The price rose to $3.99."),
         ("most of the plants are built in the U.S.", "Most of the plants are built in the U.S."),
         ("and they said “it is over.", "They said it is over."),
+        ("[the vaccine] is [not] safe for [t]he young", "The vaccine is not safe for the young."),
     ],
 )
 def test_a_claim_has_a_capital_and_a_full_stop(raw: str, written: str) -> None:
@@ -347,9 +364,10 @@ def test_claims_of_any_text_stay_within_limits(text: str, limit: int) -> None:
 
 
 HOSTILE = (
-    "A" * 20, "A. ", "A ", " " * 50, "\n", ".", "?!", "\u2026", "[", "(applause", ">>", "and ",
-    "so, ", "a:", "a;", ", because ", " - ", "no ", "million ", "one point ", "hundred and ",
-    "1,000", "$1.", "\u201c", "you know, ", "Dr. ", "DR SMITH 9 ", "SAYS JANE DOE SMITH 1,000 ",
+    "A" * 20, "A. ", "A ", " " * 50, "\n", ".", "?!", "\u2026", "[", "[the ", "(applause", ">>",
+    "and ", "so, ", "a:", "a;", ", because ", " - ", "no ", "million ", "one point ",
+    "hundred and ", "1,000", "$1.", "\u201c", "you know, ", "Dr. ", "DR SMITH 9 ",
+    "SAYS JANE DOE SMITH 1,000 ",
 )  # fmt: skip
 
 
@@ -362,7 +380,7 @@ def test_hostile_text_takes_linear_time(piece: str, monkeypatch: pytest.MonkeyPa
         text = (piece * (length // len(piece) + 1))[:length] + "x"
         began = time.process_time()
         sentences = split_sentences(text, (), _Unread())
-        withdrawn(sentences)
+        withdrawn(text, sentences)
         for sentence in sentences:
             span = trim(text, sentence)
             independent_parts(text, span)
