@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from factible_assets.reasoners.embedded.text import is_abbreviation
 from factible_assets.reasoners.llm.prompts import visible
 
 _TAG = re.compile(r"<!--.*?-->|</?[A-Za-z!?][^<>]*>", re.DOTALL)
@@ -14,14 +15,17 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _MARKS = re.compile(
-    r"[*`]+|~~+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|^\s*(?:#+|>+|[-•])\s+", re.MULTILINE
+    r"(?<![\d*])\*+|\*+(?![\d*])|`+|~~+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)"
+    r"|^\s*(?:#+|>+|[-•])\s+",
+    re.MULTILINE,
 )
 _LESS, _MORE = re.compile(r"<(?=\s*\d)"), re.compile(r"(?<=\s)>(?=\s*\d)")
 _KEPT = str.maketrans({"\x00": "<", "\x01": ">"})
 _BRACKETS = str.maketrans(
     {"[": "(", "]": ")", "{": "(", "}": ")", "<": None, ">": None, "|": None, "\\": None}
 )
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)")
+_SENTENCE_END = re.compile(r"([.!?…])[\"'”’)]*$")
+_OPENING_MARKS = "\"'\u201c\u2018("
 
 
 def plain(text: str) -> str:
@@ -52,6 +56,14 @@ def whole_sentences(text: str, words: int) -> str | None:
     parts = text.split()
     if len(parts) <= words:
         return text
-    head = " ".join(parts[:words])
-    ends = [match.end() for match in _SENTENCE_END.finditer(head)]
-    return head[: ends[-1]] if ends else None
+    padded = ["", *parts]
+    ends = [at for at in range(1, words + 1) if _ends_sentence(*padded[at - 1 : at + 2])]
+    return " ".join(parts[: ends[-1]]) if ends else None
+
+
+def _ends_sentence(before: str, word: str, following: str) -> bool:
+    end = _SENTENCE_END.search(word)
+    if end is None or end[1] != ".":
+        return end is not None
+    bare = word[: end.start()].lstrip(_OPENING_MARKS)
+    return not is_abbreviation(bare, before, following.lstrip(_OPENING_MARKS))

@@ -18,6 +18,7 @@ from factible_assets.reasoners.llm.plain_text import clip, plain, whole_sentence
         ("![seen](http://a.example/pixel.png) Fine.", "seen Fine."),
         ("Read https://a.example/x?y=1 first.", "Read first."),
         ("**Bold** and `code` and _slanted_ words_here.", "Bold and code and slanted words_here."),
+        ("*2*3*4* is **24** with `2**3`", "2*3*4 is 24 with 2**3"),
         ("# Heading\n- one\n- two", "Heading one two"),
         ("<script>alert(1)</script>Text", "alert(1) Text"),
         ("A <<b>b>tricky</b> one", "A btricky one"),
@@ -49,3 +50,9 @@ def test_a_long_text_is_cut_after_a_sentence_if_possible() -> None:
     assert clip("One two three four five", 3) == "One two three…"
     assert clip("One two", 3) == "One two"
     assert whole_sentences("One two three four five", 3) is None
+
+
+def test_no_sentence_ends_with_an_abbreviation() -> None:
+    assert clip("As Dr. Smith of the U.S. Navy found", 6) == "As Dr. Smith of the U.S.…"
+    assert clip("So it is. (J. Doe said no. 5 did it.)", 6) == "So it is."
+    assert whole_sentences("According to the U.S. government it fell", 5) is None
