@@ -21,7 +21,9 @@ from factible_assets.reasoners.embedded.text import (
     content_stems,
     find_numbers,
     is_english,
+    is_stop_word,
     tokenise,
+    word_set,
 )
 from factible_assets.reasoners.llm.answers import (
     TIER_RANGES,
@@ -49,10 +51,18 @@ OFF_THESIS_CAP = 0.25
 _CATEGORY_WORDS = 3
 _CLAIM_TOKENS, _FRAME_TOKENS = 190, 160
 """Five claims with their searches fit into 1,200 tokens; more claims get more."""
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_FIGURE = re.compile(r"(?<!\d[.,])\d+[.,]\d+(?![.,]?\d)|\d+")
+"""A whole number or a decimal. Dates and lists such as "12.3.2020" are several figures."""
+_GROUPING = re.compile(r"(?<=\d)[,.](?=\d{3}(?!\d))")
+_SPACED_GROUPING = re.compile(r"(?<=\d)[,.]?\s+(?=\d{3}(?!\d))")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s,.]+(?=\d)")
 _MARKS = frozenset(".,;:!?")
+_CONJUNCTIONS = word_set("and but because although though while whereas unless")
+_AFFIRMED = word_set(
+    "only just doubt question deny denies denied dispute ignore secret surprise wonder forget "
+    "know knew realise realize notice"
+)
+"""The statement after such a word holds though the word is denied: "there is no doubt that"."""
 _STEM = 4  # Letters at the beginning of a word by which it is recognised.
 _SHORTEST_NAME = 2  # Letters; a name has more.
 _MOST_NAMES = 0.34  # Share of capitalised words up to which they are names.
@@ -133,7 +143,8 @@ async def find_claims(
     for window, answer in answers:
         in_window, unfounded = await asyncio.to_thread(_candidates, title, window, answer)
         candidates, refused = candidates + in_window, refused + unfounded
-    distinct = _distinct(candidates)[:_MOST_CANDIDATES]
+    found = _distinct(candidates)
+    distinct = found[:_MOST_CANDIDATES]
     thesis = next((answer.thesis for _, answer in answers if answer.thesis.strip()), "")
     drafts = [candidate.draft for candidate in distinct]
     if len(answers) > 1 and distinct:
@@ -143,8 +154,10 @@ async def find_claims(
         )
         thesis, drafts = merged.thesis, _reranked(merged, distinct)
     drafts.sort(key=_by_importance)
-    left_out = max(0, len(drafts) - max_claims)
-    return ClaimDrafts(_thesis(thesis), tuple(drafts[:max_claims]), refused, left_out)
+    kept = tuple(drafts[:max_claims])
+    # If the merged claims are fewer than the limit, the missing ones are paraphrases.
+    left_out = len(found) - len(kept) if len(kept) == max_claims else 0
+    return ClaimDrafts(_thesis(thesis), kept, refused, left_out)
 
 
 def drafts_so_far(
@@ -292,12 +305,27 @@ def rests_on(claim: str, passage: str, known: str) -> bool:
 
 
 def _has_figures(claim: str, passage: str, known: str) -> bool:
-    digits = _BETWEEN_DIGITS.sub("", known)
-    figures = _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim))
-    if all(figure in digits for figure in figures) or is_english(known) is False:
+    said = _figures(known)
+    if _figures(claim) <= said or is_english(known) is False:
+        return True
+    # A space groups digits, or it stands between two figures. Units may differ: 3,500,000 is
+    # 3.5 million.
+    values = {round(number.value, 3) for number in find_numbers(known)}
+    said |= _figures(_SPACED_GROUPING.sub("", known)) | values
+    rest = claim
+    for number in reversed(find_numbers(claim)):
+        if round(number.value, 3) in values:
+            rest = f"{rest[: number.start]} {rest[number.end :]}"
+    if _figures(_SPACED_GROUPING.sub("", rest)) <= said:
         return True
     # The speaker may have said "two and a half million".
     return any(passage[number.start].isalpha() for number in find_numbers(passage))
+
+
+def _figures(text: str) -> set[float]:
+    """Return the figures of a text as they are written: "3.5 million" is 3.5, "1,000" is 1000."""
+    figures = _FIGURE.findall(_GROUPING.sub("", text))
+    return {float(figure.replace(",", ".")) for figure in figures}
 
 
 def _has_names(names: Sequence[str], known: str) -> bool:
@@ -324,17 +352,25 @@ def drops_denial(claim: str, source: str) -> bool:
     False for a claim that has words of its own, such as "fails to" or "unsafe".
     """
     denied, affirmed = set[str](), set[str]()
-    is_denied = False
+    is_denied = is_of_one_word = is_first = False
+    before = ""
     for word in tokenise(source):
-        # A negation reaches to the next content word, mark, "only" or "just".
+        # A negation reaches to the next mark or conjunction, or ends with its first content word:
+        # "no doubt that", "sugar, and not salt," and "without salt".
         is_before_mark = source[word.end : word.end + 1] in _MARKS
         if word.norm in NEGATIONS:
-            is_denied = not is_before_mark
-            continue
-        stems = content_stems(word.norm)
-        is_denied &= word.norm not in {"only", "just"}
-        (denied if is_denied else affirmed).update(stems)
-        is_denied &= not is_before_mark and not stems
+            is_denied, is_first = not is_before_mark, True
+            is_of_one_word = word.norm == "without" or (
+                word.norm == "not" and (before in _CONJUNCTIONS or not is_stop_word(before))
+            )
+        else:
+            stems = content_stems(word.norm)
+            is_denied &= word.norm not in _CONJUNCTIONS
+            (denied if is_denied else affirmed).update(stems)
+            is_affirmed = is_first and word.norm in _AFFIRMED
+            is_denied &= not (is_before_mark or is_affirmed or (is_of_one_word and stems))
+            is_first &= not stems
+        before = word.norm
     asserted = set(content_stems(claim))
     is_in_its_words = asserted <= denied | affirmed
     is_denial = any(word.norm in NEGATIONS for word in tokenise(claim))

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from factible_assets.config import ClaimsConfig
 from factible_assets.reasoners.llm.answers import ClaimsAnswer
-from factible_assets.reasoners.llm.claims import Window, Windowing, drafts_so_far, windows
+from factible_assets.reasoners.llm.claims import (
+    Window,
+    Windowing,
+    drafts_so_far,
+    drops_denial,
+    rests_on,
+    windows,
+)
 from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerOutageError
@@ -174,6 +181,44 @@ async def test_a_claim_that_says_more_than_its_source_is_refused_and_counted(inv
 
 
 @pytest.mark.parametrize(
+    ("said", "claimed", "rests"),
+    [
+        ("50% in 2015", "5% in 2015", False),
+        ("3.5 million", "35 million", False),
+        ("3.5 million", "5 million", False),
+        ("3.5 million", "3,500,000", True),
+        ("1 000", "1,000", True),
+        ("2 million", "2,000,000 and X-35", False),
+        ("COVID 19 300,000", "300,000", True),
+        ("12.3.2020", "2020", True),
+        ("1,50", "1.5", True),
+    ],
+)
+def test_a_claim_has_only_whole_figures_of_its_source(said: str, claimed: str, rests: bool) -> None:
+    frame = "It was in the end said that {} of them had a cold."
+    source = frame.format(said)
+    assert rests_on(frame.format(claimed), source, source) is rests
+
+
+@pytest.mark.parametrize(
+    ("said", "is_dropped"),
+    [
+        ("Vaccines do not actually cause autism.", True),
+        ("It is not true that vaccines cause autism.", True),
+        ("Vaccines have never been shown to cause autism.", True),
+        ("I don't believe vaccines just cause autism.", True),
+        ("There is no evidence that vaccines cause autism.", True),
+        ("Nobody can deny that vaccines cause autism.", False),
+        ("Most of you don't know that vaccines cause autism.", False),
+        ("Stay and don't vaccinate because vaccines cause autism.", False),
+        ("Vaccines without salt cause autism.", False),
+    ],
+)
+def test_a_negation_reaches_to_the_end_of_its_clause(said: str, is_dropped: bool) -> None:
+    assert drops_denial("Vaccines cause autism.", said) is is_dropped
+
+
+@pytest.mark.parametrize(
     ("said", "turned", "kept"),
     [
         (
@@ -282,6 +327,16 @@ async def test_a_long_transcript_is_read_in_windows_and_ranked_against_one_thesi
         assert TWO_HALVES[claim.char_start :].startswith(said)
     assert [call.attempt for call in judged.calls] == list(range(1, count + 2))
     assert "stretch 1 of" in model.prompts[0]
+    assert judged.value.left_out == 0
+
+
+async def test_the_claims_of_a_long_transcript_beyond_the_limit_are_counted() -> None:
+    ranked = {"number": 2, "bears_on_thesis": True, "tier": "pillar", "importance": 0.95}
+    merged = {"thesis": "T", "thesis_is_about_expertise": False, "claims": [ranked]}
+    count = len(windows(TWO_HALVES, Windowing(1_600, 200)))
+    llm, _ = reasoner(*([by_stretch] * count), merged, limits=SMALL)
+    judged = await llm.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=1)
+    assert (len(judged.value.claims), judged.value.left_out) == (1, 1)
 
 
 @pytest.mark.parametrize(("count", "shares"), [(3, [2, 2, 1]), (7, [1] * 5 + [0] * 2)])
