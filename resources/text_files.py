@@ -169,9 +169,12 @@ def parse_document(text: str) -> Document:
             f"This is not valid YAML: {reason}. Correct it.", mark.line + 1 if mark else None
         ) from error
     except yaml.reader.ReaderError as error:
-        line = text[: error.position].count("\n") + 1
+        # libyaml counts the bytes of UTF-8, PyYAML's own reader counts characters.
+        is_bytes = _Loader is not yaml.SafeLoader
+        before = text.encode()[: error.position] if is_bytes else text[: error.position].encode()
         raise PlacedError(
-            "There is a character here that YAML does not allow. Remove it.", line
+            "There is a character here that YAML does not allow. Remove it.",
+            before.count(b"\n") + 1,
         ) from error
     return Document(data, lines)
 
@@ -318,7 +321,8 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     """
     for mark, encoding in BOMS:
         if data.startswith(mark):
-            return data.decode(encoding, "replace").removeprefix("\ufeff")
+            text = data.decode(encoding, "replace").removeprefix("\ufeff")
+            return _once_decoded(text).removeprefix("\ufeff") if detect else text
     sample = data[:_SAMPLE_BYTES]
     if b"\x00" in sample:
         # UTF-16 of a mostly Latin text without a mark: every other byte is zero.
@@ -332,7 +336,7 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     _refuse_controls(sample)
     with suppress(UnicodeDecodeError):
         text = data.decode("utf-8")
-        return _once_decoded(text) if detect and not text.isascii() else text
+        return _once_decoded(text) if detect else text
     lenient = data.decode("utf-8", "replace")
     if sum(character > "\x7f" for character in lenient) > 2 * lenient.count("\ufffd"):
         return lenient
@@ -342,11 +346,22 @@ def decode_text(data: bytes, *, detect: bool = False) -> str:
     return data.decode(charset if detect else "latin-1", "replace")
 
 
+_WESTERN_BYTES: Final = {byte: byte for byte in range(256)} | {
+    ord(character): byte
+    for byte in range(256)
+    if (character := bytes([byte]).decode("cp1252", "ignore"))
+}
+"""The byte of each character of Latin-1 and Windows-1252.
+
+Windows reads the five bytes without a character in Windows-1252 as those of Latin-1.
+"""
+
+
 def _once_decoded(text: str) -> str:
     """Return the text that a tool read with a wrong charset; any other text as it is."""
-    for wrong in ("cp1252", "latin-1"):
+    if not text.isascii():
         with suppress(UnicodeError):
-            return text.encode(wrong).decode("utf-8")
+            return codecs.charmap_encode(text, "strict", _WESTERN_BYTES)[0].decode("utf-8")
     return text
 
 

@@ -271,6 +271,12 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         assert parse_document(text).line(("videos", 0)) >= 1
 
 
+def test_a_character_that_yaml_forbids_is_named_with_its_line_after_any_text() -> None:
+    with pytest.raises(PlacedError) as refusal:
+        parse_document("title: Über Käse\nname: Ärzte\nid: \x07\nurl: x\nday: y\n")
+    assert refusal.value.line == 3
+
+
 def test_the_projects_own_corpora_have_no_problems() -> None:
     reading = load_corpora([Path(__file__).resolve().parents[1] / "corpora"])
     assert [str(problem) for problem in reading.problems] == []

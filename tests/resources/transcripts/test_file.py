@@ -310,6 +310,20 @@ def test_one_damaged_byte_does_not_spoil_other_accents() -> None:
     assert parse("Was \ufffd war".encode()).plain_text == "Was \ufffd war", "sound UTF-8 stands"
 
 
+@pytest.mark.parametrize("wrong", ["cp1252", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_text_that_was_decoded_with_a_wrong_charset_is_mended(wrong: str, encoding: str) -> None:
+    said = "“Árvíztűrő”, said Ágnes – it costs 5 €."
+    data = said.encode()
+    # Windows reads the bytes that Windows-1252 lacks as Latin-1 does.
+    read = "".join(
+        bytes([byte]).decode(wrong if byte not in b"\x81\x8d\x8f\x90\x9d" else "latin-1")
+        for byte in data
+    )
+    assert parse(read.encode(encoding)).plain_text == said
+    assert parse(said.encode(encoding)).plain_text == said
+
+
 # --- Unreadable files ---------------------------------------------------------------------------
 
 
