@@ -54,7 +54,7 @@ class ImportReport:
 
     added: int = 0
     updated: int = 0
-    """Pages with a newer, longer or corrected text."""
+    """Pages with a newer, longer or corrected text, or another title, author or day."""
     unchanged: int = 0
     searches: int = 0
     hits: int = 0
@@ -365,13 +365,17 @@ def _replaces(page: FetchedPage, stored: sqlite3.Row, *, is_first: bool) -> bool
     """Tell whether a page replaces a stored one; `is_first`: it is the import's first copy."""
     if not stored["has_text"]:
         return True
-    if stored["text"] == page.text:
+    is_same = stored["text"] == page.text
+    details = (page.title or stored["title"], page.author, page.published_on)
+    if is_same and details == (stored["title"], stored["author"], _day(stored["published_on"])):
         return False
-    if page.retrieved_at != UNDATED:
-        return stored["retrieved_at"] is None or _stamp(page.retrieved_at) > stored["retrieved_at"]
+    known = stored["retrieved_at"]
+    if (retrieved := _stamp(page.retrieved_at)) is not None:
+        corrects = is_same and is_first and retrieved == known
+        return known is None or retrieved > known or corrects
     # A new import corrects stored pages. If one import has two undated copies of a page, the
     # shorter one was cut off.
-    return stored["retrieved_at"] is None and (is_first or len(page.text) > len(stored["text"]))
+    return known is None and (is_first or len(page.text) > len(stored["text"]))
 
 
 def _stamp(moment: datetime) -> str | None:
@@ -402,14 +406,16 @@ def match_expression(query: str) -> str:
 
     Each word becomes a quoted string, which has no syntax in FTS5. A word with inner marks ("U.S.",
     "COVID-19", "1.5") becomes a phrase of its parts. Stop words count only if there are no
-    others.
+    others. FTS5 folds the case of both sides, but keeps "ß" and "₂": such a word is sought as it is
+    written and as "ss" and "2".
     """
-    words: dict[str, None] = {}
-    for chunk in unicodedata.normalize("NFKC", query).casefold().split():
-        parts = re.findall(r"[^\W_]+", chunk)
-        if parts:
-            words.setdefault(" ".join(parts))
-    content_words = [word for word in words if word not in SILENT_WORDS] or list(words)
+    words: dict[str, str] = {}
+    for chunk in unicodedata.normalize("NFC", query).split():
+        for spelling in (chunk, unicodedata.normalize("NFKC", chunk).casefold()):
+            if word := " ".join(re.findall(r"[^\W_]+", spelling)):
+                words.setdefault(word.lower(), word)
+    content_words = [word for key, word in words.items() if key not in SILENT_WORDS]
+    content_words = content_words or list(words.values())
     return " OR ".join(f'"{word}"' for word in content_words[:_MAX_QUERY_WORDS])
 
 

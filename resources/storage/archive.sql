@@ -111,7 +111,7 @@ ON CONFLICT (query_key, collection, searched_on, document_id)
 DO UPDATE SET rank = min(recorded_hits.rank, excluded.rank)
 
 -- name: find_page_to_replace
-SELECT has_text, retrieved_at, text FROM documents
+SELECT has_text, retrieved_at, title, author, published_on, text FROM documents
 WHERE collection = :collection AND canonical_url = :canonical_url
 
 -- name: find_page

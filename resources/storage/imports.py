@@ -208,11 +208,12 @@ def read_folder(folder: Path) -> Iterator[ImportedEntry]:
     """
     page_suffixes = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
     files: list[Path] = []
-    place = folder.resolve()
+    # Path.resolve raises for a link that leads to itself.
+    place = Path(os.path.realpath(folder))
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         visible = (Path(root, name) for name in names if not name.startswith("."))
-        inside = (path for path in visible if path.resolve().is_relative_to(place))
+        inside = (path for path in visible if Path(os.path.realpath(path)).is_relative_to(place))
         files += (path for path in inside if path.suffix.lower() in page_suffixes | _DOCUMENTS)
     if not any(path.suffix.lower() in page_suffixes for path in files):
         remedy = "Put .html, .txt, .md or .jsonl files into it."

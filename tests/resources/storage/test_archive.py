@@ -181,10 +181,20 @@ def test_no_query_is_a_syntax_error(query: str) -> None:
 
 
 def test_stop_words_are_left_out_unless_there_are_no_others() -> None:
-    assert match_expression("Is the U.S. at 1.5 °C?") == '"u s" OR "1 5" OR "c"'
+    assert match_expression("Is the U.S. at 1.5 °C?") == '"U S" OR "1 5" OR "C"'
     assert match_expression("to be or not to be") == '"to" OR "be" OR "or" OR "not"'
     assert match_expression("word " * 500) == '"word"'
     assert match_expression(" ".join(f"w{n}" for n in range(500))).count(" OR ") == 63
+
+
+@pytest.mark.parametrize("word", ["Straße", "weiße", "CO₂", "İzmir", "Ho\u0308hle"])
+def test_a_word_is_found_as_it_is_written_whatever_its_case_folds_to(
+    archive: Archive, word: str
+) -> None:
+    archive.add_page(page("as-is", f"Here is {word} in a page."), "w")
+    archive.add_page(page("plain", "Here are strasse, weisse, CO2, izmir and hohle."), "w")
+    for query in (word, f"{word}?"):
+        assert sorted(urls(archive, query)) == ["https://as-is.org/page", "https://plain.org/page"]
 
 
 def test_two_spellings_of_one_query_have_one_key() -> None:
@@ -313,6 +323,31 @@ def test_pages_and_searches_are_imported_and_a_second_time_changes_nothing(
     again = archive.import_from(file, "w")
     assert (again.added, again.updated, again.unchanged) == (0, 0, 2)
     assert search(archive, "ice bees") == before
+
+
+@pytest.mark.parametrize("when", [{}, {"retrieved_at": "2026-01-02"}])
+@pytest.mark.parametrize(
+    "corrected", [{"title": "Ice"}, {"author": "Ann"}, {"published_on": "2020-05-07"}]
+)
+def test_an_import_corrects_the_title_author_or_day_of_the_same_text(
+    archive: Archive, tmp_path: Path, corrected: dict[str, str], when: dict[str, str]
+) -> None:
+    old = PAGES[1] | when
+    archive.import_from(jsonl(tmp_path / "old.jsonl", old), "w")
+    file = jsonl(tmp_path / "new.jsonl", old | corrected)
+    report = archive.import_from(file, "w")
+    assert (report.updated, report.unchanged) == (1, 0)
+    found = archive.page("https://a.org/2")
+    assert found is not None
+    assert (
+        corrected.items()
+        <= {
+            "title": found.title,
+            "author": found.author,
+            "published_on": str(found.published_on),
+        }.items()
+    )
+    assert archive.import_from(file, "w").unchanged == 1
 
 
 def test_a_final_address_that_is_none_is_left_out(archive: Archive, tmp_path: Path) -> None:
@@ -466,17 +501,18 @@ def test_a_file_that_is_too_large_to_be_a_page_is_left_out(
     assert "52 MB" in report.remarks[0]
 
 
-def test_pipes_and_other_documents_are_left_out_and_any_name_is_read(
+def test_pipes_loops_and_other_documents_are_left_out_and_any_name_is_read(
     archive: Archive, tmp_path: Path
 ) -> None:
     (tmp_path / "small.txt").write_text("Small.")
     (tmp_path / "web.mhtml").write_text("Saved.")
     for pipe in ("pipe.txt", "pipe.jsonl"):
         os.mkfifo(tmp_path / pipe)
+    (tmp_path / "loop.txt").symlink_to("loop.txt")
     with open(os.fsencode(tmp_path) + b"/Mu\xf1oz.txt", "w") as file:  # noqa: PTH123
         file.write("Named by an old program.")
     report = archive.import_from(tmp_path, "w")
-    assert (report.added, report.unusable) == (2, 3)
+    assert (report.added, report.unusable) == (2, 4)
     *pipes, web = report.remarks
     (named,) = urls(archive, "program", "w")
     assert named.endswith("/Mu%F1oz.txt")
