@@ -93,6 +93,7 @@ def restore_copy(copy: Path, path: Path) -> Path | None:
 
     Raises WarehouseError: The copy is damaged too, or the disk is full. Nothing was changed.
     """
+    path = Path(os.path.realpath(path))
     old = _replaced_name(path)
     with _replacement_of(path) as unfinished:
         shutil.copyfile(copy, unfinished)

@@ -93,6 +93,20 @@ def test_a_lost_warehouse_comes_back(factible: Run, home: Path, published: Path)
     Warehouse(home / "warehouse.duckdb").publish(published)
 
 
+def test_a_linked_warehouse_is_replaced_where_its_file_lies(
+    factible: Run, home: Path, published: Path, tmp_path: Path
+) -> None:
+    link, file = home / "warehouse.duckdb", tmp_path / "elsewhere.duckdb"
+    link.rename(file)
+    link.symlink_to(file)
+    flip_a_byte_of_the_log(file)
+    done = json.loads(factible("restore", "--json").stdout)
+    assert link.readlink() == file
+    assert Path(done["replaced"]).parent == tmp_path
+    assert Path(f"{done['replaced']}.wal").exists()
+    assert verdicts(home) == 5
+
+
 def test_a_new_warehouse_in_the_place_of_a_lost_one_gives_way_and_is_kept(
     factible: Run, home: Path, published: Path
 ) -> None:
