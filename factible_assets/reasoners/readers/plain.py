@@ -160,7 +160,8 @@ def terms_of(text: str) -> Terms:
         if word.norm not in _FUNCTION_WORDS:
             pending = []
         if _is_negator(word):
-            negations += 1
+            # "No more than 50" bounds the figure and denies nothing.
+            negations += figure is None or word.start < figure.bound_start
         elif word.norm not in _FUNCTION_WORDS and not is_unit:
             words.append((stem(word.norm), word.start, word.end))
     return Terms(text, tuple(words), negations, +limits, is_bounded, tuple(quantities))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
+from math import copysign, inf
 from typing import Literal
 
 from factible_assets.reasoners.embedded.text import Number, find_numbers, is_stop_word, stem
@@ -41,15 +42,20 @@ _SCALES = {stem(word): row[:2] for row in _UNITS for word in row[2].split()}
 UNIT_STEMS = frozenset(_SCALES)
 
 Bound = Literal["exact", "about", "at_least", "at_most"]
-_TO_NUMBER = r"\s*(\w+\s){0,2}(us)?$"
+_NEGATED = r"(?i:(?P<negator>\b(no(?=\s\w+\sthan\b)|not|never|cannot|\w+n['\u2019]t)\s+))?"
+"""A negator turns a bound: "no more than" is "at most"."""
+_OPPOSITES: dict[Bound, Bound] = {"at_least": "at_most", "at_most": "at_least"}
+_TO_NUMBER = r"\s*((?!(past|last|next|previous|following|first)\b)\w+\s){0,2}(us)?$"
+"""Words between a bound and its number. "Over the past 10 years" names a period, no bound."""
 _BOUNDS: dict[Bound, re.Pattern[str]] = {
     "at_least": re.compile(
-        r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
-        r"|minimum of|no (less|fewer) than)" + _TO_NUMBER
+        _NEGATED
+        + r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
+        + r"|minimum of)"
+        + _TO_NUMBER
     ),
     "at_most": re.compile(
-        r"\b((less|lower|fewer) than|under|at most|below|up to|no more than|maximum of)"
-        + _TO_NUMBER
+        _NEGATED + r"\b((less|lower|fewer) than|under|at most|below|up to|maximum of)" + _TO_NUMBER
     ),
     "about": re.compile(
         r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)"
@@ -60,12 +66,16 @@ _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
     "at_least": re.compile(r"\b(after|since|later than)( the)?\s*$"),
     "at_most": re.compile(r"\b(before|prior to|by|until)( the)?\s*$"),
 }
+_SIGN = re.compile(r"(?:(?<![^\s(\[\"'\u201c])[-\u2212\u2013]|\bminus\s+)$", re.IGNORECASE)
+"""Before a negative number, at the beginning of a word."""
+_COMPOUND = re.compile(r"\s?(\w+)\s(?:and\s)?")
+"""Between the two numbers of a compound measure: "6 feet 2 inches"."""
 _WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
 """May name the counted things: "747 officially confirmed cases"."""
 _HALF_A_DECADE = 4.5
 _CLOSE = 0.05
 """Relative difference of rounded numbers."""
-_RANGE = re.compile(r"\s*(?:and|to|or|[-\u2013])\s*")
+_RANGE = re.compile(r"\s*(?:and|to|or|[-\u2013])\s*[-\u2212]?")
 """Between two numbers of one unit: "18 to 22 hours"."""
 _LIKE_SIZE = 2.0
 """Largest ratio of a bare number to a bound that it may meet."""
@@ -86,6 +96,8 @@ class Quantity:
     dimension: str
     """A measure ("length"), a kind ("percent", "money", "year", "ordinal"), or "count"."""
     bound: Bound
+    bound_start: int
+    """Where the words of the bound begin; `start` if there are none."""
     start: int
     end: int
     half_decade: float = 0.0
@@ -105,35 +117,62 @@ def find_quantities(text: str) -> list[Quantity]:
         lacks_unit = first.kind == last.kind and last.unit and not first.unit
         if lacks_unit and _RANGE.fullmatch(text[first.end : last.start]):
             numbers[at] = replace(first, unit=last.unit)
-    return [_quantity(text, number) for number in numbers]
+    quantities: list[Quantity] = []
+    for number in numbers:
+        previous = quantities[-1] if quantities else None
+        quantity = _quantity(text, number, previous.end if previous else 0)
+        joint = _COMPOUND.fullmatch(text, previous.end, quantity.start) if previous else None
+        if previous and joint and _is_part(quantity, previous, joint[1]):
+            value = previous.value + copysign(quantity.value, previous.value)
+            quantities[-1] = replace(previous, value=value, end=quantity.end)
+        else:
+            quantities.append(quantity)
+    return quantities
 
 
-def _quantity(text: str, number: Number) -> Quantity:
+def _is_part(second: Quantity, first: Quantity, unit: str) -> bool:
+    """Whether a quantity is less than one unit of the quantity before it: "6 feet 2 inches"."""
+    dimension, size = _SCALES.get(stem(unit), ("", 0.0))
+    return first.dimension == second.dimension == dimension and 0 <= second.value < size
+
+
+def _quantity(text: str, number: Number, last_end: int) -> Quantity:
+    """Read a number with its unit, sign and bound; `last_end` is the end of the number before."""
     raw = text[number.start : number.end]
-    before = text[max(0, number.start - _REACH) : number.start]
+    start, end = number.start, number.end
     if number.kind == "year":
         half = _HALF_A_DECADE if raw.endswith("s") else 0.0
-        bound = _bound(before, _BOUNDS_OF_YEAR)
-        return Quantity(number.value + half, "year", bound, number.start, number.end, half)
+        bound, bound_start = _bound(text, start, _BOUNDS_OF_YEAR)
+        return Quantity(number.value + half, "year", bound, bound_start, start, end, half)
     value, unit, dimension, factor = number.value, number.unit, str(number.kind), 1.0
+    sign = _SIGN.search(text[last_end:start])
+    if sign and (last_end == 0 or text[last_end : last_end + sign.start()].strip()):
+        # A dash right after another number ("20 -25") makes a range.
+        value, start = -value, last_end + sign.start()
     if dimension == "plain":
         if raw.endswith(" m"):
             # After a space, a lone "m" is metres; millions are written together or in full.
-            value, unit = value / 1e6, "m"
+            value, unit, end = value / 1e6, "m", end - 2
         dimension, factor = _SCALES.get(unit or "", ("count", 1.0))
     counts: set[str] = set()
     if dimension == "count":
-        after = _WORDS_AFTER.match(text, number.end)
+        after = _WORDS_AFTER.match(text, end)
         words = takewhile(lambda word: not is_stop_word(word), after[0].split() if after else ())
         counts = {*map(stem, words), *filter(None, [unit])}
-    bound = _bound(before, _BOUNDS)
+    bound, bound_start = _bound(text, start, _BOUNDS)
     return Quantity(
-        value * factor, dimension, bound, number.start, number.end, counts=frozenset(counts)
+        value * factor, dimension, bound, bound_start, start, end, counts=frozenset(counts)
     )
 
 
-def _bound(before: str, bounds: dict[Bound, re.Pattern[str]]) -> Bound:
-    return next((bound for bound, words in bounds.items() if words.search(before)), "exact")
+def _bound(text: str, start: int, bounds: dict[Bound, re.Pattern[str]]) -> tuple[Bound, int]:
+    """Return the bound of the number at `start`, and where its words begin."""
+    reach = max(0, start - _REACH)
+    for bound, words in bounds.items():
+        if match := words.search(text[reach:start]):
+            is_turned = match.groupdict().get("negator") is not None
+            return _OPPOSITES[bound] if is_turned else bound, reach + match.start()
+    return "exact", start
 
 
 def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> Agreement:
@@ -196,32 +235,38 @@ def _is_bare(first: Quantity, second: Quantity) -> bool:
 def _close(wanted: Quantity, stated: Quantity) -> bool:
     if {wanted.bound, stated.bound} == {"at_least", "at_most"}:
         return False  # "less than 60" does not follow from "more than 60" or "more than 50"
+    is_year = wanted.dimension == "year"
+    slack = 0.0 if is_year or stated.bound == "exact" else _CLOSE * abs(wanted.value)
+    if wanted.bound == "at_least":
+        return stated.value >= wanted.value - slack
+    if wanted.bound == "at_most":
+        return stated.value <= wanted.value + slack
     difference = abs(wanted.value - stated.value)
-    if wanted.dimension == "year":
-        # "After 1956" and "before 2017" allow all later and all earlier years.
-        possible = any(
-            (one.bound == "at_least" and other.value > one.value)
-            or (one.bound == "at_most" and other.value < one.value)
-            for one, other in ((wanted, stated), (stated, wanted))
-        )
-        return possible or difference <= max(wanted.half_decade, stated.half_decade)
-    if wanted.bound == "at_least" and stated.bound != "at_most":
-        return stated.value >= wanted.value * (1 - _CLOSE * (stated.bound != "exact"))
-    if wanted.bound == "at_most" and stated.bound != "at_least":
-        return stated.value <= wanted.value * (1 + _CLOSE * (stated.bound != "exact"))
+    if is_year:
+        # "By 1950" allows 1945 but does not state it.
+        return stated.bound == "exact" and difference <= max(wanted.half_decade, stated.half_decade)
     return difference <= _CLOSE * max(abs(wanted.value), abs(stated.value))
 
 
 def _is_counted(quantity: Quantity) -> bool:
     """Whether a quantity is small enough to be counted exactly: four chambers, not five."""
-    is_whole = quantity.value == int(quantity.value) and quantity.value <= _COUNTED
+    is_whole = quantity.value == int(quantity.value) and 0 <= quantity.value <= _COUNTED
     return quantity.dimension == "count" and is_whole and quantity.bound == "exact"
+
+
+def _years(year: Quantity) -> tuple[float, float]:
+    """Return the first and the last year that a bound or a decade allows."""
+    return (
+        -inf if year.bound == "at_most" else year.value - year.half_decade,
+        inf if year.bound == "at_least" else year.value + year.half_decade,
+    )
 
 
 def _far(wanted: Quantity, stated: Quantity) -> bool:
     """Whether two quantities that are not close cannot both be true."""
     if wanted.dimension == "year":
-        return abs(wanted.value - stated.value) > max(wanted.half_decade, stated.half_decade)
+        (first, last), (earliest, latest) = map(_years, (wanted, stated))
+        return last < earliest or latest < first
     are_counted = _is_counted(wanted) and _is_counted(stated)
     # 13,180 contradicts "more than 13,650".
     is_out_of_bound = wanted.bound in {"at_least", "at_most"} and stated.bound == "exact"

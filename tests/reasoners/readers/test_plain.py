@@ -42,6 +42,8 @@ async def read(claim: str, page: str, *, title: str = "", snippet: str = "") -> 
          "refutes", "name"),
         ("Penicillin was discovered by Louis Pasteur.",
          "Penicillin was discovered by Alexander Fleming in 1928.", "refutes", "name"),
+        ("The bridge carries no more than 50 cars.", "The bridge carries 40 cars.",
+         "supports", "assertion"),
         ("The tower is hit 20 to 25 times a year.",
          "The tower is hit 20 to 25 times a year.", "supports", "assertion"),
         ("The Orin reaches the sea in Harlen.",
