@@ -34,21 +34,35 @@ _MAX_STYLE, _MAX_VALUE = 2_000, 200
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _ALMOST_ZERO = r"\+?(?:0+\.?0*|\.0+|\d\.?\d*e-\d+)(?:px|pt|r?em|%)?"
 """Zero, or a number with a negative exponent (1e-9), with or without a unit."""
-_FAR = r"-\d{3,}(?:\.\d*)?(?:px|pt)|-\d{2,}(?:\.\d*)?(?:r?em|ch|cm|v[wh]|%)|\d{4,}px|\d{3,}v[wh]"
-"""Lengths that move a box off the screen: from -100px, -10em or -10%, and from 1000px or 100vw."""
+_FAINT = rf"-.*|{_ALMOST_ZERO}|0?\.0\d*|[0-5](?:\.\d*)?%"
+_FAR = (
+    r"-(?:999|\d{4,})(?:\.\d*)?p[xt]|-[6-9]\d(?:\.\d*)?r?em|-\d{3,}(?:\.\d*)?(?:[a-oq-z]+|%)"
+    # Subtracted, but not halved, as in the usual ways to centre a wide box.
+    r"|(?:calc|min|max)\((?!.*/ ?-?2\b).*-.*\b(?:(?:999|\d{4,})px|\d{3,}v[wh]).*"
+)
+"""Lengths that move a box off the screen to the left or the top: from -999px, -60em or -100%."""
+_BEYOND = r"(?:[2-9]\d{3}|\d{5,})(?:\.\d*)?px|\d{3,}(?:\.\d*)?v[wh]"
+"""Lengths that move it off to the right, and to the bottom if it cannot be scrolled to."""
+_IN_LIST = "(?:.* )?(?:{})(?: .*)?"
 _HIDING_VALUES = {
     name: re.compile(pattern)
     for names, pattern in {
         "display": r"none|table-col.*|var\(.*",  # columns draw no text; a variable may be `none`
         "visibility": "hidden|collapse",
-        "opacity": rf"-.*|{_ALMOST_ZERO}|0?\.0\d*|[0-5]%",
-        "color -webkit-text-fill-color": r"transparent|rgba\([^)]*[, ]0?\.?0\d*\)",
+        "opacity": _FAINT,
+        "color -webkit-text-fill-color": (
+            "transparent|#[0-9a-f]{3}0|#[0-9a-f]{6}0[0-9a-f]"
+            rf"|[a-z]+\((?:[^,]*,[^,]*,[^,]*,|[^/]*/) ?(?:{_FAINT}) ?\)"
+        ),
         "font-size": rf"{_ALMOST_ZERO}|[0-4](?:\.\d+)?p[xt]|0?\.[0-2]\d*r?em",
         "z-index": r"-\d.*",  # behind other elements
         "font": r"0[/ a-z%].*",  # begins with a size of zero
         # The letters lie on each other.
         "letter-spacing": r"-(?:\d\d|[6-9]).*|-(?:[1-9]\d*|0?\.[4-9]\d*)r?em",
-        "text-indent margin margin-left margin-top padding-left": rf"(?:.* )?(?:{_FAR})(?: .*)?",
+        "margin margin-top top inset": _IN_LIST.format(_FAR),
+        "text-indent margin-left padding-left left right bottom": _IN_LIST.format(
+            f"{_FAR}|{_BEYOND}"
+        ),
         "text-decoration text-decoration-line": ".*line-through.*",
     }.items()
     for name in names.split()
@@ -63,12 +77,22 @@ _DISTORTING = frozenset(_DISTORTING_TEXT.split())
 _NO_EFFECT = frozenset(
     {"", "none", "normal", "auto", "visible", "initial", "inherit", "unset", "1"}
 )
-_FAR_SIDE = re.compile(rf"(?:.* )?(?:{_FAR}|(?:calc|min|max)\(.*)(?: .*)?")
-"""Values of `left` and the other sides: off the screen, or computed, which may be anywhere."""
+_LENGTH = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:px|r?em|v[wh]|%)?"
+_HARMLESS = re.compile(
+    rf"translate(?:[xyz]|3d)?\((?![^)]*(?:{_FAR}|{_BEYOND})){_LENGTH}(?:[, ]+{_LENGTH})*\)"
+    r"|(?:rotate[xyz]?|skew[xy]?|blur|grayscale|hue-rotate|invert|sepia)"
+    r"\(0*\.?0+(?:deg|g?rad|turn|px|%)?\)"
+    r"|(?:scale(?:[xyz]|3d)?|zoom|brightness|contrast|opacity|saturate)"
+    r"\((?:1(?:\.0*)?|100%)(?:[, ]+1(?:\.0*)?)*\)"
+    r"|matrix\(1, ?0, ?0, ?1, ?0, ?0\)"
+)
+"""Functions of distorting properties that change nothing, or move by less than a screen."""
+_FIXED_AWAY = re.compile(_IN_LIST.format(_BEYOND))
 _CUTTING = re.compile("hidden|clip|scroll|paint|strict")
 """Values of `overflow` and `contain` that show only the part that fits into the box."""
 _TINY_SIZE = re.compile(rf"{_ALMOST_ZERO}|[12]px")
 """Sizes of a box that has no room for a letter."""
+_SIZE = re.compile(r"(?:max-)?(?:height|width|block-size|inline-size)|line-height")
 
 
 def drop_hidden(tree: lxml.html.HtmlElement) -> None:
@@ -94,21 +118,33 @@ def _hides(style: str) -> bool:
     """Tell whether an inline style hides its element.
 
     It does so by a hiding value, a distortion, a tiny box that cuts its content, or a place off the
-    screen. Of several declarations of a property the last one counts.
+    screen. Of several declarations of a property the last one counts, or the last important one.
     """
     declared: dict[str, str] = {}
+    important: set[str] = set()
     for declaration in _COMMENT.sub("", style[:_MAX_STYLE]).lower().split(";"):
         name, _, value = declaration.partition(":")
-        declared[name.strip()] = " ".join(value.partition("!")[0].split())[:_MAX_VALUE]
+        name, (value, _, priority) = name.strip(), value.partition("!")
+        if priority.strip() == "important":
+            important.add(name)
+        elif name in important:
+            continue
+        declared[name] = " ".join(value.split())[:_MAX_VALUE]
     overflow = " ".join(declared.get(name, "") for name in ("overflow", "overflow-y", "contain"))
-    sizes = (declared[name] for name in declared if name.endswith(("height", "width", "-size")))
+    sizes = (declared[name] for name in declared if _SIZE.fullmatch(name))
     sides = (declared.get(name, "") for name in ("left", "right", "top", "bottom", "inset"))
     return (
         any(
             name in declared and hiding.fullmatch(declared[name])
             for name, hiding in _HIDING_VALUES.items()
         )
-        or any(declared[name] not in _NO_EFFECT for name in _DISTORTING & declared.keys())
+        or any(_distorts(name, declared[name]) for name in _DISTORTING & declared.keys())
         or (_CUTTING.search(overflow) is not None and any(map(_TINY_SIZE.fullmatch, sizes)))
-        or any(map(_FAR_SIDE.fullmatch, sides))
+        or (declared.get("position") == "fixed" and any(map(_FIXED_AWAY.fullmatch, sides)))
     )
+
+
+def _distorts(name: str, value: str) -> bool:
+    if name in {"translate", "rotate", "scale", "zoom"}:
+        value = value if value in _NO_EFFECT else f"{name}({value})"
+    return _HARMLESS.sub("", value).strip() not in _NO_EFFECT

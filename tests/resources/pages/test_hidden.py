@@ -90,6 +90,15 @@ def text_of(body: str) -> str:
         "clip-path:circle(10px at -100px -100px)",
         "clip-path:polygon(-10px -10px,-20px -10px,-10px -20px)",
         "-webkit-mask-image:linear-gradient(rgba(0,0,0,0),transparent)",
+        "color:#ffffff00",
+        "color:#fff0",
+        "color:rgb(0 0 0 / 0)",
+        "color:hsl(0 0% 0% / 1%)",
+        "display:none !important;display:block",
+        "position:absolute;left:9999px",
+        "transform:translate3d(0,-2000px,0)",
+        "transform:translateX(-100%)",
+        "filter:grayscale(0) opacity(0)",
     ],
 )
 def test_what_an_inline_style_hides_is_not_read(style: str) -> None:
@@ -176,7 +185,47 @@ def test_what_is_seen_by_its_readers_is_read(body: str) -> None:
 
 @pytest.mark.parametrize(
     "style",
-    ["left: -", "margin:" + "1px " * 9, "display:/*", "transform:translate(", "color:rgba(0,0,"],
+    [
+        "overflow:hidden;min-width:0",
+        "contain:paint;border-width:0",
+        "overflow:hidden;outline-width:0px",
+        "overflow:hidden;column-rule-width:0;background-size:0",
+        "position:relative;width:100vw;left:50%;margin-left:-50vw",
+        "position:absolute;left:calc(50% - 400px)",
+        "margin-left:calc((100% - 100vw) / 2)",
+        "position:absolute;left:calc((100vw - 1200px)/-2)",
+        "margin-top:-120px",
+        "position:absolute;top:2400px;left:120px",
+        "margin-top:100vh",
+        "transform:translateZ(0)",
+        "transform:translate3d(0, 0px, 0)",
+        "transform:translate(-50%, -50%) rotate(0deg) scale(1, 1)",
+        "transform:matrix(1, 0, 0, 1, 0, 0)",
+        "translate:0;rotate:0deg;scale:1 1",
+        "zoom:1.0",
+        "zoom:100%",
+        "filter:grayscale(0) brightness(100%)",
+        "color:rgba(255,0,0);opacity:1",
+        "color:#000000",
+        "color:rgb(0 0 0 / 90%)",
+        "display:none;display:block!important;display:none",
+    ],
+)
+def test_what_an_ordinary_layout_moves_is_read(style: str) -> None:
+    assert PLANTED in text_of(f'<div style="{style}"><p>{PLANTED}</p></div>')
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "left: -",
+        "margin:" + "1px " * 9,
+        "display:/*",
+        "transform:translate(",
+        "color:rgba(0,0,",
+        "left:calc(-",
+        "translate:1",
+    ],
 )
 def test_endless_styles_are_read_in_linear_time(style: str) -> None:
     long = f'<p style="{style * (200_000 // len(style))}">{SEEN}</p>'
