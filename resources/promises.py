@@ -67,6 +67,10 @@ def breach_of(promise: Promise, page: FetchedPage) -> str | None:
         return None
     words = _without(titles, page.text)
     is_long = len(words) >= _LONG_PAGE
+    if not snippet and not is_long:
+        # The words of the title are the whole promise. Its repetition as a line of its own is none.
+        lines = page.text.splitlines()
+        words = [word for line in lines if _without(titles, line) for word in _words(line)]
     share = _share(promised, set(words))
     is_full = bool(snippet) and weight >= _LEAST_WEIGHT
     if not is_full:

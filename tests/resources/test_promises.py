@@ -139,6 +139,14 @@ def test_a_title_alone_is_a_promise_to_a_short_page() -> None:
     assert breach_of(promise, page("Long reads have words of their own. " * 20)) is None
 
 
+def test_a_sentence_that_begins_with_the_title_keeps_a_promise_without_snippet() -> None:
+    promise = Promise("Photosynthesis in plants - Britannica", "")
+    text = "Photosynthesis in plants turns light into sugar. Leaves take in carbon dioxide."
+    assert breach_of(promise, page(text, url="https://a.example/x")) is None
+    notice = "Photosynthesis in plants\nWe install updates. Be back in a bit."
+    assert breach_of(promise, page(notice, url="https://a.example/x")) is not None
+
+
 def test_a_short_snippet_is_a_promise_to_a_short_page() -> None:
     promise = Promise("Is it visible?", "Astronauts saw no wall from there.")
     assert breach_of(promise, page("We install updates. Be back in a bit.")) is not None
