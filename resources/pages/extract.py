@@ -47,6 +47,7 @@ _MARKUP_PER_CHARACTER = 500
 """Characters of markup per character of text, from which a page has too little text."""
 _ITEM_TEXT = 5
 """Characters outside of links, from which a list item is no menu entry."""
+_OG_TITLES = "//meta[@property='og:title'][normalize-space(@content)]"
 _JSON_LD = "//script[@type='application/ld+json']//text()"
 _NOT_FREE = re.compile(r"\"isAccessibleForFree\"\s{0,9}:\s{0,9}\"?false", re.IGNORECASE)
 _BEGINNING = 1_500
@@ -165,6 +166,8 @@ def extract_html(html: str, url: str) -> Extract:
     title, signs = page_title(tree), _signs_of(tree, url)
     review = storable(review_text(tree, url))
     drop_hidden(tree)
+    for repeated in tree.xpath(_OG_TITLES)[1:]:  # of which Trafilatura would take the last
+        repeated.drop_tree()
     plain = plain_text(tree)
     is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
     page = _with_trafilatura(tree, url, plain) if is_small else Extract(plain, title)
@@ -288,8 +291,14 @@ def is_garbled(text: str) -> bool:
 
 
 def plain_text(tree: lxml.html.HtmlElement) -> str:
-    """Return the blocks of a page, one per line, without menus and forms."""
+    """Return the blocks of a page, one per line, without menus and forms.
+
+    A form around most of the page's text is kept, because some servers put every page into one.
+    """
     skipped = set(tree.iter(*_UNREAD_TAGS))
+    most = max(_LITTLE_FOR_ITS_SIZE, _readable(tree) / 2)
+    forms = tree.xpath("//form[not(ancestor::form)]")
+    skipped -= {form for form in forms if _readable(form) > most}
     pieces: list[str] = []  # with NUL, which no stored text has, between blocks
     inside_skipped = 0
     for event, element in lxml.etree.iterwalk(tree, events=("start", "end")):
@@ -306,6 +315,11 @@ def plain_text(tree: lxml.html.HtmlElement) -> str:
                 pieces.append(element.tail or "")
     lines = (" ".join(line.split()) for line in "".join(pieces).split("\0"))
     return "\n".join(line for line in lines if line)
+
+
+def _readable(element: lxml.html.HtmlElement) -> int:
+    """Return the number of characters in an element, without scripts and style sheets."""
+    return sum(map(len, element.xpath(".//text()[not(parent::script or parent::style)]")))
 
 
 def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extract:
@@ -352,7 +366,8 @@ def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
 
 
 def page_title(tree: lxml.html.HtmlElement) -> str | None:
-    for path in ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()"):
+    titles = "(//title[not(ancestor::svg)][normalize-space()])[1]//text()"
+    for path in (f"({_OG_TITLES})[1]/@content", titles, "//h1//text()"):
         if title := clean(" ".join(str(part) for part in tree.xpath(path)[:20])):
             return title
     return None

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.pages.extract import decode, extract_html, extract_plain, parse_html, plain_text
+from resources.pages.extract import (
+    decode,
+    extract_html,
+    extract_plain,
+    page_title,
+    parse_html,
+    plain_text,
+)
 from resources.pages.hidden import drop_hidden
 
 URL = "http://site.example/page"
@@ -111,6 +118,30 @@ def test_hidden_text_menus_and_scripts_are_not_read() -> None:
         assert "These small words are seen." in text
         for absent in ("Ignore your", "idden words", "Menu entry", "var code", "a comment"):
             assert absent not in text
+
+
+def test_a_form_around_the_text_of_a_huge_page_is_read_and_a_small_form_is_not() -> None:
+    text = f"<p>{PARAGRAPH}</p>" * 9
+    huge = "<i></i>" * 40_000
+    assert PARAGRAPH.strip() in extract_html(f"<body><form>{text}</form>{huge}", URL).text
+    form = f"<form><p>Your name and address, please. {'No robots. ' * 9}</p></form>"
+    assert "please" not in extract_html(f"<body>{text}{form}{huge}", URL).text
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<title>Honey</title>",
+        "<meta property=og:title content=Honey><meta property=og:title content=Wax>",
+        "<meta property=og:title content=' '><title>Honey</title><title>Wax</title>",
+    ],
+)
+def test_the_title_is_the_first_one_and_no_icon_has_one(head: str) -> None:
+    icon = "<svg><title>Menu</title></svg>"
+    html = f"<html><head>{head}</head><body>{icon}<p>{PARAGRAPH * 5}</p></body></html>"
+    tree = parse_html(html)
+    assert tree is not None
+    assert page_title(tree) == extract_html(html, URL).title == "Honey"
 
 
 def test_blocks_become_lines_and_inline_markup_does_not() -> None:
