@@ -45,7 +45,7 @@ _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u
 _CLOSING_MARKS = "\"'\u201d\u2019)]"
 _TRAILING_MARKS = " \t\r\n\u201c\u2018([{<-\u2013\u2014*,;:.\u2026"
 _QUOTES = str.maketrans("", "", '"\u201c\u201d')
-_BRACKETS = str.maketrans("", "", "[]")
+_BRACKETS = re.compile(r"(?<!\w)\[|\]")  # two words would become one without "["
 _FEWEST_LEFT = 4
 
 
@@ -67,7 +67,7 @@ def trim(raw: str, sentence: Sentence) -> Sentence:
 
 def write_claim(raw: str, span: Sentence) -> str:
     """Write a span as a claim: with a capital and a full stop, without hesitation."""
-    words = reading_text(raw[span.start : span.end]).translate(_BRACKETS).split(" ")
+    words = _BRACKETS.sub("", reading_text(raw[span.start : span.end])).split(" ")
     text = " ".join(word for word in words if fold(word).strip(".,") not in _HESITATION)
     text = _TAG.sub("", text.rstrip(_TRAILING_MARKS)).rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
     if text.count("\u201c") != text.count("\u201d") or text.count('"') % 2:
