@@ -143,7 +143,7 @@ def _keep_migrations(script: Any) -> None:
 
 
 def _read_pages_of_the_demo_once(miniature_web: Any) -> None:
-    """Each check has its own miniature web, which indexes 90 pages at its first search."""
+    """Each check serves the miniature web anew, and its first search indexes 90 pages."""
     miniature_web._page = cache(miniature_web._page)
 
 

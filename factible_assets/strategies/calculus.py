@@ -263,7 +263,7 @@ _CLASSES: Final[Mapping[ClaimClass, str]] = {
     r"|diets?|vitamins?|blood|doses?|patients?|obesity|calori(?:e|es)|autism",
     "scientific": r"stud(?:y|ies)|research(?:ers?)?|scientists?|percent(?:age)?|data shows?"
     r"|statistics|on average|experiments?|\d[\d.,]* ?%",
-    "historical": r"happened|occurred|when|dates?|years?|during|(?<!one )in (?:1\d{3}|20[0-2]\d)",
+    "historical": r"happened|occurred|when|dates?|years?|during|in (?:1\d{3}|20[0-2]\d)",
 }
 # Quotation marks are no letters, so no word boundary surrounds them.
 _QUOTATION = re.compile(r"[\"“„«][^\"”“»]{8,}[\"”“»]")

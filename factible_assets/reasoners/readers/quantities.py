@@ -97,7 +97,7 @@ class Quantity:
     """A measure ("length"), a kind ("percent", "money", "year", "ordinal"), or "count"."""
     bound: Bound
     bound_start: int
-    """Where the words of the bound begin; `start` if there are none."""
+    """The offset at which the words of the bound begin; `start` if there are none."""
     start: int
     end: int
     half_decade: float = 0.0
