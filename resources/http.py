@@ -453,7 +453,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
                 return min(max(0.0, seconds), _LONGEST_WAIT)
     try:
         moment = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

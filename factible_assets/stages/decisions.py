@@ -23,9 +23,9 @@ _COUNTED = (
 )
 _WAITS = "A reviewer decided about a source since the last check. Check the claim again."
 _REMARK = re.compile("(?:Overruled|Confirmed) by ")
-_UNREAD = dict.fromkeys(
-    ("stance", "stance_confidence", "relevance", "quote", "quote_start", "quote_end", "summary")
-)
+_READING = ("stance", "stance_confidence", "machine_stance", "basis", "ground", "relevance")
+_UNREAD = dict.fromkeys((*_READING, "quote", "quote_start", "quote_end", "summary", "origin"))
+"""The columns of a reading, empty as in a row that the check left out."""
 
 
 def apply_decisions(
@@ -71,7 +71,8 @@ def _decided_row(
         return None
     url = row.canonical_url
     if why := corrections.blocked(url):
-        return row.model_copy(update={**_UNREAD, "status": "skipped", "reason": why}), True
+        left_out = {"status": "skipped", "reason": why, "page_due": False}
+        return row.model_copy(update=_UNREAD | left_out), True
     actions = corrections.stances.get(url), corrections.ratings.get(url)
     wanted = tuple(action.value if action else None for action in actions)
     applied = (

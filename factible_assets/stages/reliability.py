@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from factible_assets.records.tables import Rating, ReliabilityRating, SourceClass
 from factible_assets.stages import urls
@@ -84,9 +84,9 @@ def institution_of(host: str) -> tuple[str, SourceClass] | None:
 
 # --- Places where anybody publishes -------------------------------------------------------------
 
-_NAMESPACE = re.compile(r"[^\W\d_][^:/]*:[^\s_:]")
-"""A wiki title such as `User:Name`: a namespace, and no space after its colon. An article such as
-`Avatar: The Way of Water` has one."""
+_NAMESPACE = re.compile(r"[/=][\s_:]*[^\W\d_][^:/=&]*:[^\s_:/]")
+"""A wiki title such as `User:Name` in a path or query: a namespace, and no space after its colon. An
+article such as `Avatar: The Way of Water` has one."""
 
 
 def open_place_reason(url: str, listed: str) -> str | None:
@@ -100,8 +100,7 @@ def open_place_reason(url: str, listed: str) -> str | None:
         return None
     if "/~" in path:
         return "it is a home directory of a user"
-    titles = [path.removeprefix("/wiki/"), *parse_qs(parts.query).get("title", [])]
-    if domain in urls.WIKIMEDIA and any(map(_NAMESPACE.match, titles)):
+    if domain in urls.WIKIMEDIA and _NAMESPACE.search(f"{path}?{unquote_plus(parts.query)}"):
         return "it is no article of the wiki, but a page of a user or about the wiki"
     return None
 

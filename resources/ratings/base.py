@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+import idna
+
 Rating = Literal["high", "medium", "low", "very_low", "unknown"]
 SourceClass = Literal[
     "academic", "government", "news", "encyclopedia", "fact_checker", "satire", "social", "blog",
@@ -19,7 +21,7 @@ _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-
 def ascii_host(text: str) -> str | None:
     """Return a lower-case host name in ASCII; None if the text is no host name with a domain."""
     try:
-        host = text.encode("idna").decode("ascii")
+        host = text if text.isascii() else idna.encode(text, uts46=True).decode("ascii")
     except UnicodeError:
         return None
     return host if _HOST.fullmatch(host) else None

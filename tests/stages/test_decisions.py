@@ -122,6 +122,15 @@ def test_a_blocked_source_does_not_count() -> None:
     assert "Blocked by a reviewer: Ada" in (data.evidence[1].reason or "")
 
 
+def test_a_blocked_source_is_neither_declined_nor_missing() -> None:
+    acts = [decided(host, "block_source") for host in (FOR, AGAINST, "third.example")]
+    due, *others = sources(basis="embedded")
+    rows = (due.model_copy(update={"page_due": True}), *others)
+    (verdict,) = decide(stored(*acts, evidence=rows)).verdicts
+    assert (verdict.status, verdict.stance, verdict.missing) == ("complete", "unclear", 0)
+    assert "declined" not in f"{verdict.reason} {verdict.summary}"
+
+
 def test_a_verdict_of_other_settings_becomes_incomplete() -> None:
     act = decided(AGAINST, "overrule_source", "unclear")
     data = decide(stored(act, config=VerdictsConfig(min_margin=0.9)))

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resources.http import (
@@ -363,6 +363,7 @@ def test_a_shown_url_keeps_no_secret() -> None:
     assert text == "https://site.com/path?…"
 
 
+@example("Fri, 31 Dec 1999 23:59:59 +99999999999999999999")
 @given(st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=40))
 def test_any_retry_after_is_a_time_or_nothing(value: str) -> None:
     seconds = retry_after_seconds(httpx.Headers({b"Retry-After": value.encode("latin-1")}))

@@ -272,6 +272,10 @@ def test_a_host_name_is_clean_or_none(text: str) -> None:
         assert "." in host
 
 
+def test_a_name_with_a_sharp_s_is_not_the_name_with_two() -> None:
+    assert host_name("https://www.straße.example/") == "xn--strae-oqa.example"
+
+
 def test_the_published_snapshot_is_read() -> None:
     (file,) = shared_data("factible", "mbfc").glob("*.json")
     found = load_table(file, OUTLETS)
