@@ -29,7 +29,7 @@ class StanceLabel:
     sources: str  # The predicate of "The sources …"
     source: str  # The predicate of "One source …"
     seems: str  # The same where the embedded engine read the source
-    read: str  # The end of "two sources were read …"
+    read: str  # The end of "the vote counts two sources, one …"
     page: str  # The predicate of a page, in a reviewer's correction
     legend: str  # The explanation of a verdict of this stance
     averitec: str  # The label of AVeriTeC

@@ -85,8 +85,8 @@ def institution_of(host: str) -> tuple[str, SourceClass] | None:
 # --- Places where anybody publishes -------------------------------------------------------------
 
 _NAMESPACE = re.compile(r"[/=][\s_:]*[^\W\d_][^:/=&]*:[^\s_:/]")
-"""A wiki title such as `User:Name` in a path or query: a namespace, and no space after its colon. An
-article such as `Avatar: The Way of Water` has one."""
+"""A wiki title such as `User:Name` in a path or query: a namespace, and no space after its colon.
+An article such as `Avatar: The Way of Water` has one."""
 
 
 def open_place_reason(url: str, listed: str) -> str | None:

@@ -242,12 +242,12 @@ def settled_vote(
 
     The result is the vote with its lowest and with its highest possible confidence.
 
-    A missing source adds at most the full weight of its rating to one side and takes nothing from
-    any other (origins.py). Four extremes are enough: all missing sources say nothing, or all
-    support, refute or are mixed. Every possible addition is a weighted mean of these four. The
-    conditions of `decide` are monotone, and linear or linear-fractional in the addition, so a side
-    that wins at all four wins throughout. The lowest and highest scores lie there too, because an
-    addition against a side lowers its margin and adds no volume. Two cases need a test of their
+    A missing source adds at most the full weight of its rating in `missing` to one side and takes
+    nothing from any other (origins.py). Four extremes are enough: all missing sources say nothing,
+    or all support, refute or are mixed. Every possible addition is a weighted mean of these four.
+    The conditions of `decide` are monotone, and linear or linear-fractional in the addition, so a
+    side that wins at all four wins throughout. The lowest and highest scores lie there too, because
+    an addition against a side lowers its margin and adds no volume. Two cases need a test of their
     own: a conflict needs weight on both sides, and "mixed" must hold for one reason throughout.
     """
     maxima = [(rating, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
@@ -280,11 +280,15 @@ def is_settled(
     rows = tuple(rows)
     ratings = [*missing, *(row.rating for row in rows if _is_unread(row))]
     weights = tally((row for row in bundle(rows) if not row.page_due), stories)
-    return settled_vote(weights, map(_highest_rating, ratings), config, basis) is not None
+    return settled_vote(weights, map(_rating_if_missing, ratings), config, basis) is not None
 
 
-def _highest_rating(rating: records.Rating) -> records.Rating:
-    """Return the rating that a missing page may turn out to have, because it may redirect."""
+def _rating_if_missing(rating: records.Rating) -> records.Rating:
+    """Return the rating that counts for a missing page: that of its address, but at least unknown.
+
+    A page may redirect to a site that no set lists. That a search lists an address which redirects
+    to a better rated site is so rare that no verdict waits for it.
+    """
     return "unknown" if rating in {"low", "very_low"} else rating
 
 
@@ -344,10 +348,10 @@ class _MissingSources:
 
     @property
     def ratings(self) -> list[records.Rating]:
-        """The highest ratings that the missing sources may have."""
+        """The ratings that count for the missing sources; a source that was not found is high."""
         rows = [*self.unread, *(self.declined if self.is_mostly_declined else ())]
         unfound: list[records.Rating] = ["high"] * self.unfound
-        return unfound + [_highest_rating(row.rating) for row in rows]
+        return unfound + [_rating_if_missing(row.rating) for row in rows]
 
     @property
     def failures(self) -> str:
@@ -569,10 +573,9 @@ def _summary(opinion: Opinion, draft: ports.VerdictDraft | None, words: str) -> 
         f"{len(sides[stance])} {label.read}" for stance, label in STANCES.items() if sides[stance]
     )
     origins = "one origin" if opinion.origins == 1 else f"{opinion.origins} independent origins"
-    were = "was" if len(rows) == 1 else "were"
     sentence = (
-        f"The sources, weighed by their reliability, {STANCES[vote.stance].sources}: "
-        f"{counted(len(rows), 'source')} of {origins} {were} read, {counts}."
+        f"The sources, weighed by their reliability, {STANCES[vote.stance].sources}: the vote "
+        f"counts {counted(len(rows), 'source')} of {origins}, {counts}."
     )
     return _with_words(f"{sentence} {words}".strip(), draft, vote.stance)
 

@@ -216,8 +216,8 @@ def test_the_vote_decides_and_the_reasoner_s_disagreement_is_flagged() -> None:
     assert (verdict.stance, verdict.vote_stance) == ("supports", "supports")
     assert (verdict.reasoner_stance, verdict.disagreement) == ("refutes", True)
     assert verdict.summary == (
-        "The sources, weighed by their reliability, support the claim: 2 sources of 2 independent "
-        "origins were read, 2 for it."
+        "The sources, weighed by their reliability, support the claim: the vote counts 2 sources "
+        "of 2 independent origins, 2 for it."
     )
 
 
