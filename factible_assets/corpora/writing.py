@@ -24,7 +24,7 @@ _Dumper: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 LOCAL_CORPUS = "local.yaml"
 """The corpus in the data folder for videos that a person added without naming a file."""
 
-TRANSCRIPTS, _MEDIA = "transcripts", "recordings"
+TRANSCRIPTS, RECORDINGS = "transcripts", "recordings"
 """The folders next to a corpus file for added transcripts and recordings."""
 
 
@@ -67,7 +67,7 @@ def list_new_video(
         "url": watch_url(video_id) if is_video_id(video_id) else None,
         "language": details.get("language") or (words.language if words else None),
         "transcript": copied,
-        "media": f"{_MEDIA}/{video_id}{media.suffix.lower()}" if media else None,
+        "media": f"{RECORDINGS}/{video_id}{media.suffix.lower()}" if media else None,
     }
     try:
         entry = VideoEntry.model_validate({key: each for key, each in values.items() if each})

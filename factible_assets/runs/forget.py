@@ -16,7 +16,7 @@ import duckdb
 
 from factible_assets.corpora.editing import remove_video
 from factible_assets.corpora.reading import GROUND_TRUTH_FOLDER, load_corpora
-from factible_assets.corpora.writing import TRANSCRIPTS
+from factible_assets.corpora.writing import RECORDINGS, TRANSCRIPTS
 from factible_assets.errors import FactibleError
 from factible_assets.pipeline import run_erasure
 from factible_assets.pipeline.locks import video_lock
@@ -79,11 +79,13 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
         found = [_forget_one(each, settings, instance, stores, dry_run=True) for each in video_ids]
         for each in found:
             # Free space of a file may still name a video after an interrupted removal.
-            naming = [] if each.counts else _still_naming(each.video_id, settings)
-            if not each.counts and (dry_run or not naming):
+            named_in = (
+                [] if each.counts else _still_naming([each.video_id], settings)[each.video_id]
+            )
+            if not each.counts and (dry_run or not named_in):
                 words = f"The data folder has nothing about a video {plain(each.video_id, 120)}."
-                if naming:
-                    words += f" These letters stand in {', '.join(map(str, naming))}."
+                if named_in:
+                    words += f" These letters stand in {', '.join(map(str, named_in))}."
                 raise FactibleError(words, "All: factible corpus list --all")
         done = found
         if not dry_run:
@@ -94,8 +96,9 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
         each.remarks += unreadable
     if not dry_run:
         _reclaim_space(settings, stores, done)
+        naming = _still_naming(video_ids, settings)
         for each in done:
-            each.still_named_in = _still_naming(each.video_id, settings)
+            each.still_named_in = naming[each.video_id]
     return done
 
 
@@ -167,8 +170,9 @@ def _replaced_copies(settings: Settings) -> tuple[list[Warehouse], list[str]]:
 def _forget_entries(done: Forgotten, settings: Settings) -> None:
     """Remove the video from the data folder's corpora, with the files that only it names."""
     corpora, video_id = settings.home_corpora, done.video_id
-    # A person may have removed the entry and left the transcript.
-    obsolete = [each for each in _files(corpora / TRANSCRIPTS) if each.stem == video_id]
+    # A person may have removed the entry and left its files.
+    copied = (file for folder in (TRANSCRIPTS, RECORDINGS) for file in _files(corpora / folder))
+    obsolete = [file for file in copied if file.stem == video_id]
     obsolete += filter(Path.exists, [corpora / GROUND_TRUTH_FOLDER / f"{video_id}.yaml"])
     done.add("files beside corpora", len(obsolete))
     listed = [each for corpus in load_corpora([corpora]).corpora for each in corpus.videos]
@@ -212,18 +216,18 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
 
 def _forget_files(done: Forgotten, settings: Settings) -> None:
     """Remove the video's report, the files that name it, and its lines in the SQL history."""
-    home, report = settings.home, settings.reports / report_name(done.video_id)
+    home, video_id = settings.home, done.video_id
+    report, pages = settings.reports / report_name(video_id), (home / "experiments").glob("*.html")
     places = {
-        "reports": filter(Path.exists, [report]),
-        "exports": _files_naming(_files(home / "exports"), done.video_id),
-        "experiments": _files_naming((home / "experiments").glob("*.html"), done.video_id),
+        "reports": [report] if report.exists() else [],
+        "exports": _naming(_files(home / "exports"), [video_id])[video_id],
+        "experiments": _naming(pages, [video_id])[video_id],
     }
-    for place, candidates in places.items():
-        files = [*candidates]
+    for place, files in places.items():
         done.add(f"files of {place}", len(files))
         for file in () if done.dry_run else files:
             file.unlink(missing_ok=True)
-    history, mention = home / ".sql_history", _mention_pattern(done.video_id)
+    history, mention = home / ".sql_history", _mention_pattern(video_id)
     if history.exists():
         lines = history.read_text("utf-8", "replace").splitlines(keepends=True)
         kept = [line for line in lines if not mention.search(line)]
@@ -243,30 +247,38 @@ def _files(folder: Path) -> Iterator[Path]:
     return (file for file in sorted(folder.rglob("*")) if file.is_file())
 
 
-def _names(file: Path, video_id: str) -> bool:
-    """Tell whether a file's name or content names the video."""
-    if file_stem(video_id) in file.stem:
-        return True
+def _naming(files: Iterable[Path], video_ids: Sequence[str]) -> dict[str, list[Path]]:
+    """Return, by video, the files that have its id as their name or in their content."""
+    naming: dict[str, list[Path]] = {video_id: [] for video_id in video_ids}
+    for file in files:
+        mentioned = _mentioned(file, video_ids)
+        for video_id in video_ids:
+            # The export of one claim has the id of the claim behind that of the video.
+            name = rf"{re.escape(file_stem(video_id))}(-c[0-9a-f]{{16}})?"
+            if video_id in mentioned or re.fullmatch(name, file.stem):
+                naming[video_id].append(file)
+    return naming
+
+
+def _mentioned(file: Path, video_ids: Sequence[str]) -> list[str]:
+    """Return the ids that the content of a file names."""
     if file.suffix == ".parquet":
-        parameters = {"file": str(file), "video_id": video_id}
+        parameters = {"file": str(file), "video_ids": video_ids}
         try:
             with duckdb.connect() as reader:
-                rows = reader.execute(_SQL["rows_in_parquet"], parameters).fetchall()
+                rows = reader.execute(_SQL["videos_in_parquet"], parameters).fetchall()
         except duckdb.Error:  # a table without videos
-            return False
-        return bool(rows[0][0])
-    content = file.read_bytes()
-    mention = _mention_pattern(video_id)
+            return []
+        return [video_id for (video_id,) in rows]
+    content, patterns = file.read_bytes(), {each: _mention_pattern(each) for each in video_ids}
     if file.suffix in _DATABASES or "-wal" in file.suffix:
-        return mention is not _MATCHES_NOTHING and video_id.encode() in content
-    return mention.search(content.decode("latin-1")) is not None
+        searched = (each for each, pattern in patterns.items() if pattern is not _MATCHES_NOTHING)
+        return [each for each in searched if each.encode() in content]
+    text = content.decode("latin-1")
+    return [each for each, pattern in patterns.items() if pattern.search(text)]
 
 
-def _files_naming(files: Iterable[Path], video_id: str) -> list[Path]:
-    return [file for file in files if _names(file, video_id)]
-
-
-def _still_naming(video_id: str, settings: Settings) -> list[Path]:
+def _still_naming(video_ids: Sequence[str], settings: Settings) -> dict[str, list[Path]]:
     home = settings.home
     searched = (f for f in _files(home) if _NOT_SEARCHED.isdisjoint(f.relative_to(home).parts))
-    return _files_naming(searched, video_id)
+    return _naming(searched, video_ids)

@@ -1,4 +1,4 @@
--- Whether an exported table holds a video.
+-- The videos of an exported table.
 
--- name: rows_in_parquet
-SELECT count(*) FROM read_parquet($file) WHERE video_id = $video_id
+-- name: videos_in_parquet
+SELECT DISTINCT video_id FROM read_parquet($file) WHERE list_contains($video_ids, video_id)

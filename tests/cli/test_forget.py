@@ -146,10 +146,20 @@ def test_forget_refuses_unknown_videos_and_empty_commands(factible: Run, home: P
     unknown = factible("forget", "nobody-knows-it", "--yes")
     assert unknown.exit_code == 4
     assert "The data folder has nothing about" in unknown.stderr
-    (home / "notes.txt").write_text("x marks the spot")
-    short = factible("forget", "x")
+    (home / "notes.txt").write_text("x1 marks the spot")
+    short = factible("forget", "x1")
     assert (short.exit_code, short.stdout) == (4, "")
-    assert "nothing about a video x. These letters stand in" in short.stderr
+    assert "nothing about a video x1. These letters stand in" in short.stderr
+
+
+def test_files_of_a_video_with_a_longer_name_stay(factible: Run, home: Path) -> None:
+    gone = ("exports/markdown/talk.md", "exports/markdown/talk-c0123456789abcdef.md")
+    left, kept = "corpora/recordings/talk.mp3", "exports/markdown/evening-talk.md"
+    for name in (*gone, left, kept):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("Claims.")
+    assert factible("forget", "talk", "--yes").exit_code == 0
+    assert [(home / name).exists() for name in (*gone, left, kept)] == [False, False, False, True]
 
 
 def test_a_video_is_taken_from_the_list_alone(
