@@ -25,7 +25,7 @@ from factible_assets.errors import FactibleError, UsageError
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import ReviewAction, ReviewKind
 from factible_assets.runs.changes import Change, actions_of, new_claim
-from factible_assets.runs.claims import ClaimFile, open_claim, open_video, read_history
+from factible_assets.runs.claims import ClaimFile, find_claim, open_claim, open_video, read_history
 from factible_assets.runs.review import Reviewed, carry_out, reviewer_name
 from factible_assets.settings import load_settings
 from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
@@ -159,7 +159,7 @@ def review(
         return
     if add_claim is not None:
         _refuse(claim, "An added claim has no number yet.", "Leave the number out.")
-        file = new_claim(video, add_claim, settings)
+        file = new_claim(open_video(video, settings), add_claim)
     else:
         file = open_claim(video, claim or "", settings)
         if not changes and not rerun:
@@ -184,7 +184,8 @@ def _apply(
     done = carry_out(file, changes, name, reason=reason, rerun=rerun, watch=watching, say=note)
     for failure in done.checked.failures:
         print_error(failure)
-    after = [open_claim(file.video_id, each, file.settings) for each in done.claims]
+    files = open_video(file.video_id, file.settings)
+    after = [find_claim(files, each) for each in done.claims]
     document = {
         **_document(after[0]),
         "claims": [_brief(each) for each in after],

@@ -5,6 +5,7 @@ The effect of recorded actions on a check is in stages/reviews.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,9 +14,8 @@ from typing import Any, Final, TypeAlias, get_args
 from factible_assets.errors import FactibleError
 from factible_assets.records import tables as records
 from factible_assets.records.stances import STANCES
-from factible_assets.runs.claims import ClaimFile, bare_claim, open_video
+from factible_assets.runs.claims import ClaimFile, bare_claim
 from factible_assets.runs.scales import scale_named
-from factible_assets.settings import Settings
 from factible_assets.stages import reviews
 from factible_assets.stages.ids import claim_id, query_id, review_action_id
 from factible_assets.stages.search import is_the_video
@@ -271,8 +271,9 @@ def _reword_claim(state: _ClaimState, change: Change) -> Fields:
 
 
 def _split_claim(state: _ClaimState, change: Change) -> Fields:
-    parts = [valid_text(each, "A part of the claim") for each in (change.text or "").splitlines()]
-    is_one = len({claim_id(state.file.video_id, each) for each in parts}) <= 1
+    lines = filter(str.strip, (change.text or "").splitlines())
+    parts = [valid_text(line, "A part of the claim") for line in lines]
+    is_one = len({claim_id(state.file.video_id, part) for part in parts}) <= 1
     refuse(is_one, "A claim is split into two parts or more.", "Word each of them.")
     _refuse_duplicate(state, *parts)
     return {"value": "\n".join(parts)}
@@ -280,13 +281,17 @@ def _split_claim(state: _ClaimState, change: Change) -> Fields:
 
 def _add_claim(state: _ClaimState, change: Change) -> Fields:
     text = valid_text(change.text, "A claim")
-    passage, transcript = (change.said or "").strip() or None, state.file.rows.transcript
-    times = (transcript.text if transcript else "").count(passage) if passage else 1
-    refuse(
-        times != 1,
-        f"The transcript contains {plain(passage or '', 80)!r} {times} times.",
-        "Give words that it contains exactly once.",
-    )
+    passage, transcript = None, state.file.rows.transcript
+    if words := (change.said or "").split():
+        # A page shows the transcript in other line breaks, and capitals in sentence case.
+        pattern = r"\s+".join(map(re.escape, words))
+        found = re.findall(pattern, transcript.text if transcript else "", re.IGNORECASE)
+        refuse(
+            len(found) != 1,
+            f"The transcript contains {plain(' '.join(words), 80)!r} {len(found)} times.",
+            "Give words that it contains exactly once.",
+        )
+        passage = found[0]
     _refuse_duplicate(state, text)
     return {"value": text, "target": passage}
 
@@ -443,14 +448,13 @@ def valid_text(text: str | None, name: str) -> str:
     return line
 
 
-def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
-    """Return a claim that a Change `add_claim` can add to a checked video.
+def new_claim(files: Sequence[ClaimFile], text: str) -> ClaimFile:
+    """Return a claim that a Change `add_claim` can add to the video with the claims `files`.
 
-    Raises FactibleError: Nothing is stored about the video, it has this claim, or `text` is empty.
+    Raises FactibleError: The video has this claim, or `text` is empty or too long.
     """
-    wording = valid_text(text, "A claim")
-    files = open_video(video, settings)
-    first, claim = files[0], bare_claim(files[0].video_id, wording)
+    first, wording = files[0], valid_text(text, "A claim")
+    claim = bare_claim(first.video_id, wording)
     refuse(
         claim.claim_id in first.claims,
         f"The video makes the claim {plain(wording, 80)!r} already.",
@@ -459,4 +463,4 @@ def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
     actions = (
         action for file in files for action in file.actions if action.claim_id == claim.claim_id
     )
-    return ClaimFile(first.rows, settings, first.claims, claim, actions=tuple(actions))
+    return ClaimFile(first.rows, first.settings, first.claims, claim, actions=tuple(actions))

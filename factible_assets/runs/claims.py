@@ -158,11 +158,15 @@ def bare_claim(video_id: str, words: str) -> records.Claim:
 
 
 def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
-    """Return one claim by its number or by the beginning of its current or a former id.
+    """Return one claim of a checked video. Raises FactibleError: See open_video and find_claim."""
+    return find_claim(open_video(video, settings), claim)
+
+
+def find_claim(files: Sequence[ClaimFile], claim: str) -> ClaimFile:
+    """Return the claim with a number, or with the beginning of its current or a former id.
 
     Raises FactibleError: There is no such claim, or more than one.
     """
-    files = open_video(video, settings)
     if claim.isdecimal() and len(claim) < _SHORTEST_PREFIX:
         matching = [file for file in files if file.number == int(claim)]
     else:

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.records import tables as records
 from factible_assets.runs.changes import Change, actions_of, new_claim, refuse, valid_text
-from factible_assets.runs.claims import ClaimFile, ids_of, open_claim, open_video
+from factible_assets.runs.claims import ClaimFile, find_claim, ids_of, open_video
 from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.targets import unchecked
 from factible_assets.settings import Settings
@@ -119,10 +119,8 @@ def record(
     """
     added = next((each.text or "" for each in changes if each.kind == "add_claim"), None)
     with review_lock(settings):
-        if added is None:
-            file = open_claim(video, claim, settings)
-        else:
-            file = new_claim(video, added, settings)
+        files = open_video(video, settings)
+        file = find_claim(files, claim) if added is None else new_claim(files, added)
         if file.version != seen and any(each.kind not in _UNVERSIONED for each in changes):
             raise OutdatedClaimError(file.video_id)
         actions = actions_of(file, changes, reviewer, reason)
@@ -169,7 +167,7 @@ def choose_claims(
                 change = Change("drop_claim", reason="Not chosen for the check.")
                 changes.append((file, change))
         changes += [
-            (new_claim(video, text, settings), Change("add_claim", text))
+            (new_claim(files, text), Change("add_claim", text))
             for text in new
             if text not in reworded.values()
         ]
@@ -196,18 +194,18 @@ def carry_out(
     Raises FactibleError: A change is invalid, a run is checking the video, somebody else has
     changed the claim since the caller read `file`, or the user stopped the run.
     """
-    actions: Sequence[records.ReviewAction] = actions_of(file, changes, reviewer, reason)
     affects_check = any(change.kind not in reviews.OPINIONS for change in changes)
     is_rerun = affects_check if rerun is None else rerun
     settings = file.settings
     if is_rerun:
-        # These load Dagster.
+        actions_of(file, changes, reviewer, reason)  # Refuse invalid changes before Dagster loads.
         from factible_assets.pipeline.run_records import refuse_busy  # noqa: PLC0415
         from factible_assets.runs.instance import open_instance  # noqa: PLC0415
 
         remedy = "Wait until that run has ended, or record without a check: --no-rerun."
         with open_instance(settings) as instance:
             refuse_busy(instance, [file.video_id], remedy)
+    actions: Sequence[records.ReviewAction] = ()
     if changes:
         claim = file.video_id, file.claim.claim_id
         _, actions = record(*claim, changes, reviewer, settings, reason=reason, seen=file.version)
@@ -216,13 +214,15 @@ def carry_out(
         tags = {"reviewer": reviewer} if actions else {}
         new_check = check_again(file, ids, watch=watch, say=say, tags=tags)
     checked = new_check
-    if new_check is None or new_check.failures:
+    if new_check is None or new_check.failures:  # A check with failures publishes nothing.
         stored = StoredVideo(file.video_id, settings).result(publish=True)
         checked = new_check or stored
     if checked is None:
         raise unchecked(file.video_id, settings)
-    code = checked.code if checked.failures else ExitCode.DONE
-    if is_rerun and not checked.failures and checked.incomplete.intersection(ids):
+    code = ExitCode.DONE
+    if checked.failures:
+        code = checked.code
+    elif is_rerun and checked.incomplete.intersection(ids):
         code = ExitCode.INCOMPLETE
     return Reviewed(
         checked,

@@ -103,8 +103,8 @@ class RateLimit:
     def count(self, key: str) -> None:
         now = time.monotonic()
         if len(self._times) >= _MOST_KEYS:
-            items = self._times.items()
-            self._times = {name: times for name, times in items if times[-1] > now - _MINUTE}
+            known, since = self._times.items(), now - _MINUTE
+            self._times = {name: times for name, times in known if times and times[-1] > since}
         self._times.setdefault(key, deque()).append(now)
 
 

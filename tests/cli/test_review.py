@@ -163,6 +163,14 @@ def test_a_source_is_overruled_with_a_stance_or_a_rating_and_a_reason(opened: Cl
             actions_of(opened, [Change("overrule_source", source, value=value)], "desk", reason)
 
 
+def test_parts_and_passages_are_found_whatever_the_space_around_them(opened: ClaimFile) -> None:
+    (split,) = actions_of(opened, [Change("split_claim", "One.\n \nTwo.\n")], "desk", None)
+    assert split.value == "One.\nTwo."
+    said = samples.SENTENCES[3].upper().replace(" ", "\n ")
+    (added,) = actions_of(opened, [Change("add_claim", "Tea is old.", said=said)], "desk", None)
+    assert added.target == samples.SENTENCES[3]
+
+
 def test_only_an_overruling_can_be_withdrawn(opened: ClaimFile) -> None:
     source = next(row.canonical_url for row in opened.sources if row.status == "ok")
     made, undone = (Change("overrule_source", source, value=each) for each in ("refutes", "none"))

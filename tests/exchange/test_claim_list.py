@@ -30,12 +30,13 @@ def test_a_label_of_no_known_scale_is_kept_and_has_no_stance() -> None:
 
 
 def test_rows_that_cannot_be_used_are_problems_with_their_line_and_stop_no_other() -> None:
-    text = 'claim,date\n,\n"Honey\nkeeps.",yesterday\nTea cools.,\n'
+    text = 'claim,date\n,\n"Honey\nkeeps.",yesterday\nTea cools.,\nTea warms.,0\n'
     found = Read(read_claim_list(text, FILE))
     assert [each.claim.text for each in found.claims] == ["Tea cools."]
     assert [(each.line, each.sentence.split(".")[0]) for each in found.problems] == [
         (2, "There is no claim in this row"),
         (4, "The date is 'yesterday'"),
+        (6, "The date is '0'"),
     ]
 
 

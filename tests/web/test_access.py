@@ -259,6 +259,19 @@ def test_wrong_tokens_are_counted_by_network(home: Path) -> None:
     assert clients.client_with_token(TOKEN, "192.0.2.1") is not None
 
 
+def test_a_key_that_waited_long_enough_does_not_stop_the_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(auth, "_MOST_KEYS", 1)
+    limit = auth.RateLimit(1)
+    limit.count("first")
+    later = time.monotonic() + 61
+    monkeypatch.setattr(auth, "time", SimpleNamespace(monotonic=lambda: later))
+    assert limit.wait_seconds("first") == 0
+    limit.count("second")
+    assert limit.wait_seconds("second") > 0
+
+
 def limit_requests(monkeypatch: pytest.MonkeyPatch, per_minute: int) -> None:
     def limited(settings: Settings, **_: bool) -> Clients:
         return Clients(settings.home / "serve.sqlite", {}, None, per_minute)

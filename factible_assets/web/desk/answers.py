@@ -12,7 +12,7 @@ from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -232,7 +232,8 @@ def error_response(
         if request.method in READING:
             query = request.scope["query_string"].decode("latin-1")
             return redirect(f"{SIGN_IN}?{urlencode({'to': f'{path}?{query}'.removesuffix('?')})}")
-        back = own_path(urlsplit(request.headers.get("referer", "")).path)
+        _, _, referrer = request.headers.get("referer", "").partition("://")
+        back = own_path(f"/{referrer.partition('/')[2].partition('?')[0]}")
         words = (unsent or b"").decode("utf-8", "replace")
         return _sign_in_response(to=back, path=path, kept=words, ended=True)
     if not path.startswith(DESK):

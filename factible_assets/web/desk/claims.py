@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Literal, cast, get_args
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
@@ -321,7 +321,7 @@ def _fields_of(form: FormData) -> dict[str, str]:
     replacing: dict[str, dict[str, str]] = {
         "agree": {"act": "overrule_source", "value": stance, "reason": _AGREEMENT},
         "withdraw": {"act": "overrule_source", "value": "none"},
-        "block_site": {"act": "block_source", "text": urlsplit(text).hostname or text},
+        "block_site": {"act": "block_source", "text": text.partition("://")[2].partition("/")[0]},
         "edit_claim": {"act": "split_claim" if len(text.splitlines()) > 1 else "reword_claim"},
         "edit_query": {"act": "edit_query" if text else "remove_query"},
     }

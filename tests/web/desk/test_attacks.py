@@ -34,7 +34,8 @@ def test_hostile_text_runs_nothing_on_any_page(serve: Serve, home: Path) -> None
             connection.execute(f"UPDATE {table} SET {name} = $1", [payload])  # noqa: S608
     store.publish(home / "published.duckdb")
     client = serve(reviewer="<script>alert(1)</script>")
-    assert send(client, f"{CLAIM_PATH}/acts", act="note", text=payload[:3000]).status_code == 303
+    for text in (payload[:3000], "https://[a link](https://a.example)"):
+        assert send(client, f"{CLAIM_PATH}/acts", act="note", text=text).status_code == 303
     words = quote(payload[:200])
     pages = ("", CLAIM_PATH[len("/desk") :], f"/queue?channel={words}", f"/search?q={words}")
     for path in (*pages, "/search?q=script", f"/videos/{VIDEO_ID}"):
@@ -142,6 +143,8 @@ def test_a_form_after_the_end_of_the_session_keeps_its_words(
     address = client.address
     browser = {**HTML, "Origin": address, "Referer": f"{address}{CLAIM_PATH}"}
     fields = {"act": "note", "text": words}
+    odd = client.post(f"{CLAIM_PATH}/acts", data=fields, headers={**browser, "Referer": "x://["})
+    assert odd.status_code == 401
     asked = client.post(f"{CLAIM_PATH}/acts", data=fields, headers=browser)
     assert asked.status_code == 401
     assert "nothing was recorded" in asked.text
