@@ -83,7 +83,7 @@ def recheck(
         ("video", lambda each: each.data.video.video_id),
         ("outcome", _outcome),
         (
-            "verdicts that turned",
+            "verdicts that flipped",
             lambda each: "; ".join(
                 plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips
             ),

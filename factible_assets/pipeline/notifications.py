@@ -85,7 +85,7 @@ def notifications(settings: Settings) -> list[dg.SensorDefinition]:
 def flips_message(
     video_id: str, title: str | None, run_id: str, flips: Sequence[VerdictChange]
 ) -> Message:
-    lines = [f"{counted(len(flips), 'verdict')} of {title or video_id} turned."]
+    lines = [f"{counted(len(flips), 'verdict')} of {title or video_id} flipped."]
     lines += [f"{each.words}: {each.claim}" for each in flips[:_SHOWN_FLIPS]]
     if len(flips) > _SHOWN_FLIPS:
         lines.append(f"and {len(flips) - _SHOWN_FLIPS} more")

@@ -28,12 +28,12 @@ SELECT count(*) AS checks FROM materializations WHERE video_id = $video_id AND a
 -- name: indexed_videos
 SELECT videos.video_id, videos.title, videos.channel, videos.duration_seconds, videos.published_on,
        videos.category, videos.corpus, judged.checked_at,
-       coalesce(turned.changes, 0) AS changes, coalesce(paid.cost_usd, 0) AS cost_usd
+       coalesce(flipped.changes, 0) AS changes, coalesce(paid.cost_usd, 0) AS cost_usd
 FROM current_videos AS videos
 LEFT JOIN current_materializations AS judged
     ON judged.video_id = videos.video_id AND judged.asset = 'verdicts'
 LEFT JOIN (SELECT video_id, count(*) AS changes FROM verdict_changes WHERE change = 'flip' GROUP BY video_id)
-    AS turned ON turned.video_id = videos.video_id
+    AS flipped ON flipped.video_id = videos.video_id
 LEFT JOIN (SELECT video_id, sum(cost_usd) AS cost_usd FROM llm_calls GROUP BY video_id)
     AS paid ON paid.video_id = videos.video_id
 ORDER BY judged.checked_at DESC NULLS LAST, videos.title, videos.video_id

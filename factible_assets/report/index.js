@@ -60,7 +60,7 @@
       element("th", { scope: "row" }, title, under(video.under)),
       verdicts(video),
       figure("Claims", video.hits === all ? String(all) : `${video.hits} of ${all}`),
-      figure("Turned", video.turned ? String(video.turned) : "–"),
+      figure("Flipped", video.flipped ? String(video.flipped) : "–"),
       figure("Checked", video.checked ? DAY.format(new Date(video.checked)) : "not yet"));
   };
 
@@ -87,7 +87,7 @@
 
   // The sort key of each column, or null if the column does not sort.
   const TABLES = {
-    videos: { row: videoRow, keys: [(v) => v.title, null, (v) => v.claims.length, (v) => v.turned, (v) => v.checked] },
+    videos: { row: videoRow, keys: [(v) => v.title, null, (v) => v.claims.length, (v) => v.flipped, (v) => v.checked] },
     claims: {
       row: claimRow,
       keys: [(c) => c.at ?? -1, (c) => c.text, (c) => c.words, (c) => c.rank, (c) => c.supporting - c.refuting],
@@ -96,11 +96,11 @@
 
   const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 
-  const read = ({ outcomes, confidences, videos, claims }) => {
+  const read = ({ outcomes, leanings, confidences, videos, claims }) => {
     const known = outcomes.map(([name, words, leaning, mark]) => ({ name, words, leaning, glyph: mark }));
     const outcomeOf = new Map(known.map((outcome) => [outcome.name, outcome]));
-    return videos.map(([title, href, words, corpus, category, channel, checked, turned, first, number]) => {
-      const video = { title, href, under: words, corpus, category, channel, checked, turned };
+    return videos.map(([title, href, words, corpus, category, channel, checked, flipped, first, number]) => {
+      const video = { title, href, under: words, corpus, category, channel, checked, flipped };
       video.text = [title, ...words].join(" ").toLowerCase();
       video.claims = Array.from({ length: number }, (_, place) => {
         const of = (column) => claims[column][first + place];
@@ -111,16 +111,15 @@
           anchor: of("claim_id") || `n${place + 1}`,
           supporting: of("supporting"),
           refuting: of("refuting"),
-          words: ["embedded", "labels"].includes(of("basis")) ? outcome.leaning : outcome.words,
+          words: leanings.includes(of("basis")) ? outcome.leaning : outcome.words,
           rank: confidences.indexOf(confidence),
           lower: text.toLowerCase(),
         };
       });
-      video.counts = known.map((outcome) => {
-        const made = video.claims.filter((each) => each.outcome === outcome);
-        const isLeaning = made.every((each) => each.words === outcome.leaning);
-        return { outcome, number: made.length, words: isLeaning ? outcome.leaning : outcome.words };
-      }).filter((count) => count.number);
+      video.counts = known.flatMap((outcome) => [...new Set([outcome.leaning, outcome.words])].map((words) => {
+        const made = video.claims.filter((each) => each.outcome === outcome && each.words === words);
+        return { outcome, number: made.length, words };
+      })).filter((count) => count.number);
       return video;
     });
   };

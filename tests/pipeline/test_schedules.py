@@ -226,7 +226,7 @@ async def test_a_webhook_on_a_private_network_gets_json(server: MisbehavingServe
     assert isinstance(body, dict)
     assert asked.headers["content-type"] == "application/json"
     assert (body["event"], len(body["flips"])) == ("verdict_flips", 12)
-    assert body["text"].startswith("12 verdicts of Talk turned.")
+    assert body["text"].startswith("12 verdicts of Talk flipped.")
     assert "and 2 more" in body["text"]
 
 

@@ -413,6 +413,19 @@ def test_filters_keep_claims_and_their_videos_and_combine(browser: Browser, inde
         assert len(shown(seen, "claims")) == 8
 
 
+def test_leanings_count_apart_with_and_without_scripts(browser: Browser) -> None:
+    claims = [samples.indexed_claim(1, claim_id=f"c{n}") for n in range(3)]
+    claims.append(samples.indexed_claim(1, claim_id="c3", basis="llm"))
+    page = render_index(samples.index([samples.indexed(claims=claims)]), {})
+    for scripts in (False, True):
+        with visit(browser, page, scripts=scripts) as seen:
+            counts = seen.page.locator("#videos tbody li").all_inner_texts()
+            assert [each.split()[1:] for each in counts] == [
+                ["3", "leaning", "refuted"],
+                ["1", "refuted"],
+            ]
+
+
 def test_searches_look_into_titles_channels_and_claims_and_dates_bound_checks(
     browser: Browser, index: str
 ) -> None:

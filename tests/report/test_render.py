@@ -361,7 +361,7 @@ def test_sections_without_content_are_left_out(page: Page) -> None:
     assert page.all("//details[contains(@class, 'steps')]") == []
 
 
-def test_turned_verdicts_are_listed_at_their_claim_and_together() -> None:
+def test_flipped_verdicts_are_listed_at_their_claim_and_together() -> None:
     page = Page(samples.report_data(changes=samples.changes(), checks=3))
     expected = (
         "refuted (medium confidence) since 2 January 2026, 03:04 UTC; "
@@ -375,10 +375,10 @@ def test_turned_verdicts_are_listed_at_their_claim_and_together() -> None:
     assert page.all("//article[1]//ul[@class='history']") == []
 
 
-@pytest.mark.parametrize(("change", "turned"), [("flip", True), ("confidence", False)])
-def test_a_change_of_confidence_is_no_turn(change: str, turned: bool) -> None:
+@pytest.mark.parametrize(("change", "flipped"), [("flip", True), ("confidence", False)])
+def test_a_change_of_confidence_is_no_flip(change: str, flipped: bool) -> None:
     page = Page(samples.report_data(changes=samples.changes(change=change), checks=3))
-    assert ("2 verdicts turned in 3 checks" in page.text()) == turned
+    assert ("2 verdicts flipped in 3 checks" in page.text()) == flipped
     assert "These verdicts changed, the newest last." in page.text("//section[@id='history']")
 
 

@@ -78,7 +78,7 @@ def check_flips(
         passed=not changes.flips,
         severity=dg.AssetCheckSeverity.WARN,
         metadata=metadata,
-        description=f"{len(changes.flips)} of the video's verdicts turned."
+        description=f"{len(changes.flips)} of the video's verdicts flipped."
         if changes.flips
-        else "No verdict turned.",
+        else "No verdict flipped.",
     )

@@ -21,11 +21,11 @@ WITH acts AS (
         ON moved.former = acts.claim_id
     GROUP BY ALL
 ),
-turned AS (
+flipped AS (
     SELECT
         video_id,
         claim_id,
-        max(checked_at) AS turned_at,
+        max(checked_at) AS flipped_at,
         arg_max(previous_stance, checked_at) AS previous_stance
     FROM verdict_changes
     WHERE change = 'flip'
@@ -47,16 +47,16 @@ SELECT
     verdicts.confidence_score,
     verdicts.checked_at,
     coalesce(verdicts.latest_reason, verdicts.reason) AS reason,
-    turned.turned_at,
-    turned.previous_stance,
+    flipped.flipped_at,
+    flipped.previous_stance,
     coalesce(acts.ruling, acts.assessment) IS NULL
-        OR coalesce(turned.turned_at > acts.reviewed_at, false) AS is_unreviewed,
+        OR coalesce(flipped.flipped_at > acts.reviewed_at, false) AS is_unreviewed,
     acts.reviewed_at,
     acts.reviewer,
     acts.assigned_to,
     acts.ruling,
     verdicts.claim_id IS NULL OR verdicts.latest_status = 'incomplete' AS is_incomplete,
-    coalesce(turned.turned_at >= $since, false) AS has_turned,
+    coalesce(flipped.flipped_at >= $since, false) AS has_flipped,
     claims.importance * (1 - coalesce(verdicts.confidence_score, 0)) AS doubt,
     NOT is_incomplete AND doubt >= $doubt AS is_uncertain,
     coalesce(acts.assigned_to = $me, false) AS is_mine,
@@ -66,7 +66,7 @@ LEFT JOIN current_videos AS videos USING (video_id)
 LEFT JOIN current_verdicts AS verdicts
     ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
 LEFT JOIN acts ON acts.video_id = claims.video_id AND acts.claim_id = claims.claim_id
-LEFT JOIN turned ON turned.video_id = claims.video_id AND turned.claim_id = claims.claim_id
+LEFT JOIN flipped ON flipped.video_id = claims.video_id AND flipped.claim_id = claims.claim_id
 WHERE ($corpus = '' OR videos.corpus = $corpus)
     AND ($channel = '' OR videos.channel = $channel)
     AND ($video = '' OR claims.video_id = $video)
@@ -84,17 +84,17 @@ placed AS (
     FROM listed
     WHERE CASE $tab
         WHEN 'incomplete' THEN is_incomplete
-        WHEN 'turned' THEN has_turned
+        WHEN 'flipped' THEN has_flipped
         WHEN 'uncertain' THEN is_uncertain
         WHEN 'unreviewed' THEN is_unreviewed
         WHEN 'mine' THEN is_mine
         ELSE true
     END
     WINDOW ordered AS (ORDER BY
-        CASE $sort WHEN 'need' THEN -(2 * is_incomplete::INTEGER + has_turned::INTEGER) END,
+        CASE $sort WHEN 'need' THEN -(2 * is_incomplete::INTEGER + has_flipped::INTEGER) END,
         CASE $sort WHEN 'importance' THEN -importance WHEN 'confidence' THEN -coalesce(confidence_score, -1)
             WHEN 'need' THEN -doubt WHEN 'uncertainty' THEN -doubt END,
-        CASE $sort WHEN 'turned' THEN turned_at WHEN 'newest' THEN checked_at END DESC NULLS LAST,
+        CASE $sort WHEN 'flipped' THEN flipped_at WHEN 'newest' THEN checked_at END DESC NULLS LAST,
         CASE $sort WHEN 'oldest' THEN checked_at END NULLS FIRST,
         title, video_id, start_seconds NULLS LAST, claim_id)
 )
@@ -110,7 +110,7 @@ ORDER BY place
 WITH listed AS ({listed})
 SELECT
     count(*) FILTER (is_incomplete) AS incomplete,
-    count(*) FILTER (has_turned) AS turned,
+    count(*) FILTER (has_flipped) AS flipped,
     count(*) FILTER (is_uncertain) AS uncertain,
     count(*) FILTER (is_unreviewed) AS unreviewed,
     count(*) FILTER (is_mine) AS mine,
