@@ -13,7 +13,7 @@ from resources.text_files import read_document
 from resources.transcripts.base import Caption
 from resources.transcripts.plausibility import SENTENCE_END, STOPS
 
-_CREDIT_WORDS, _FAREWELL_WORDS, _SILENCE_SECONDS = 14, 10, 10.0
+_CREDIT_WORDS, _CREDIT_CHARACTERS, _FAREWELL_WORDS, _SILENCE_SECONDS = 14, 200, 10, 10.0
 _WORDS = {
     key: "|".join(map(re.escape, words))
     for key, words in read_document(Path(__file__).with_name("credits.yaml")).data.items()
@@ -33,7 +33,7 @@ _ADDRESS = re.compile(
 
 def is_credit(text: str) -> bool:
     """Tell whether a short text has an address, or the word for subtitles and a name."""
-    is_short = 0 < len(text.split()) <= _CREDIT_WORDS
+    is_short = len(text) <= _CREDIT_CHARACTERS and 0 < len(text.split()) <= _CREDIT_WORDS
     maker = _MAKER.match(text) if is_short else None
     is_sentence = text.endswith(STOPS) and not re.search(r"\b\w\.$", text)  # but initials
     if maker is None or is_sentence:

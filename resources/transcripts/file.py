@@ -40,7 +40,7 @@ _EMPHASIS = re.compile(r"(?<=\S)\*|\*(?=\S)")
 _HEADING = re.compile(r"^#{1,6}\s.*$", re.MULTILINE)
 _LINE_END = re.compile(r"\r\r\n|\r\n|\r")
 _ALONE = re.compile(r"^(.{0,39}[^\s.!?…。,;])\n\s*\n(?=.)", re.MULTILINE)
-_ADDRESS = re.compile(r"(?:[^<>]*<)?\S+@\S+\.\w+>?")
+_ADDRESS = re.compile(r"(?:[^<>]*<)?[^\s@]+@[^\s@]+\.\w+>?")
 _NEARLY, _FIELDS, _MOST_REMARKS = 0.8, 3, 0.05
 _CAPTION_SUFFIXES: Final = frozenset({".vtt", ".srt", ".sbv"})
 
@@ -141,9 +141,9 @@ def _prose(text: str, extension: str) -> base.TimedText:
     words = INVISIBLE.sub("", without_pages(_FRONT_MATTER.sub("", text))).strip()
     if len(REMARK.findall(words)) <= _MOST_REMARKS * len(words.split()):
         words = REMARK.sub("", words).strip()
-    if not words:
-        raise PlacedError("The file has no words. Give one that has.")
     plain = _without_markdown(words)
+    if not plain.strip():
+        raise PlacedError("The file has no words. Give one that has.")
     headless = _HEADING.sub("", plain)
     if are_names(alone := _ALONE.findall(headless), len(alone)):
         headless = _ALONE.sub(r"\1\n", headless)

@@ -115,7 +115,7 @@ def load_json(text: str, extension: str) -> Any:
         return read_json(text)
     except PlacedError:
         with suppress(ValueError, RecursionError):
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
+            return [json.loads(line) for line in text.split("\n") if line.strip()]
         # Prose may begin with a bracket or a brace, but not with a brace and a key.
         if extension not in {".json", ".json3", ".jsonl"} and not re.match(r'\s*\{\s*"', text):
             return None

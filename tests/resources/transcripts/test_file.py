@@ -332,6 +332,7 @@ def test_text_that_was_decoded_with_a_wrong_charset_is_mended(wrong: str, encodi
     [
         (b"", ".srt", "The file is empty."),
         (b" \n\n", ".txt", "words in it"),
+        (b"****\n\n****", ".md", "has no words"),
         (b"WEBVTT\n\n", ".vtt", "No caption of the file has words"),
         (b"1\n00:00:01,000 --> 00:00:02,000\n\n", ".srt", "No caption of the file"),
         (b'{"segments": []}', ".json", "no segment in it has words"),

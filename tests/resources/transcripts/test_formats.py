@@ -190,7 +190,8 @@ THREE = [(3.5, "Ann", WALL), (9.25, "Tom", BATS), (14.75, "Ann", "Is the wall re
 @pytest.mark.parametrize(
     "document",
     [
-        "\n".join(json.dumps({"ts": at, "who": who, "line": words}) for at, who, words in THREE),
+        "\n".join(json.dumps({"ts": at, "who": who, "line": f"{words}\u2028"}, ensure_ascii=False)
+            for at, who, words in THREE),
         "<table><tr><th>At</th><th>Speaker</th><th>Text</th></tr>" + "".join(
             f"<tr><td>0:{at:05.2f}</td><td>{who}</td><td>{words}</td></tr>" for at, who, words in THREE) + "</table>",
         "\n\n".join(f"00:00:{at:05.2f}\n{who}\n{words}" for at, who, words in THREE),
@@ -866,6 +867,8 @@ LARGE: dict[str, Callable[[int], str]] = {
     "elements": lambda n: "<c start='1'><d>a b</d>",
     "links": lambda n: "[0:01](http://a",
     "bold names": lambda n: "**Ann ",
+    "addresses": lambda n: ".@" if n else "Date: x\nTo: y\nFrom: ",
+    "brackets": lambda n: "(" if n % 39_999 else f"{clock(n)} --> {clock(n + 1)}\n",
     "spaces": lambda n: " " * 999 + "\n" * (n % 2),
 }
 
