@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -188,7 +189,7 @@ class CachingFetcher(_CachingClient[FetchedPage]):
     """Caches pages, and refusals for a shorter time, but no outages.
 
     Every page goes into the archive, for later checks without a network; the cache has the hash of
-    its text. A cached page is fetched again if its text left the archive, or if it breaks the
+    its text, or the text if the archive keeps another one. A cached page is fetched again if its text left the archive, or if it breaks the
     promise of the search. It has its time of retrieval and a latency of 0. A request for an old
     page carries its validators; if the site answers "not modified", the text stays and the time is
     the new one.
@@ -227,12 +228,11 @@ class CachingFetcher(_CachingClient[FetchedPage]):
 
     def _read(self, written: Json) -> FetchedPage | None:
         page = super()._read(written)
-        if page is None or page.outcome != "ok":
+        if page is None or _DIGEST.fullmatch(page.text) is None:
             return page
         with suppress(ArchiveError):
-            stored = self._archive.page(page.url, [FETCHED])
-            if stored is not None and _digest(stored.text) == page.text:
-                return replace(page, text=stored.text)
+            text = self._archived_text(page.url)
+            return replace(page, text=text) if _digest(text) == page.text else None
         return None
 
     def _write(self, answer: FetchedPage) -> Json | None:
@@ -240,16 +240,25 @@ class CachingFetcher(_CachingClient[FetchedPage]):
             return super()._write(answer)
         try:
             # A copy at the Wayback Machine may be older than a text that the site itself sent.
-            if answer.via != "archive" or self._archive.page(answer.url, [FETCHED]) is None:
+            if answer.via != "archive" or not self._archived_text(answer.url):
                 self._archive.add_page(answer, FETCHED)
+            is_archived = self._archived_text(answer.url) == answer.text
         except ArchiveError as error:
             _LOG.warning("A page was fetched and not archived: %s", error)
             return None
-        return super()._write(replace(answer, text=_digest(answer.text)))
+        text = _digest(answer.text) if is_archived else answer.text
+        return super()._write(replace(answer, text=text))
+
+    def _archived_text(self, url: str) -> str:
+        page = self._archive.page(url, [FETCHED])
+        return "" if page is None else page.text
 
 
 def _keeps(promise: Promise | None, page: FetchedPage) -> bool:
     return promise is None or page.outcome != "ok" or breach_of(promise, page) is None
+
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def _digest(text: str) -> str:

@@ -348,8 +348,10 @@ async def test_neither_a_copy_nor_unstorable_text_replaces_what_the_site_sent(
     archive.add_page(replace(PAGE, text="Honey keeps."), "fetched")
     copy = replace(PAGE, text="Honey.", retrieved_at=NOON + timedelta(days=1))
     inner = CountingFetcher(lambda url, known: replace(copy, **later))
-    page = await CachingFetcher(inner.fetch, cache, archive, identity="plain").fetch(PAGE.url)
-    assert page.outcome == "ok"
+    fetcher = CachingFetcher(inner.fetch, cache, archive, identity="plain")
+    first, second = [await fetcher.fetch(PAGE.url) for _ in range(2)]
+    assert (first.outcome, second.text) == ("ok", first.text)
+    assert len(inner.asked) == 1, "the cache has the text that the archive did not take"
     stored = archive.page(PAGE.url, ["fetched"])
     assert stored is not None
     assert stored.text == "Honey keeps."
