@@ -90,21 +90,31 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
                 f"A row for {record.table} has a {column.name} without a time zone. All times are "
                 "timezone-aware UTC. Nothing was written."
             )
-        try:
-            kind = arrow_types[column.sql_type.removesuffix("[]")]
-            is_list = column.sql_type.endswith("[]")
-            arrays[column.name] = pa.array(values, pa.list_(kind) if is_list else kind)
-        except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as failure:
-            # The failure may quote the value, so the message neither shows nor chains it.
-            raise WarehouseIntegrityError(
-                f"A row for {record.table} has a value in {column.name} that a {column.sql_type} "
-                f"cannot hold ({type(failure).__name__}). Text must be encodable as UTF-8, without "
-                "lone surrogates, and whole numbers must fit into 64 bits. Nothing was written."
-            ) from None
+        kind = arrow_types[column.sql_type.removesuffix("[]")]
+        kind = pa.list_(kind) if column.sql_type.endswith("[]") else kind
+        arrays[column.name] = to_array(values, record.table, column.name, kind)
     moment = pa.scalar(stamp.checked_at, arrow_types["TIMESTAMP WITH TIME ZONE"])
     arrays["run_id"] = pa.repeat(stamp.run_id, len(rows))
     arrays["checked_at"] = pa.repeat(moment, len(rows))
     return pa.table(arrays)
+
+
+def to_array(values: list[Any], table: str, column: str, kind: Any = None) -> pa.Array:
+    """Convert the values of a column, of a type or that of the values, to Arrow.
+
+    Raises WarehouseIntegrityError: A value does not fit its column.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as failure:
+        # The failure may quote the value, so the message neither shows nor chains it.
+        raise WarehouseIntegrityError(
+            f"A row for {table} has a value in {column} that its column cannot hold "
+            f"({type(failure).__name__}). Text must be encodable as UTF-8, without lone "
+            "surrogates, and whole numbers must fit into 64 bits. Nothing was written."
+        ) from None
 
 
 def from_row(record: type[AnyRecord], values: Sequence[Any]) -> AnyRecord:

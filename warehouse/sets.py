@@ -6,6 +6,7 @@ A set is everything that one run found for one asset and one video.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from factible_assets.records.tables import ASSET_RECORDS, Evidence, LlmCall, Pag
 from resources.statements import statements
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.reading import stored_texts
-from warehouse.rows import Stamp, data_version, to_frame, to_utc
+from warehouse.rows import Stamp, data_version, to_array, to_frame, to_utc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,23 +60,21 @@ def insert_rows(
 
     Raises WarehouseIntegrityError: A row breaks a rule of the table.
     """
-    values: list[dict[str, Any]] = []
+    values = list[dict[str, Any]]()
     for row in rows:
         is_mapping = isinstance(row, Mapping | BaseModel)
         cells = dict(row) if is_mapping else {f.name: getattr(row, f.name) for f in fields(row)}
-        values.append(
-            {
-                name: to_utc(each) if isinstance(each, datetime) else each
-                for name, each in cells.items()
-            }
-        )
+        moments = {name: to_utc(at) for name, at in cells.items() if isinstance(at, datetime)}
+        values.append(cells | moments)
     if not values:
         return
     import pyarrow as pa  # noqa: PLC0415 - slow to load, and only writers need it
 
+    columns = dict.fromkeys(itertools.chain(*values))
+    arrays = {name: to_array([row.get(name) for row in values], table, name) for name in columns}
     key, noun = KEYS.get(table, ()), table.replace("_", " ")
     names = {"table": table, "key": ", ".join(key)}
-    connection.register("incoming", pa.Table.from_pylist(values))
+    connection.register("incoming", pa.table(arrays))
     try:
         if key:
             is_repeated = len({tuple(map(row.get, key)) for row in values}) < len(values)

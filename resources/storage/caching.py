@@ -118,9 +118,9 @@ class _CachingClient(Generic[Value]):
         stored = await asyncio.to_thread(self._read, entry.value) if entry is not None else None
         if entry is not None and stored is not None:
             limit = self._fresh_for(stored) or timedelta(0)
-            # Renewing a run does not ask for the ages of domains again.
-            is_new = self._kind == "ages" or entry.stored_at >= self._cache.renewed_at
-            if is_new and self._cache.is_fresh(entry, limit) and suits(stored):
+            # A renewed run does not ask for the ages of domains again.
+            is_current = self._kind == "ages" or entry.stored_at >= self._cache.renewed_at
+            if is_current and self._cache.is_fresh(entry, limit) and suits(stored):
                 return self._after(stored, self._cache.age(entry))
         answer = await work(stored)
         fresh = self._fresh_for(answer)
@@ -189,10 +189,10 @@ class CachingFetcher(_CachingClient[FetchedPage]):
     """Caches pages, and refusals for a shorter time, but no outages.
 
     Every page goes into the archive, for later checks without a network; the cache has the hash of
-    its text, or the text if the archive keeps another one. A cached page is fetched again if its text left the archive, or if it breaks the
-    promise of the search. It has its time of retrieval and a latency of 0. A request for an old
-    page carries its validators; if the site answers "not modified", the text stays and the time is
-    the new one.
+    its text, or the text if the archive keeps another one. A cached page is fetched again if its
+    text left the archive, or if it breaks the promise of the search. It has its time of retrieval
+    and a latency of 0. A request for an old page carries its validators; if the site answers "not
+    modified", the text stays and the time is the new one.
     """
 
     def __init__(
@@ -354,20 +354,21 @@ class CachingModel:
         self, key: str, request: base.ModelRequest[base.Answer]
     ) -> base.ModelAnswer[base.Answer]:
         stored = await self._stored(key)
-        calls = from_json(_Calls, stored.get("calls")) or ()
-        restored = tuple(call.as_cache_hit() for call in calls)
+        earlier = from_json(_Calls, stored.get("calls")) or ()
+        restored = tuple(call.as_cache_hit() for call in earlier)
         if stored.get("answer") is not None and not self._renews:
             value = from_json(request.output_type, stored["answer"])
             if value is not None:
                 self._unreported[key] = restored
                 return base.ModelAnswer(value)
-        made: dict[str | None, base.ModelCall] = {}
+        new: dict[str | None, base.ModelCall] = {}
 
         async def on_call(call: base.ModelCall) -> None:
-            made[call.request_id] = call
+            """Store the calls so far, in case the run is killed before it records them."""
+            new[call.request_id] = call
             if not (call.input_tokens or call.output_tokens):
-                del made[call.request_id]  # the provider refused it, and it cost nothing
-            await self._store(key, None, (*calls, *made.values()))
+                del new[call.request_id]  # the provider refused it, and it cost nothing
+            await self._store(key, None, (*earlier, *new.values()))
 
         try:
             answer = await self._model.complete(request, budget=self._budget, on_call=on_call)
@@ -376,7 +377,7 @@ class CachingModel:
             if restored and not isinstance(error, base.BudgetExhaustedError):
                 # The caller records the restored calls with this error. The new ones stay here, in
                 # case the run is killed first.
-                await self._store(key, None, tuple(made.values()))
+                await self._store(key, None, tuple(new.values()))
             self._unreported[key] = (*restored, *error.calls)
             raise
         self._unreported[key] = (*_unreported_by(answer.calls, restored), *answer.calls)

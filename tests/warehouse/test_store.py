@@ -285,6 +285,20 @@ def test_a_refusal_does_not_quote_the_row(in_memory: Warehouse) -> None:
     assert secret not in repr([refusal.value, refusal.value.__cause__, other.value])
 
 
+def test_rows_without_a_set_are_written_with_all_their_columns_or_refused(
+    in_memory: Warehouse,
+) -> None:
+    use = {"video_id": "v", "run_id": "r", "stage": "evidence", "requests": 1}
+    use["checked_at"] = stamp(1).checked_at
+    rows = [use | {"service": "jina"}, use | {"service": "other", "cost_usd": 0.5}]
+    in_memory.write_rows({"service_uses": rows})
+    costs = in_memory.rows("SELECT cost_usd FROM service_uses ORDER BY service")
+    assert costs == [{"cost_usd": None}, {"cost_usd": 0.5}]
+    for odd in ({"service": "\ud800"}, {"service": "x", "requests": 2**63}):
+        with pytest.raises(WarehouseIntegrityError, match="cannot hold"):
+            in_memory.write_rows({"service_uses": [use | odd]})
+
+
 def test_a_stamp_needs_a_run_and_a_time_zone() -> None:
     with pytest.raises(ValueError, match="timezone"):
         Stamp(run_id="r", checked_at=datetime(2024, 1, 1))  # noqa: DTZ001
