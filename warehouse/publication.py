@@ -3,10 +3,10 @@
 The copy begins under another name. So a reader finds the old copy or the new one, and a reader
 that has the old one open keeps it.
 
-DuckDB makes the first copies as a whole: tables, views, constraints and comments. From then on, the
-displaced copy becomes a spare, which the next publication brings up to date. It compares
-the two files, so that writers need no log, and an interrupted update needs no repair. If a reader
-still has the spare open, it makes a whole copy instead. docs/performance.md compares the
+DuckDB makes the first copies as a whole: tables, views, constraints and comments. Once a copy is
+large, the one that it displaces becomes a spare, which the next publication brings up to date. It
+compares the two files, so that writers need no log, and an interrupted update needs no repair. If a
+reader still has the spare open, it makes a whole copy instead. docs/performance.md compares the
 alternatives. It never copies the bytes of the live file: closing a second handle on it would lose
 DuckDB's lock (connection.py).
 """
@@ -77,9 +77,12 @@ def _update_older_copy(
     unfinished: Path,
     only_added_to: str | None,
 ) -> bool:
-    """Make an up-to-date copy from an older one; return false if only a whole copy will do."""
-    # A second handle on a copy that becomes a spare would lose DuckDB's lock on it.
-    if only_added_to and destination.exists() and not _becomes_spare(destination):
+    """Bring the spare, or a copy of a small published copy, up to date as `unfinished`.
+
+    Returns false if only a whole copy will do.
+    """
+    # A large published copy becomes a spare: a second handle on it would lose DuckDB's lock.
+    if only_added_to and destination.exists() and not _is_large(destination):
         shutil.copyfile(destination, unfinished)
         return _bring_up_to_date(connection, unfinished, only_added_to)
     spare = _spare_of(destination)
@@ -87,13 +90,13 @@ def _update_older_copy(
 
 
 def _swap_in(unfinished: Path, destination: Path) -> None:
-    """Move a finished copy into place, and keep the displaced one as a spare."""
+    """Move a finished copy into place, and keep a large displaced one as a spare."""
     previous = destination.with_name(f".{destination.name}.previous")
     previous.unlink(missing_ok=True)
     _spare_of(destination).unlink(missing_ok=True)
     # Fails before the first copy, and on file systems without hard links.
     with suppress(OSError):
-        if _becomes_spare(destination):
+        if _is_large(destination):
             previous.hardlink_to(destination)
     # DuckDB would replay the write-ahead log of the old copy into the new one.
     wal_of(destination).unlink(missing_ok=True)
@@ -106,7 +109,7 @@ def _spare_of(destination: Path) -> Path:
     return destination.with_name(f".{destination.name}.spare")
 
 
-def _becomes_spare(copy: Path) -> bool:
+def _is_large(copy: Path) -> bool:
     return copy.stat().st_size >= LARGE_FILE_BYTES
 
 
@@ -164,20 +167,22 @@ def _bring_up_to_date(
         ((first, last, has_rewritten),) = run("changed_moments")
         moments = {"first": first, "last": last}
         connection.begin()
-        every = [table for (table,) in run("tables", name=source)]
-        tables = [only_added_to] if only_added_to else every
+        all_tables = [table for (table,) in run("tables", name=source)]
+        tables = [only_added_to] if only_added_to else all_tables
         for table in tables:
-            if table not in _OF_SETS:
+            if table == PageText.table:
+                run("add_texts", table, **moments)
+            elif table in _OF_SETS:
+                if has_rewritten:
+                    run("remove_sets", table)
+                run("add_sets", table, **moments)
+                # Rows without a set, such as model calls of failed runs.
+                if run("uneven", table):
+                    run("remove_uneven", table)
+                    run("add_missing", table)
+            else:
                 run("remove_others", table)
                 run("add_others", table)
-                continue
-            if has_rewritten and table != PageText.table:
-                run("remove_sets", table)
-            run("add_texts" if table == PageText.table else "add_sets", table, **moments)
-            # Rows without a set, such as model calls of failed runs.
-            if table != PageText.table and run("uneven", table):
-                run("remove_uneven", table)
-                run("add_missing", table)
         # Without trimmed texts the counts differ, and a whole copy saves their space.
         is_whole = not any(run("uneven", table) for table in tables)
         if is_whole:
