@@ -158,18 +158,14 @@ def _bring_up_to_date(
     try:
         # Fails if another process still reads the copy.
         connection.execute(_SQL["attach_copy"].format(path=escaped(copy)))
-    except duckdb.Error:
-        return False
-    try:
         if run("other_schema"):
             return False
         run("changed_sets")
         ((first, last, has_rewritten),) = run("changed_moments")
         moments = {"first": first, "last": last}
         connection.begin()
-        all_tables = [table for (table,) in run("tables", name=source)]
-        tables = [only_added_to] if only_added_to else all_tables
-        for table in tables:
+        tables = [(only_added_to,)] if only_added_to else run("tables", name=source)
+        for (table,) in tables:
             if table == PageText.table:
                 run("add_texts", table, **moments)
             elif table in _OF_SETS:
@@ -184,7 +180,7 @@ def _bring_up_to_date(
                 run("remove_others", table)
                 run("add_others", table)
         # Without trimmed texts the counts differ, and a whole copy saves their space.
-        is_whole = not any(run("uneven", table) for table in tables)
+        is_whole = not any(run("uneven", table) for (table,) in tables)
         if is_whole:
             connection.commit()
             connection.execute(_SQL["checkpoint_copy"])

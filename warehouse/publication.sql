@@ -32,7 +32,7 @@ ATTACH '{path}' AS publication
 COPY FROM DATABASE "{source}" TO publication
 
 -- name: detach_copy
-DETACH publication
+DETACH DATABASE IF EXISTS publication
 
 -- The following statements update an older copy. Rows carry the time of their set, so DuckDB skips
 -- all but the last blocks of a table by their minimum and maximum.
