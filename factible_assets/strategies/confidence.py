@@ -19,7 +19,7 @@ from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
 from factible_assets.stages.progress import StepResult
 from factible_assets.stages.reliability import listing_of
-from factible_assets.stages.urls import host_of
+from factible_assets.stages.urls import host_of, registrable_domain
 from factible_assets.stages.verdict import CaseFile, conclude
 from factible_assets.strategies import calculus
 from factible_assets.strategies.calculus import PREDICTION, SEARCH, ScoredSource, claim_class
@@ -97,6 +97,8 @@ def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> ScoredSource:
     """Return a source for the calculus: a paper by its citations, any other by its domain."""
     cited = next((hit.citation_count for hit in case.hits if hit.hit_id == row.hit_id), None)
     host = host_of(row.canonical_url)
+    if registrable_domain(host) != row.domain:  # It redirected to another site.
+        host, cited = row.domain, None
     listed = listing_of(host, check.services.ratings)[1]
     by_domain = calculus.domain_credibility(host, listed)
     credibility = by_domain if cited is None else calculus.academic_credibility(cited)

@@ -13,7 +13,7 @@ from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records.tables import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.strategies import strategy_named
-from factible_assets.strategies.calculus import ScoredSource, corrected, published
+from factible_assets.strategies.calculus import SEARCH, ScoredSource, corrected, published
 from tests.reasoners.llm.scripted import staged
 from tests.stages.world import VIDEO, Hit, World, make_claim, one_for_all, own_words, says
 from tests.strategies.test_raw_evidence import Told, broken_rules
@@ -78,6 +78,15 @@ async def test_the_confidence_of_a_verdict_is_that_of_the_calculus() -> None:
     assert verdict.confidence in {"low", "medium"}
     (as_published,) = (await checked(world, HEALTH, calculus="published")).verdicts
     assert as_published.confidence_score == published(sources, verdict.summary).percent / 100
+
+
+async def test_a_source_has_the_credibility_of_the_site_that_it_led_to() -> None:
+    world = world_of(HEALTH, "+++")
+    world.results[f"{HEALTH.text} {SEARCH['health']}"] = world.results[HEALTH.text]
+    world.redirects = {"https://s0.example/": "https://unlisted.example/"}
+    (verdict,) = (await checked(world, HEALTH, calculus="published")).verdicts
+    sources = [ScoredSource(0.50, True), ScoredSource(0.85, True), ScoredSource(0.85, True)]
+    assert verdict.confidence_score == published(sources, verdict.summary).percent / 100
 
 
 async def test_published_classes_go_by_letters() -> None:
