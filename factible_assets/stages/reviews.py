@@ -303,16 +303,15 @@ def with_overrulings(row: records.Evidence, corrections: Corrections) -> records
     reasons = [row.reason] if row.reason else []
     url = row.canonical_url
     for action in filter(None, (corrections.stances.get(url), corrections.ratings.get(url))):
-        new = action.value
+        new, old, kind = action.value, str(row.stance), ""
         if new in get_args(records.Rating):
+            old, kind = row.rating, "rating "
             score = next(score for name, score in LISTED_SCORES.items() if name == new)
-            changes |= {"rating": new, "rating_score": score, "machine_rating": row.rating}
-            what = f"its rating from {row.rating} to {new}".replace("_", " ")
+            changes |= {"rating": new, "rating_score": score, "machine_rating": old}
         else:
-            changes |= {"stance": new, "stance_confidence": 1.0, "machine_stance": row.stance}
-            what = f"{row.stance} to {new}" if new != row.stance else f"{new}"
-        why = (action.reason or "").rstrip(".")
-        did = "Confirmed" if new == row.stance else "Overruled"
+            changes |= {"stance": new, "stance_confidence": 1.0, "machine_stance": old}
+        did, what = ("Confirmed", new) if new == old else ("Overruled", f"{old} to {new}")
+        what, why = f"{kind}{what}".replace("_", " "), (action.reason or "").rstrip(".")
         reasons.append(f"{did} by {action.reviewer} on {action.acted_at:%Y-%m-%d}, {what}: {why}.")
     return row.model_copy(update={**changes, "reason": " ".join(reasons)}) if changes else row
 

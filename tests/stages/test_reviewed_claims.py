@@ -24,6 +24,7 @@ from factible_assets.stages.reviews import (
     claims_in_force,
     corrections_by_claim,
     latest,
+    with_overrulings,
 )
 from tests.stages.test_reviews import act as act_on
 from tests.stages.test_reviews import world
@@ -294,6 +295,9 @@ async def test_an_overruled_source_votes_as_the_reviewer_says_and_both_are_kept(
         corrections=corrections_by_claim(back),
     )
     assert again.evidence == before.evidence
+    same = corrections_by_claim([act_on(1, "overrule_source", value=read.rating, **on_it)])
+    confirmed = with_overrulings(read, same[claim.claim_id])
+    assert f"Confirmed by desk on 2026-01-02, rating {read.rating}:" in str(confirmed.reason)
 
 
 def test_a_claim_keeps_its_place_in_either_order_of_its_score() -> None:
