@@ -15,6 +15,7 @@ from factible_assets.records import tables as records
 from factible_assets.records.rows import VideoRows
 from factible_assets.stages import reviews
 from factible_assets.stages.origins import StoryIndex
+from factible_assets.stages.urls import published_at
 from factible_assets.stages.verdict import CaseFile, conclude, form_opinion
 
 _COUNTED = (
@@ -38,9 +39,11 @@ def apply_decisions(
     corrections = reviews.corrections_by_claim(actions)
     changed: dict[str, records.Evidence] = {}
     uncertain: set[str] = set()
+    led_to = {page.page_id: published_at(page.final_url or "") for page in rows.pages}
     for row in rows.evidence:
         of_claim = corrections.get(row.claim_id)
-        if of_claim is None or (decided := _decided_row(row, of_claim)) is None:
+        final = led_to.get(row.page_id or "", "")
+        if of_claim is None or (decided := _decided_row(row, final, of_claim)) is None:
             continue
         changed[row.evidence_id], has_known_weight = decided
         if not has_known_weight:
@@ -60,17 +63,18 @@ def apply_decisions(
 
 
 def _decided_row(
-    row: records.Evidence, corrections: reviews.Corrections
+    row: records.Evidence, final: str, corrections: reviews.Corrections
 ) -> tuple[records.Evidence, bool] | None:
     """Return the source after the decisions about it, or None if its row follows them already.
 
-    The flag tells whether the weight of the source is known. It is unknown if a reviewer took an
-    overruling back, because the row no longer has the machine's confidence.
+    `final` is the address that its page led to, empty if unknown. The flag tells whether the weight
+    of the source is known. It is unknown if a reviewer took an overruling back, because the row no
+    longer has the machine's confidence.
     """
     if row.status != "ok":
         return None
     url = row.canonical_url
-    if why := corrections.blocked(url):
+    if why := corrections.blocked_page(url, final):
         left_out = {"status": "skipped", "reason": why, "page_due": False}
         return row.model_copy(update=_UNREAD | left_out), True
     actions = corrections.stances.get(url), corrections.ratings.get(url)

@@ -315,7 +315,7 @@ def late_exclusion(
         return "It leads to the video itself."
     if page.final_url is not None and is_reupload(video, final, page.title or ""):
         return "It leads to a video of the same title: a re-upload."
-    if not corrections.adds(page.canonical_url) and (why := corrections.blocked(final)):
+    if why := corrections.blocked_page(page.canonical_url, final):
         return why
     is_limited = config.published_before is not None or config.published_after is not None
     if dated is None and is_limited and config.undated == "drop":

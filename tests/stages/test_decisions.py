@@ -131,6 +131,14 @@ def test_a_blocked_source_is_neither_declined_nor_missing() -> None:
     assert "declined" not in f"{verdict.reason} {verdict.summary}"
 
 
+def test_the_block_of_a_domain_reaches_the_pages_that_led_there() -> None:
+    act = decided(FOR, "block_source").model_copy(update={"target": "news.example"})
+    data = stored(act, evidence=sources(page_id="p1")[:1])
+    page = samples.page("p1", "https://blog.news.example/story")
+    evidence, _, _ = apply_decisions(replace(data, pages=(page,)), data.reviews)
+    assert [row.status for row in evidence] == ["skipped"]
+
+
 def test_a_verdict_of_other_settings_becomes_incomplete() -> None:
     act = decided(AGAINST, "overrule_source", "unclear")
     data = decide(stored(act, config=VerdictsConfig(min_margin=0.9)))
