@@ -144,7 +144,7 @@ def _normalise_percent(text: str, safe: str) -> str:
 _CAPTURE = re.compile(
     r"https?://(?:web\.archive\.org/(?:web|save)|arquivo\.pt/(?:noFrame/)?(?:web|wayback)"
     r"|webarchive\.nationalarchives\.gov\.uk/ukgwa|archive\.(?:ph|today|is|li|vn|fo|md)"
-    r"|[^/]+\.cdn\.ampproject\.org/[a-z]/s|www\.google\.(?:com?\.)?(?:com|[a-z]{2})/amp/s|r\.jina\.ai)"
+    r"|(?:[^/]+\.)?cdn\.ampproject\.org/[a-z]/s|www\.google\.(?:com?\.)?(?:com|[a-z]{2})/amp/s|r\.jina\.ai)"
     r"/(?:(?:\d{4}[\d.-]{0,15}(?:[a-z]{2}_)?|newest|oldest)/+)?(?P<url>[^/]*\..+|https?:/.+)",
     re.IGNORECASE,
 )

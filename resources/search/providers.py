@@ -195,8 +195,9 @@ class SearxngSearch(SearchService):
         )
         results = objects(answer.get("results"), "results")
         hits = await self._hits(results, request.offset, snippet="content", day="publishedDate")
-        engines = map(_engine, answer.get("unresponsive_engines") or ())
-        silent = shorten(", ".join(engines), _MAX_NAMED, placeholder=" …")
+        engines = answer.get("unresponsive_engines") or []
+        names = map(_engine, engines if isinstance(engines, list | dict) else [engines])
+        silent = shorten(", ".join(names), _MAX_NAMED, placeholder=" …")
         if silent and not hits:
             raise OutageError(f"it found nothing, and not all of its engines answered: {silent}")
         lacking = f"not all of its engines answered: {silent}" if silent else ""

@@ -171,6 +171,7 @@ def test_platforms_are_known() -> None:
         "https://archive.ph/newest/https://site.example/page",
         "https://archive.today/2013.05.29-160530/https://site.example/page",
         "https://site-example.cdn.ampproject.org/c/s/site.example/page",
+        "https://cdn.ampproject.org/c/s/site.example/page",
         "https://www.google.co.uk/amp/s/site.example/page",
         "https://site-example.translate.goog/page",
         "https://r.jina.ai/https://site.example/page",

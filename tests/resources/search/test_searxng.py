@@ -155,6 +155,7 @@ async def test_no_results_while_all_engines_answered_is_an_answer(
     [
         ([["a", "b"], ["only"], "bare"], "a: b, only, bare"),
         ([[None, 3]], "None: 3"),
+        (3, "3"),
         ([[f"engine{n}", "x"] for n in range(99)], " …"),
     ],
 )
