@@ -47,10 +47,10 @@ def build_claims(
         distinct.setdefault(normalise_text(_wording(draft)), draft)
     kept = [draft for draft in distinct.values() if _wording(draft)]
     most = config.max_claims if config else None
-    found = len(kept) + drafts.left_out if config and kept else None
+    claims_found = len(kept) + drafts.left_out if config and kept else None
     maker = _ClaimMaker(transcript.video_id, transcript.text, segments)
     return tuple(
-        maker.claim(draft, drafts.thesis, basis, rank, found)
+        maker.claim(draft, drafts.thesis, basis, rank, claims_found)
         for rank, draft in enumerate(kept[:most], 1)
     )
 
@@ -108,7 +108,7 @@ class _ClaimMaker:
         thesis: str | None,
         basis: ClaimBasis,
         rank: int = 1,
-        found: int | None = None,
+        claims_found: int | None = None,
     ) -> Claim:
         start, end, words = draft.char_start, draft.char_end, _wording(draft)
         if start is not None and end is not None and 0 <= start < end <= len(self._text):
@@ -127,7 +127,7 @@ class _ClaimMaker:
             category=draft.category,
             context=draft.context,
             thesis=thesis,
-            claims_found=found,
+            claims_found=claims_found,
             char_start=place.char_start if place else None,
             char_end=place.char_end if place else None,
             match_score=place.score if place else None,

@@ -405,7 +405,7 @@ def verdicts_count_their_evidence(rows: VideoRows) -> Breaches:
     stances = Counter((row.claim_id, row.stance) for row in rows.evidence if row.status == "ok")
     for verdict in rows.verdicts:
         for stance, label in STANCES.items():
-            counted, found = getattr(verdict, label.column), stances[verdict.claim_id, stance]
-            if counted != found:
-                problem = f"it counts {counted} sources as {stance}, and the evidence has {found}"
+            stated, actual = getattr(verdict, label.column), stances[verdict.claim_id, stance]
+            if stated != actual:
+                problem = f"it counts {stated} sources as {stance}, and the evidence has {actual}"
                 yield verdict, problem

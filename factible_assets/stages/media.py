@@ -57,7 +57,7 @@ async def examine(
     video: Video, pictures: Sequence[Picture], claims: Sequence[Claim], services: MediaServices
 ) -> tuple[MediaFinding, ...]:
     """Examine each picture; the failure of a service is a row, not an exception."""
-    tasks = [_examine(_Rows(video, one.name), one, claims, services) for one in pictures]
+    tasks = [_examine(video, picture, claims, services) for picture in pictures]
     return tuple(row for rows in await asyncio.gather(*tasks) for row in rows)
 
 
@@ -86,8 +86,9 @@ class _Rows:
 
 
 async def _examine(
-    rows: _Rows, picture: Picture, claims: Sequence[Claim], services: MediaServices
+    video: Video, picture: Picture, claims: Sequence[Claim], services: MediaServices
 ) -> list[MediaFinding]:
+    rows = _Rows(video, picture.name)
     try:
         data = await picture.load()
         rows.content_hash = hashlib.sha256(data).hexdigest()
@@ -145,7 +146,9 @@ async def _add_matches(
     if answer.outcome == "outage":
         rows.add("match", status="infra_error", reason=answer.reason, **service)
         return
-    matches = [one for one in answer.matches if not is_the_video(rows.video, one.page_url or "")]
+    matches = [
+        match for match in answer.matches if not is_the_video(rows.video, match.page_url or "")
+    ]
     if not matches:
         rows.add("match", status="no_evidence", reason="It was found nowhere else.", **service)
         return
@@ -188,7 +191,7 @@ def _add_miscaptions(
 
     The score is the share of the claim's content words that this page lacks.
     """
-    said_on, same = rows.video.published_on, [one for one in matches if one.kind != "similar"]
+    said_on, same = rows.video.published_on, [it for it in matches if it.kind != "similar"]
     dated = [(day, match) for match in same if (day := _day(match, pages)) is not None]
     day, earliest = min(dated, key=lambda pair: pair[0], default=(date.max, None))
     if said_on is None or earliest is None or day >= said_on:

@@ -131,16 +131,16 @@ class QuoteFinder:
         ("31 °F"), the case of the first letter and brackets around it ("[T]here"). Fewer than
         twelve letters and digits are no quote, nor are fewer than four words that are no sentence.
         """
-        given, quote = quote, _BRACKETED.sub(r"\1", quote)
-        words = len(_WORD.findall(quote)) + len(UNSPACED.findall(quote)) // 2
-        if sum(map(str.isalnum, quote)) < MIN_QUOTE_CHARACTERS:
+        plain = _BRACKETED.sub(r"\1", quote)
+        words = len(_WORD.findall(plain)) + len(UNSPACED.findall(plain)) // 2
+        if sum(map(str.isalnum, plain)) < MIN_QUOTE_CHARACTERS:
             return None
         if words < MIN_QUOTE_WORDS:
             # A whole sentence counts: "Bats are blind."
-            sentence = rf"(?:^|(?<=[.!?] )){re.escape(quote.strip())}(?<=[.!])(?=\s|$)"
-            found = re.search(sentence, self._text, re.MULTILINE)
-            return None if found is None else found.span()
-        return self._locate(given) or self._locate(quote)
+            sentence = rf"(?:^|(?<=[.!?] )){re.escape(plain.strip())}(?<=[.!])(?=\s|$)"
+            match = re.search(sentence, self._text, re.MULTILINE)
+            return None if match is None else match.span()
+        return self._locate(quote) or self._locate(plain)
 
     def _locate(self, quote: str) -> tuple[int, int] | None:
         """Return the raw offsets of some words, however few; None if the text lacks them."""

@@ -293,7 +293,9 @@ class _AgenticCheck:
 
     def _ids(self, numbers: Sequence[int]) -> list[str]:
         rows = (self.pool[number] for number in numbers)
-        return [it.finding_id if isinstance(it, MediaFinding) else it.evidence_id for it in rows]
+        return [
+            row.finding_id if isinstance(row, MediaFinding) else row.evidence_id for row in rows
+        ]
 
     def _rows(self) -> ClaimRows:
         """Return all rows and the verdict: the label if there is one, else the vote.

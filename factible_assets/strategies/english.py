@@ -15,6 +15,7 @@ async def english_search(check: ClaimCheck) -> Query | None:
     """
     if is_english(check.claim.text, check.video.language or "") is not False:
         return None
-    queries = await check.write_queries(QueriesConfig())
-    by_model = [query for query in queries if query.basis == "llm"]
-    return next((one for one in by_model if one.query_type == "source" or not one.text), None)
+    for query in await check.write_queries(QueriesConfig()):
+        if query.basis == "llm" and (query.query_type == "source" or not query.text):
+            return query
+    return None

@@ -66,7 +66,7 @@ class RatingSets:
     def lookup(self, domain: str) -> Sequence[ListedRating]:
         """Return the ratings of exactly this host (apart from `www.`), at most one per set."""
         host = domain.lower().rstrip(".").removeprefix("www.")
-        return tuple(rating for one in self.sets if (rating := one.ratings.get(host)))
+        return tuple(rating for rated in self.sets if (rating := rated.ratings.get(host)))
 
 
 def host_name(text: str) -> str | None:
