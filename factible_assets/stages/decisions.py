@@ -37,19 +37,17 @@ def apply_decisions(
     The last value has the stored verdicts that were replaced, by claim.
     """
     corrections = reviews.corrections_by_claim(actions)
-    changed: dict[str, records.Evidence] = {}
-    uncertain: set[str] = set()
     led_to = {page.page_id: published_at(page.final_url or "") for page in rows.pages}
-    for row in rows.evidence:
-        of_claim = corrections.get(row.claim_id)
-        final = led_to.get(row.page_id or "", "")
-        if of_claim is None or (decided := _decided_row(row, final, of_claim)) is None:
-            continue
-        changed[row.evidence_id], has_known_weight = decided
-        if not has_known_weight:
-            uncertain.add(row.claim_id)
-    evidence = [changed.get(row.evidence_id, row) for row in rows.evidence]
-    concerned = {row.claim_id for row in changed.values()}
+    evidence = [
+        _decided_row(row, led_to.get(row.page_id or "", ""), corrections[row.claim_id])
+        if row.claim_id in corrections and row.status == "ok"
+        else row
+        for row in rows.evidence
+    ]
+    pairs = zip(rows.evidence, evidence, strict=True)
+    changed = [(old, new) for old, new in pairs if new is not old]
+    concerned = {new.claim_id for _, new in changed}
+    uncertain = {new.claim_id for old, new in changed if _is_taken_back(old, new)}
     replaced, verdicts = {}, list[records.Verdict]()
     for verdict in rows.verdicts:
         if verdict.claim_id not in concerned or verdict.status != "complete":
@@ -62,39 +60,37 @@ def apply_decisions(
     return evidence, verdicts, replaced
 
 
+def _is_taken_back(old: records.Evidence, new: records.Evidence) -> bool:
+    """Whether a reviewer took an overruling back; the row has lost the machine's confidence."""
+    overruled = ("machine_stance", "machine_rating")
+    lost = (getattr(old, name) is not None and getattr(new, name) is None for name in overruled)
+    return new.status == "ok" and any(lost)
+
+
 def _decided_row(
     row: records.Evidence, final: str, corrections: reviews.Corrections
-) -> tuple[records.Evidence, bool] | None:
-    """Return the source after the decisions about it, or None if its row follows them already.
+) -> records.Evidence:
+    """Return a source after the decisions about it, the same object if it follows them already.
 
-    `final` is the address that its page led to, empty if unknown. The flag tells whether the weight
-    of the source is known. It is unknown if a reviewer took an overruling back, because the row no
-    longer has the machine's confidence.
+    `final` is the address that its page led to, empty if unknown.
     """
-    if row.status != "ok":
-        return None
     url = row.canonical_url
     if why := corrections.blocked_page(url, final):
         left_out = {"status": "skipped", "reason": why, "page_due": False}
-        return row.model_copy(update=_UNREAD | left_out), True
+        return row.model_copy(update=_UNREAD | left_out)
     actions = corrections.stances.get(url), corrections.ratings.get(url)
-    wanted = tuple(action.value if action else None for action in actions)
-    applied = (
-        row.stance if row.machine_stance is not None else None,
-        row.rating if row.machine_rating is not None else None,
-    )
-    if wanted == applied:
-        return None
+    wanted = [action.value if action else None for action in actions]
+    if wanted == [row.machine_stance and row.stance, row.machine_rating and row.rating]:
+        return row
     machine: dict[str, Any] = {}
-    if row.machine_stance is not None:
+    if row.machine_stance:
         machine |= {"stance": row.machine_stance, "machine_stance": None}
-    if row.machine_rating is not None:
+    if row.machine_rating:
         machine |= {"rating": row.machine_rating, "machine_rating": None}
     if machine:
         # The check's remark on the former overruling is out of date.
         machine["reason"] = _REMARK.split(row.reason or "")[0].strip() or None
-    is_known = all(new or not old for new, old in zip(wanted, applied, strict=True))
-    return reviews.with_overrulings(row.model_copy(update=machine), corrections), is_known
+    return reviews.with_overrulings(row.model_copy(update=machine), corrections)
 
 
 def _counted_again(
