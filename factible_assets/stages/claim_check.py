@@ -113,9 +113,8 @@ class ClaimCheck:
 
     def no_query(self, reason: str, *, failed: bool = False) -> records.Query:
         """Return the row of a claim without queries; it says why there are none."""
-        status = "infra_error" if failed else "skipped"
-        writer = self.services.reasoner.queries
-        return query_row(self.claim, "", basis=writer.basis, status=status, reason=reason)
+        status, basis = "infra_error" if failed else "skipped", self.services.reasoner.queries.basis
+        return query_row(self.claim, "", basis=basis, status=status, reason=reason)
 
     async def write_queries(
         self, wider: QueriesConfig | None = None, word_queries: WordQueries | None = None
@@ -342,9 +341,7 @@ class ClaimCheck:
         self, chosen: Sequence[FoundPage], read_page: ReadPage, announced: verdict.CaseFile | None
     ) -> tuple[records.Evidence, ...]:
         """Read the pages concurrently; skip the rest as soon as those read are enough."""
-        # A check that stops at enough sources must not wait for all pages to arrive.
-        stops_early = self.config.evidence.enough_origins is not None
-        arrivals = None if stops_early else ports.Arrivals(len(chosen))
+        arrivals = ports.Arrivals(len(chosen))
         rows: dict[str, records.Evidence] = {}
         why_enough: str | None = None
         finished: asyncio.Queue[records.Evidence] = asyncio.Queue()
@@ -417,14 +414,13 @@ class ClaimCheck:
         )
 
     async def _read_within_budget(
-        self, source: FoundPage, arrivals: ports.Arrivals | None, read_page: ReadPage
+        self, source: FoundPage, arrivals: ports.Arrivals, read_page: ReadPage
     ) -> records.Evidence:
         """Fetch and read a source, and apply the reviewers' overrulings."""
         try:
             self.trace.refuse_beyond_budget()
         except ports.BudgetSpentError as spent:
-            if arrivals is not None:
-                arrivals.count_one()
+            arrivals.count_one()
             return unread_row(self.claim, source, spent.reason)
         # The age of the domain does not delay the page.
         async with asyncio.TaskGroup() as group:
@@ -448,15 +444,14 @@ class ClaimCheck:
         return self.ratings.of(address)
 
     async def _reading(
-        self, source: FoundPage, arrivals: ports.Arrivals | None, read_page: ReadPage
+        self, source: FoundPage, arrivals: ports.Arrivals, read_page: ReadPage
     ) -> ReadSource:
         """Fetch a page and read it."""
         hit, reused = source.hit, self._reused_reading(source.hit)
         try:
             page = reused.page if reused else await self.library.get(hit)
         finally:
-            if arrivals is not None:
-                arrivals.count_one()
+            arrivals.count_one()
         why_not = late_exclusion(
             self.video, page, self.config.search, self.corrections, found_as_of=hit.published_on
         )
@@ -466,14 +461,12 @@ class ClaimCheck:
             return reused
         excerpt = excerpt_of(hit, page, self.texts)
         if excerpt is None:
-            status: records.Status = (
-                "infra_error" if page.status == "infra_error" else "no_evidence"
-            )
-            return ReadSource(page, status, f"{hit.domain}: {page.reason}")
+            return ReadSource(page, page.status, f"{hit.domain}: {page.reason}")
         if page.status != "ok":
             self.texts[content_hash(excerpt.text)] = excerpt.text
-        together = self.config.evidence.together and arrivals is not None
-        excerpt = replace(excerpt, arrivals=arrivals, together=together)
+        # A check that stops at enough sources must not wait for all pages to arrive.
+        if self.config.evidence.enough_origins is None:
+            excerpt = replace(excerpt, arrivals=arrivals, together=self.config.evidence.together)
         return await self._reading_of_text(page, source.query, excerpt, read_page)
 
     async def _reading_of_text(

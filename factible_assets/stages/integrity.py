@@ -257,10 +257,8 @@ def claims_stand_in_the_transcript(rows: VideoRows) -> Breaches:
             if stored is not None and expected is not None:
                 is_same = abs(stored - expected) <= _ROUNDING
             if not is_same:
-                yield (
-                    claim,
-                    f"it should {verb} at {expected} s like its caption, and has {stored} s",
-                )
+                problem = f"it should {verb} at {expected} s like its caption, and has {stored} s"
+                yield claim, problem
 
 
 # --- Queries, search hits, reliability ratings --------------------------------------------------

@@ -169,9 +169,8 @@ class Arrivals:
     """Counts the pages of one claim that have not arrived, for readers of several pages at once."""
 
     def __init__(self, expected: int) -> None:
-        self._missing = expected + 1
+        self._missing = expected
         self._are_complete = asyncio.Event()
-        self.count_one()
 
     def count_one(self) -> None:
         """Count a page that arrived or failed."""
@@ -181,8 +180,9 @@ class Arrivals:
 
     async def wait_for_all(self, patience: float) -> None:
         """Wait for all pages, at most `patience` seconds."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._are_complete.wait(), patience)
+        if self._missing > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._are_complete.wait(), patience)
 
 
 @dataclass(frozen=True, slots=True)

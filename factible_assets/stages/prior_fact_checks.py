@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Any
 
 from factible_assets.config import SearchConfig
@@ -82,9 +83,7 @@ def pages_to_read(checks: Sequence[PriorFactCheck]) -> list[FoundHit]:
 def question(claim: Claim) -> str:
     """Return the question of the look-up: the claim's words on one line."""
     words = " ".join(claim.text.split()).rstrip(".!?…")
-    if len(words) <= _LONGEST_QUESTION:
-        return words
-    return words[: _LONGEST_QUESTION + 1].rpartition(" ")[0] or words[:_LONGEST_QUESTION]
+    return shorten(words, _LONGEST_QUESTION, placeholder="") or words[:_LONGEST_QUESTION]
 
 
 def similarity(one: str, other: str) -> float:

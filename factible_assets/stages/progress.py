@@ -149,9 +149,8 @@ class Trace:
         except ports.ReasonerError as failure:
             declined = isinstance(failure, ports.ReasonerRefusalError)
             note.reason = f"The model declined: {failure.reason}" if declined else failure.reason
-            note.status = (
-                "infra_error" if isinstance(failure, ports.ReasonerOutageError) else "skipped"
-            )
+            is_outage = isinstance(failure, ports.ReasonerOutageError)
+            note.status = "infra_error" if is_outage else "skipped"
             raise
         finally:
             seconds = perf_counter() - started

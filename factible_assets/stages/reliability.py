@@ -158,16 +158,16 @@ def rate(
     elif years is not None and years < _YOUNG_YEARS:
         score -= _YOUNG_MALUS
         reasons.append("It was registered less than a year ago.")
-    failed = age is not None and age.outcome == "outage"
-    if age and failed:
-        reasons.append(f"Its age is missing: {age.reason or 'the registry failed'}.")
+    outage = age if age and age.outcome == "outage" else None
+    if outage:
+        reasons.append(f"Its age is missing: {outage.reason or 'the registry failed'}.")
     return rating(
         rating="unknown",
         score=min(score, UNLISTED_CAP),
         source_class="video" if urls.is_video_platform(name) else "unknown",
         reasons=tuple(reasons),
         domain_age_years=years,
-        status="infra_error" if failed else "ok",
+        status="infra_error" if outage else "ok",
     )
 
 

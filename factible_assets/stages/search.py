@@ -311,9 +311,9 @@ def late_exclusion(
     """
     final = urls.published_at(page.final_url or page.canonical_url)
     dated = page.published_on or found_as_of
-    if page.final_url is not None and is_the_video(video, final):
+    if is_the_video(video, final):
         return "It leads to the video itself."
-    if page.final_url is not None and is_reupload(video, final, page.title or ""):
+    if is_reupload(video, final, page.title or ""):
         return "It leads to a video of the same title: a re-upload."
     if why := corrections.blocked_page(page.canonical_url, final):
         return why

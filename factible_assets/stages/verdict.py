@@ -286,10 +286,10 @@ def is_settled(
 
 
 def _rating_if_missing(rating: records.Rating) -> records.Rating:
-    """Return the rating that counts for a missing page: that of its address, but at least unknown.
+    """Return the rating that counts for a missing page: at least unknown, because it may redirect.
 
-    A page may redirect to a site that no set lists. No verdict waits for a redirect to a better
-    rated site: of 1,024 addresses that real searches listed, none belongs to a link shortener.
+    No verdict waits for a redirect to a better rated site: of 1,024 addresses that real searches
+    listed, none belongs to a link shortener.
     """
     return "unknown" if rating in {"low", "very_low"} else rating
 
@@ -628,10 +628,5 @@ def ranked(
 ) -> tuple[records.Verdict, ...]:
     """Rank a video's verdicts by the quality of their evidence, then by claim (section 1.3.5)."""
     ranks = {claim.claim_id: claim.rank for claim in claims}
-    ordered = enumerate(
-        sorted(
-            verdicts, key=lambda row: (-row.evidence_quality, ranks[row.claim_id], row.claim_id)
-        ),
-        start=1,
-    )
-    return tuple(verdict.model_copy(update={"rank": rank}) for rank, verdict in ordered)
+    ordered = sorted(verdicts, key=lambda row: (-row.evidence_quality, ranks[row.claim_id]))
+    return tuple(row.model_copy(update={"rank": rank}) for rank, row in enumerate(ordered, 1))

@@ -207,7 +207,7 @@ class _AgenticCheck:
 
     async def _reason(self, least: int) -> bool:
         """Reason in batches while at least `least` sources wait; return whether that ends it."""
-        while len(self.waiting) >= least and not self._has_spent_steps():
+        while len(self.waiting) >= least and self.steps < MOST_STEPS:
             batch, self.waiting = self.waiting[:BATCH], self.waiting[BATCH:]
             reasoning = await self._weigh(
                 "reason", "temporary reasoning", batch, investigation.reason
@@ -215,7 +215,7 @@ class _AgenticCheck:
             self.steps += 1
             kept = [number for number in reasoning.evidence if number not in self.useful]
             self.useful += kept
-            if kept and not self._has_spent_steps():
+            if kept and self.steps < MOST_STEPS:
                 over_all = partial(investigation.reason, accumulated=True)
                 self.reasoning = await self._weigh(
                     "reason", "accumulated reasoning", self.useful, over_all
@@ -224,7 +224,7 @@ class _AgenticCheck:
                 self._settle(self.reasoning)
                 if self.is_settled:
                     return True
-        return self._has_spent_steps()
+        return self.steps >= MOST_STEPS
 
     async def _weigh(
         self,
@@ -264,9 +264,6 @@ class _AgenticCheck:
         stance = stance_of(reasoning.label, UNPROVEN)
         is_denied = stances & DEFINITE and not stances & CARRIERS[stance]
         return "the sources that it cites say the contrary." if is_denied else None
-
-    def _has_spent_steps(self) -> bool:
-        return self.steps >= MOST_STEPS
 
     def _settle(self, reasoning: investigation.Reasoning) -> None:
         """Settle a certain label; with `escalate`, the first that the vote denies stays open."""

@@ -210,8 +210,6 @@ def _engine(entry: object) -> str:
 
 
 _PAPER_FIELDS = "title,abstract,citationCount,openAccessPdf,url,publicationDate,journal"
-_LARGEST_PAGE = 100
-_RANKED_PAPERS = 1_000  # The service ranks no more than these and refuses to look beyond.
 
 
 class SemanticScholarSearch(SearchService):
@@ -228,9 +226,6 @@ class SemanticScholarSearch(SearchService):
     key_header = ("x-api-key", "")
 
     async def _find(self, request: SearchRequest) -> Findings:
-        limit = min(request.limit, _LARGEST_PAGE, _RANKED_PAPERS - request.offset)
-        if limit <= 0:
-            return [], ""  # it ranks no more papers
         first = request.after.isoformat() if request.after else ""
         last = (request.before - timedelta(days=1)).isoformat() if request.before else ""
         answer = await self._get(
@@ -238,7 +233,7 @@ class SemanticScholarSearch(SearchService):
             # The service finds nothing for hyphenated words.
             query=request.query.replace("-", " "),
             offset=request.offset,
-            limit=limit,
+            limit=request.limit,
             fields=_PAPER_FIELDS,
             publicationDateOrYear=f"{first}:{last}" if first or last else None,
         )

@@ -124,14 +124,6 @@ async def test_nothing_found_is_an_answer_with_or_without_a_list(
     assert (found.outcome, found.hits) == ("ok", ())
 
 
-async def test_beyond_the_ranked_results_nobody_is_asked(
-    server: MisbehavingServer, keyless: SemanticScholarSearch
-) -> None:
-    found = await ask(keyless, limit=100, page=11)
-    assert (found.outcome, found.hits, server.asked) == ("ok", (), [])
-    assert found.reason is None
-
-
 async def test_too_many_requests_without_a_key_says_that_a_key_helps(
     server: MisbehavingServer, keyless: SemanticScholarSearch
 ) -> None:
