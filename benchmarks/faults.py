@@ -344,7 +344,7 @@ class Case:
                     self.memory,
                     faults,
                     server,
-                    PageFetcher(http, respect_robots=False),
+                    PageFetcher(http),
                     Settings(home=Path("nowhere")).project_corpora / "miniature_web",
                 )
                 services = struck(self.services, self.memory, None)

@@ -97,9 +97,7 @@ def served(window: int) -> Iterator[str]:
 
 def client(address: str, window: int | None, *, answer_seconds: float = 120) -> StructuredModel:
     """Return a client for the model; with `window` None it asks the server for its window."""
-    policy = CallPolicy(
-        RetryPolicy(attempts=2), answer_seconds=answer_seconds, validation_retries=0
-    )
+    policy = CallPolicy(RetryPolicy(attempts=2), answer_seconds=answer_seconds)
     info = ModelInfo("reader", "local", window, Price(0, 0))
     provider = ProviderInfo("local", "openai", address)
     backend = OpenAIBackend(info, provider, SecretStr("sk-local"), policy)

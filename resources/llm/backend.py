@@ -42,7 +42,6 @@ class CallPolicy:
     write_seconds: float = 30.0
     answer_seconds: float = 180.0
     """From sending to the last byte. Models answer all at once, so silence proves nothing."""
-    validation_retries: int = 1
 
 
 @dataclass(frozen=True, slots=True)

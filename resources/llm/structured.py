@@ -36,6 +36,7 @@ _SHOWN_ANSWER = 4_000  # Characters of a wrong answer in the correction.
 _ROOM_FACTOR, _COUNTED_ROOM_FACTOR = 0.5, 0.9
 """The share of the room that the next prompt may use, without and with the server's own count."""
 _MAX_ADAPTATIONS = 8
+_TRIES = 2  # The first answer, and a corrected one.
 _LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
 """The outcome of a request until there is another. The server may bill it all the same."""
 
@@ -133,7 +134,7 @@ class _Exchange(Generic[base.Answer]):
         self.name = f"The model {self.owner.model} at {self.backend.host}"
 
     async def run(self) -> base.ModelAnswer[base.Answer]:
-        problem, tries = "", self.policy.validation_retries + 1
+        problem, tries = "", _TRIES
         while tries:
             reply, call, limit = await self._reply()
             if reply.finish == "refused":
@@ -162,7 +163,7 @@ class _Exchange(Generic[base.Answer]):
                 self.owner._limit_factor = self.limit_factor
                 return base.ModelAnswer(value, tuple(self.calls))
         raise base.ModelError(
-            f"{self.name} gave no valid answer in {self.policy.validation_retries + 1} tries; "
+            f"{self.name} gave no valid answer in {_TRIES} tries; "
             f"the fault of the last: {problem}. A larger model, or a server that enforces "
             "structured outputs, helps."
         )

@@ -90,13 +90,12 @@ class PageFetcher(PageSource):
 
     http: HttpClient
     reading_seconds: float = 30.0
-    respect_robots: bool = True
     browser: Browser | None = None
     wayback: Wayback | None = None
 
     def __post_init__(self) -> None:
         self._reader = BodyReader(seconds=self.reading_seconds)
-        self._robots = Robots(self.http) if self.respect_robots else None
+        self._robots = Robots(self.http)
 
     async def _obtain(self, url: str, stored: FetchedPage | None) -> FetchedPage:
         try:
@@ -116,8 +115,7 @@ class PageFetcher(PageSource):
             raise
 
     async def _scrape(self, url: str, stored: FetchedPage | None) -> FetchedPage:
-        if self._robots is not None:
-            await self._robots.check(url)
+        await self._robots.check(url)
         conditions = stored.conditions() if stored is not None else {}
         response = await self._get(url, **conditions)
         if stored is not None and conditions and response.status == HTTPStatus.NOT_MODIFIED:
@@ -130,7 +128,7 @@ class PageFetcher(PageSource):
                     last_modified=response.headers.get("last-modified", stored.last_modified),
                 )
             response = await self._get(url)  # the stored text belongs to another address
-        if self._robots is not None and response.url != url.partition("#")[0]:
+        if response.url != url.partition("#")[0]:
             try:  # the target of a redirect may forbid robots too
                 await self._robots.check(response.url)
             except HttpFailureError as failure:

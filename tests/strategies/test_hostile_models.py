@@ -110,7 +110,7 @@ PERSONAS = {
 async def checked(
     behaviour: Behaviour, name: StrategyName, world: World | None = None, **options: object
 ) -> FlowResult:
-    policy = CallPolicy(RetryPolicy(attempts=1), answer_seconds=24 * 3600.0, validation_retries=1)
+    policy = CallPolicy(RetryPolicy(attempts=1), answer_seconds=24 * 3600.0)
     config = config_of({"strategy": name, **options})
     async with MisbehavingServer() as server, bound(server, window=30_000, policy=policy) as model:
         server.on("/v1/chat/completions", behaviour)

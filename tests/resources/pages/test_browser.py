@@ -43,7 +43,7 @@ async def fetching(
     browser.guard = NetworkGuard(server.names)
     browser.load_seconds, browser.wait_seconds = load_seconds, wait_seconds
     async with HttpClient(guard=browser.guard, retry=RetryPolicy(attempts=1)) as http:
-        yield PageFetcher(http, browser=browser, respect_robots=False)
+        yield PageFetcher(http, browser=browser)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -77,7 +77,8 @@ async def test_a_script_drawn_page_is_read_as_drawn_asked_for_once_and_without_p
     assert (page.title, page.http_status) == ("App", 200)
     assert (page.reason or "").startswith("needs a browser")
     assert server.count("/page") == 1
-    assert {asked.path for asked in server.asked} <= {"/page", "/app.js", "/data", "/favicon.ico"}
+    loaded = {"/robots.txt", "/page", "/app.js", "/data", "/favicon.ico"}
+    assert {asked.path for asked in server.asked} <= loaded
 
 
 async def test_a_notice_before_the_text_is_not_the_page(

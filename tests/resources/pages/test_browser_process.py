@@ -72,7 +72,7 @@ async def test_one_process_without_keys_draws_all_pages_is_replaced_if_killed_an
     guard = NetworkGuard(server.names)
     browser = Browser(guard, CHROMIUM, wait_seconds=A_DAY)
     async with HttpClient(guard=guard) as http, browser:
-        fetcher = PageFetcher(http, browser=browser, respect_robots=False)
+        fetcher = PageFetcher(http, browser=browser)
         assert chromium_processes() == set()
         assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
         (process,) = main_processes()

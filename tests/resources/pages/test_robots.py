@@ -34,13 +34,6 @@ async def test_what_a_site_withholds_is_not_asked_for(
     assert server.count("/page") == 0
 
 
-async def test_who_wants_to_may_ignore_it(server: MisbehavingServer, http: HttpClient) -> None:
-    server.on("/robots.txt", rules("User-agent: *\nDisallow: /"))
-    page = await PageFetcher(http, respect_robots=False).fetch(f"{SITE}/page")
-    assert page.outcome == "ok"
-    assert server.count("/robots.txt") == 0
-
-
 @pytest.mark.parametrize(
     ("text", "path", "allowed"),
     [

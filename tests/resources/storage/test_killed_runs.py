@@ -92,6 +92,7 @@ async def test_repeatedly_killed_runs_ask_nothing_twice(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with MisbehavingServer() as server:
         server.on("*", web.behave)
+        server.on("/robots.txt", respond(status=404))
         for attempt in range(KILLS + 1):
             done = set(notes.read_text().splitlines()) if notes.exists() else set()
             web.kill_after = web.chance.randint(3, EACH) if attempt < KILLS else None

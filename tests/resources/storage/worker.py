@@ -54,9 +54,7 @@ async def work(port: int, folder: Path, notes: Path, seed: int) -> None:
     async with HttpClient(guard=NetworkGuard(names=names)) as http:
         serper = SerperSearch(http, api_key="canary-key", base_url="http://search.example")
         search = CachingSearch(serper, cache, identity="serper http://search.example")
-        fetcher = CachingFetcher(
-            PageFetcher(http, respect_robots=False).fetch, cache, archive, identity="plain"
-        )
+        fetcher = CachingFetcher(PageFetcher(http).fetch, cache, archive, identity="plain")
         asker = CachingModel(model, cache)
         jobs: list[Job] = []
         for number in range(EACH):
