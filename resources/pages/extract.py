@@ -53,7 +53,7 @@ _NOT_FREE = re.compile(r"\"isAccessibleForFree\"\s{0,9}:\s{0,9}\"?false", re.IGN
 _BEGINNING = 1_500
 """Characters up to which the text is only the beginning of an article that is not free (schema.org,
 isAccessibleForFree). Many such pages contain their whole text all the same."""
-_LITTLE_FOR_ITS_SIZE = 400  # Characters of text that are enough for a page of any size.
+_ENOUGH_TEXT = 400  # Characters of text that are enough for a page of any size.
 
 _META_CHARSET = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
@@ -186,34 +186,34 @@ def extract_html(html: str, url: str) -> Extract:
 class _Signs:
     """The signs in a page's markup that its text may be elsewhere."""
 
-    headings: frozenset[str | None]
+    headings: frozenset[str]
     """Its title and its first-level headings, on one line each."""
     scripted_text: int
     """Characters below which the page's scripts draw its text; 0 without scripts."""
     is_locked: bool
     """The article is not free."""
-    least_text: float
-    """See `_least_text`."""
+    redirect_text: float
+    """See `_redirect_text`."""
 
 
 def _signs_of(tree: lxml.html.HtmlElement, url: str) -> _Signs:
     headings = [page_title(tree) or "", *("".join(h1.itertext()) for h1 in tree.iter("h1"))]
     scripted_text = 0
     if tree.find(".//script") is not None:
-        scripted_text = _LITTLE_FOR_ITS_SIZE if tree.xpath(_MOUNT) else _SHELL_TEXT
+        scripted_text = _ENOUGH_TEXT if tree.xpath(_MOUNT) else _SHELL_TEXT
     return _Signs(
-        headings=frozenset(map(clean, headings)),
+        headings=frozenset(filter(None, map(clean, headings))),
         scripted_text=scripted_text,
         is_locked=_NOT_FREE.search("".join(tree.xpath(_JSON_LD))) is not None,
-        least_text=_least_text(tree, url),
+        redirect_text=_redirect_text(tree, url),
     )
 
 
 def _obstacle(text: str, signs: _Signs, markup_characters: int) -> Obstacle | None:
     """Return why a text is not that of its page, None if it is."""
     characters = len(text)
-    least = min(_LITTLE_FOR_ITS_SIZE, markup_characters // _MARKUP_PER_CHARACTER)
-    if characters < signs.least_text:
+    least = max(1, min(_ENOUGH_TEXT, markup_characters // _MARKUP_PER_CHARACTER))
+    if characters < signs.redirect_text:
         return "needs a browser"
     if signs.is_locked and characters < _BEGINNING:
         return "locked"
@@ -221,16 +221,16 @@ def _obstacle(text: str, signs: _Signs, markup_characters: int) -> Obstacle | No
         return "garbled"
     if signs.scripted_text and characters < max(signs.scripted_text, least):
         return "needs a browser"
-    is_headed = signs.headings.issuperset(text.split("\n"))
-    return "textless" if is_headed or characters < max(1, least) else None
+    has_only_headings = signs.headings.issuperset(text.split("\n"))
+    return "textless" if has_only_headings or characters < least else None
 
 
-def _least_text(tree: lxml.html.HtmlElement, url: str) -> float:
-    """Return the least number of characters that make a page more than a redirect.
+def _redirect_text(tree: lxml.html.HtmlElement, url: str) -> float:
+    """Return the number of characters below which a page is only a redirect.
 
     Infinite if the page redirects at once, 0 if nothing redirects.
     """
-    here, least = urldefrag(url).url, 0.0
+    here, characters = urldefrag(url).url, 0.0
     for meta in tree.xpath(_REFRESH):
         refresh = _REFRESH_TARGET.match(meta.get("content"))
         if refresh is not None:
@@ -238,12 +238,12 @@ def _least_text(tree: lxml.html.HtmlElement, url: str) -> float:
             is_elsewhere = urldefrag(urljoin(url, refresh[2].strip())).url != here
             if is_elsewhere and is_soon and next(meta.iterancestors("noscript"), None) is None:
                 return math.inf
-            least = _LITTLE_FOR_ITS_SIZE
+            characters = _ENOUGH_TEXT
     code = "".join(tree.xpath("//script[not(@src)]//text() | //body/@onload"))
     has_files = bool(tree.xpath("//script[@src]"))
     if len(code) <= _REDIRECT_CODE and not has_files and _REDIRECT_SCRIPT.search(code):
         return _REDIRECT_TEXT
-    return least
+    return characters
 
 
 def extract_plain(text: str) -> Extract:
@@ -296,7 +296,7 @@ def plain_text(tree: lxml.html.HtmlElement) -> str:
     A form around most of the page's text is kept, because some servers put every page into one.
     """
     skipped = set(tree.iter(*_UNREAD_TAGS))
-    most = max(_LITTLE_FOR_ITS_SIZE, _readable(tree) / 2)
+    most = max(_ENOUGH_TEXT, _readable(tree) / 2)
     forms = tree.xpath("//form[not(ancestor::form)]")
     skipped -= {form for form in forms if _readable(form) > most}
     pieces: list[str] = []  # with NUL, which no stored text has, between blocks
