@@ -372,10 +372,12 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
     async def _exchange(self, request: _Request, cookies: httpx.Cookies) -> Response | httpx.URL:
         """Return the answer of one server, or the URL to which it redirects."""
         self._guard.check_url(request.url)
+        # Without a Host, httpx decodes the name, which fails for some Punycode, such as emoji.
+        host = {"Host": request.url.netloc.decode("ascii")}
         sent = httpx.Request(
             request.method,
             request.url,
-            headers={**self._headers, **request.headers},
+            headers={**host, **self._headers, **request.headers},
             content=request.content,
         )
         cookies.set_cookie_header(sent)

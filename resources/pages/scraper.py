@@ -33,7 +33,7 @@ from resources.http import (
     parse_url,
     shown_url,
 )
-from resources.network_guard import ForbiddenTargetError, NetworkGuard
+from resources.network_guard import ForbiddenTargetError, NetworkGuard, host_of
 from resources.pages.base import FetchedPage, Via
 from resources.pages.browser import Browser
 from resources.pages.extract import Extract, clean, storable
@@ -261,7 +261,7 @@ class Robots:
         if isinstance(rules, str):
             raise OutageError(f"{shown_url(url)} is not read while robots.txt is unknown: {rules}")
         if rules is not None and not rules.can_fetch(str(parsed), TOKEN):
-            reason = f"{parsed.host} asks robots not to read this page (its robots.txt)"
+            reason = f"{host_of(parsed)} asks robots not to read this page (its robots.txt)"
             raise UnavailableError(reason)
 
     async def _rules(self, origin: str) -> _Rules:

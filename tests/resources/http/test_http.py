@@ -67,6 +67,14 @@ async def test_the_host_header_names_the_site_although_loopback_is_dialled(
     assert "factible-assets" in server.asked[0].headers["user-agent"]
 
 
+@pytest.mark.parametrize("name", ["xn--ls8h", "xn--55555577"])  # an emoji, and no Punycode at all
+async def test_a_name_that_cannot_be_decoded_is_asked_for_as_it_is(
+    server: MisbehavingServer, client: HttpClient, name: str
+) -> None:
+    assert (await client.get(f"http://{name}.example/")).status == 404
+    assert server.asked[0].host == f"{name}.example"
+
+
 async def test_requests_share_a_connection(server: MisbehavingServer, client: HttpClient) -> None:
     server.on("/", respond("hello"))
     for _ in range(5):
