@@ -238,6 +238,8 @@ class EntryReader:
 
 def reason_of(detail: ErrorDetails) -> str:
     """Return the reason of a problem of pydantic, without pydantic's own introduction."""
+    if detail["type"].startswith("date_"):
+        return "write a day as 2026-01-31"
     return detail["msg"].removeprefix("Value error, ").replace("Input should", "it should")
 
 
@@ -261,8 +263,6 @@ def problem_words(detail: ErrorDetails, model: Any, name: str | None = None) -> 
             return f"{name or 'This'} is no mapping of keys to values. Correct it."
         case "tuple_type" | "list_type":
             return f"{name} is {value}, and no list. Make it one."
-        case kind if kind.startswith("date_"):
-            words = "write a day as 2026-01-31"
         case "string_too_short" if not detail["input"]:
             words = "it is empty; fill it in"
         case "string_pattern_mismatch" if name in fields and fields[name].description:

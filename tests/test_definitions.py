@@ -234,7 +234,7 @@ def test_the_launchpad_refuses_a_wrong_type_or_choice(given: dict[str, Any], wor
     [
         ({"queries": {"max_queries": 11}}, "max_queries cannot be 11: it should be less than"),
         ({"search": {"web": "foo"}}, "web cannot be 'foo': web is one of auto, live"),
-        ({"search": {"published_before": "someday"}}, "published_before cannot be 'someday'"),
+        ({"search": {"published_before": "someday"}}, "cannot be 'someday': write a day as"),
         ({"search": {"exclude_domains": ["x y"]}}, "exclude_domains cannot be 'x y': it is no"),
         (
             {"search": {"published_before": "2020-01-01", "published_after": "2021-01-01"}},

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import dagster as dg
 from pydantic import AfterValidator, Field
 
-from factible_assets.config import ClaimsConfig, FactCheckConfig, StageConfig, Web
+from factible_assets.config import ClaimsConfig, Day, FactCheckConfig, StageConfig, Web
 from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
 from factible_assets.pipeline.assets.common import final_failure, launcher_of
@@ -68,10 +68,8 @@ class AddVideoConfig(StageConfig):
     )
     channel: str | None = Field(default=None, description="Its publisher.")
     language: str | None = Field(default=None, description="Its spoken language, such as en.")
-    published_on: str | None = Field(
-        default=None,
-        pattern=r"^\d{4}-\d{2}-\d{2}$",
-        description="Its day of publication, as YYYY-MM-DD.",
+    published_on: Day | None = Field(
+        default=None, description="Its day of publication, as YYYY-MM-DD."
     )
     transcript: str | None = Field(
         default=None,
@@ -117,7 +115,7 @@ def list_video(
                 listing=listing,
                 transcript=transcript,
                 **config.model_dump(
-                    include={"title", "channel", "language", "published_on", "web"}
+                    mode="json", include={"title", "channel", "language", "published_on", "web"}
                 ),
             )
     except (CorpusError, TranscriptError) as error:
