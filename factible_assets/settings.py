@@ -37,7 +37,7 @@ from pydantic import (
 from factible_assets.config import JudgementOptions, StageConfig, TwoLetters, Web, listed
 from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
-from resources.setting_values import expanded, host_and_port, paired, web_address
+from resources.setting_values import expanded, host_and_port, ollama_address, paired, web_address
 from resources.text_files import errors_naming, read_text, reason_of
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ Listed = Annotated[tuple[str, ...], BeforeValidator(listed)]
 Paired = BeforeValidator(paired)
 UserPath = Annotated[Path, AfterValidator(expanded)]
 WebAddress = Annotated[str, AfterValidator(web_address)]
+OllamaAddress = Annotated[str, AfterValidator(ollama_address)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -237,7 +238,7 @@ class Settings(BaseModel):
     # Language models.
     openai_api_key: SecretStr | None = None
     openai_base_url: Annotated[WebAddress | None, RESTRICTED] = Field(None, repr=False)
-    ollama_host: Annotated[str | None, RESTRICTED] = Field(None, repr=False)
+    ollama_host: Annotated[OllamaAddress | None, RESTRICTED] = Field(None, repr=False)
     model: str | None = None
     stage_models: Annotated[dict[_ModelStage, str], Paired] = {}
     model_api_keys: Annotated[dict[str, SecretStr], Paired] = {}

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 _HIGHEST_PORT = 65_535
+_OLLAMA_PORT = 11434
 _PORT = re.compile(r"[0-9]{1,5}")
 _ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
 
@@ -46,6 +47,22 @@ def web_address(value: str) -> str:
         "write an address such as https://host.example:8080, without a user name and password, "
         "which factible does not send"
     )
+
+
+def ollama_address(value: str) -> str:
+    """Return the URL of Ollama. OLLAMA_HOST may hold only a host or a port.
+
+    A server that listens on every address (0.0.0.0) is on loopback too.
+    """
+    value = value.strip()
+    with suppress(ValueError):
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        host = parts.hostname or "127.0.0.1"
+        host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host  # noqa: S104 - not listened on
+        bracketed = f"[{host}]" if ":" in host else host
+        port = parts.port or (443 if parts.scheme == "https" else _OLLAMA_PORT)
+        return web_address(f"{parts.scheme}://{bracketed}:{port}{parts.path}".rstrip("/"))
+    raise ValueError("write an address such as http://127.0.0.1:11434, or only its host or port")
 
 
 def expanded(path: Path) -> Path:

@@ -142,6 +142,8 @@ def test_lists_and_pairs_are_written_in_a_line(monkeypatch: pytest.MonkeyPatch) 
         ("FACTIBLE_BUDGET_USD", "video=inf", ""),
         ("FACTIBLE_PAGES", "canary-4711", ""),
         ("OPENAI_BASE_URL", "canary-4711", ""),
+        ("OLLAMA_HOST", "localhost:canary", "write an address such as"),
+        ("OLLAMA_HOST", "http://[canary", "write an address such as"),
         ("OPENAI_BASE_URL", "http://user:canary@127.0.0.1:8888", ""),
         ("FACTIBLE_SEARXNG_URL", "127.0.0.1:8888", ""),
         ("FACTIBLE_SEARXNG_URL", "http://[x", ""),
@@ -235,7 +237,7 @@ def test_a_warning_names_the_variables_that_were_left_out_once(
     )
     monkeypatch.setenv("OLLAMA_HOST", "mine.example")
     load_settings()
-    assert load_settings().ollama_host == "mine.example"
+    assert load_settings().ollama_host == "http://mine.example:11434"
     (sentence,) = caplog.messages
     assert "left out OPENAI_BASE_URL, FACTIBLE_BROWSER." in sentence
     assert "FACTIBLE_HOME" in sentence
@@ -321,3 +323,17 @@ def test_a_dotenv_cannot_name_a_key_of_the_environment_as_its_own_value(
     dotenv = tmp_path / ".env"
     dotenv.write_text("FACTIBLE_REVIEWER=${OPENAI_API_KEY}\n")
     assert load_settings().reviewer == "${OPENAI_API_KEY}"
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434"),
+        ("0.0.0.0:11500", "http://127.0.0.1:11500"),
+        (":11500", "http://127.0.0.1:11500"),
+        ("https://ollama.example/api-gate/", "https://ollama.example:443/api-gate"),
+        ("http://[::1]:11434", "http://[::1]:11434"),
+    ],
+)
+def test_ollamas_own_variable_may_hold_a_host_alone(written: str, url: str) -> None:
+    assert Settings(ollama_host=written).ollama_host == url

@@ -109,31 +109,6 @@ def plan_judge(settings: Settings) -> ModelPlan:
     return plan
 
 
-_OLLAMA_PORT = 11434
-
-
-def model_addresses(settings: Settings) -> dict[str, str]:
-    """Return the URLs of model servers that the settings name, by provider."""
-    urls = {"openai": settings.openai_base_url, "ollama": _ollama_url(settings.ollama_host)}
-    return {provider: url for provider, url in urls.items() if url}
-
-
-def _ollama_url(setting: str | None) -> str | None:
-    """Return the URL of Ollama. OLLAMA_HOST may hold only a host or a port.
-
-    A server that listens on every address (0.0.0.0) is on loopback too.
-    """
-    if setting is None:
-        return None
-    setting = setting.strip()
-    parts = urlsplit(setting if "://" in setting else f"http://{setting}")
-    host = parts.hostname or "127.0.0.1"
-    host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host  # noqa: S104 - not listened on
-    bracketed = f"[{host}]" if ":" in host else host
-    port = parts.port or (443 if parts.scheme == "https" else _OLLAMA_PORT)
-    return f"{parts.scheme}://{bracketed}:{port}{parts.path}".rstrip("/")
-
-
 def model_clients(
     settings: Settings, registry: ModelRegistry, batches: Batching | None = None
 ) -> ModelClients:
@@ -144,10 +119,11 @@ def model_clients(
     openai_key = {"openai": settings.openai_api_key} if settings.openai_api_key is not None else {}
     prompt_folder = PromptFolder(settings.prompts, settings.keep_prompts)
     prompt_folder.delete_expired()
+    addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_host}
     return ModelClients(
         registry,
         keys={**settings.model_api_keys, **openai_key},
-        base_urls=model_addresses(settings),
+        base_urls={provider: url for provider, url in addresses.items() if url},
         prompt_folder=prompt_folder,
         batches=batches,
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from factible_assets.services.labels import calibration_of, reading_model
-from factible_assets.services.models import model_addresses
 from factible_assets.settings import Settings
 from resources.errors import SetupError
 from resources.models.base import ManifestFile, ManifestModel, known_models
@@ -68,17 +67,3 @@ def test_a_model_of_other_bytes_has_no_calibration(tmp_path: Path) -> None:
     model = reading_model(settings)
     assert model is not None
     assert calibration_of(settings, model) is None
-
-
-@pytest.mark.parametrize(
-    ("written", "url"),
-    [
-        ("127.0.0.1", "http://127.0.0.1:11434"),
-        ("0.0.0.0:11500", "http://127.0.0.1:11500"),
-        (":11500", "http://127.0.0.1:11500"),
-        ("https://ollama.example/api-gate/", "https://ollama.example:443/api-gate"),
-        ("http://[::1]:11434", "http://[::1]:11434"),
-    ],
-)
-def test_ollamas_own_variable_may_hold_a_host_alone(written: str, url: str) -> None:
-    assert model_addresses(Settings(ollama_host=written))["ollama"] == url
