@@ -219,7 +219,7 @@ def moment_url(video: records.Video, seconds: float | None) -> str | None:
 def cell(text: str, limit: int = 300) -> str:
     """Escape hostile text for one cell of a Markdown table, shortened to `limit` characters."""
     short = _cut(_UNSHOWN.sub(" ", text).strip(), limit)
-    return _MARKDOWN.sub(r"\\\1", html.escape(short, quote=False)).replace("\\&", "&")
+    return _MARKDOWN.sub(r"\\\1", html.escape(short, quote=False))
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
