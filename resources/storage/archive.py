@@ -117,9 +117,12 @@ class Archive:
         collection: str,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Store entries, all or nothing."""
+        """Store entries, all or nothing.
+
+        Raises ArchiveImportError: The text cannot name a collection.
+        """
         if _COLLECTION_NAME.fullmatch(collection) is None:
-            raise imports.ArchiveError(
+            raise imports.ArchiveImportError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
                 "hyphens and underscores."
             )

@@ -58,7 +58,7 @@ class ArchiveError(Exception):
 
 
 class ArchiveImportError(ArchiveError):
-    """A file cannot be imported."""
+    """A file or the name of a collection is wrong."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(f"{sentence} Nothing was imported.")

@@ -261,7 +261,7 @@ def test_processes_write_and_read_one_new_archive_at_once_and_lose_nothing(tmp_p
 
 @pytest.mark.parametrize("name", ["", "a b", "x/y", "'; --"])
 def test_a_collection_needs_a_plain_name(archive: Archive, name: str) -> None:
-    with pytest.raises(ArchiveError, match="cannot name a collection"):
+    with pytest.raises(ArchiveImportError, match="cannot name a collection"):
         archive.add_page(page("a", "text"), name)
 
 
