@@ -355,7 +355,7 @@ class ClaimCheck:
                 row = await finished.get()
                 rows[row.canonical_url] = row
                 self.services.observer.stage_progressed("evidence", self.claim, done, len(chosen))
-                missing = [page for page in chosen if page.hit.canonical_url not in rows]
+                missing = len(chosen) - done
                 why_enough = self._why_enough(tuple(rows.values()), missing)
                 if why_enough is not None:
                     for task in tasks:
@@ -363,7 +363,7 @@ class ClaimCheck:
                     break
                 if missing and announced is not None:
                     case = replace(announced, evidence=tuple(rows.values()))
-                    settled = await asyncio.to_thread(self._settled_verdict, case, len(missing))
+                    settled = await asyncio.to_thread(self._settled_verdict, case, missing)
                     if settled is not None:
                         announced = None
                         self.announce_early(settled)
@@ -375,18 +375,16 @@ class ClaimCheck:
             for page in chosen
         )
 
-    def _why_enough(
-        self, rows: Sequence[records.Evidence], missing: Sequence[FoundPage]
-    ) -> str | None:
+    def _why_enough(self, rows: Sequence[records.Evidence], missing: int) -> str | None:
         """Say why the pages so far are enough, by the run's options; None if they are not."""
         if self.reused is not None:
             return None
         enough = self.config.evidence.enough_origins
         if enough and verdict.agreeing_origins(rows, self.stories) >= enough:
             return f"{enough} independent, reliable sources had already agreed."
-        if not self.config.evidence.leave_slowest or len(missing) != 1:
-            return None
-        if self._is_settled(rows, [missing[0].rating.rating]):
+        # The slowest page may redirect to a site rated high.
+        leaves_slowest = self.config.evidence.leave_slowest and missing == 1
+        if leaves_slowest and self._is_settled(rows, ["high"]):
             return "It was the slowest page, and whatever it says, the stance would stay."
         return None
 

@@ -552,7 +552,10 @@ async def test_the_slowest_page_is_left_unread_if_it_cannot_change_the_stance() 
 
 async def test_the_slowest_page_is_awaited_if_it_could_change_the_stance() -> None:
     world, claims = furnished_world(claims=1, queries=1, results=2)
-    world.delays = {"fetch https://site001.example/page": 0.02}
+    slowest = "https://site000.example/page"
+    world.delays = {f"fetch {slowest}": 0.02}
+    world.listed = {"shared.example": "high", "great.example": "high"}
+    world.redirects[slowest] = "https://great.example/"
     config = FactCheckConfig(evidence=EvidenceConfig(leave_slowest=True))
     result = await check(world, claims, config)
     assert {row.status for row in result.evidence} == {"ok"}
