@@ -289,7 +289,8 @@ def _rating_if_missing(rating: records.Rating) -> records.Rating:
     """Return the rating that counts for a missing page: at least unknown, because it may redirect.
 
     No verdict waits for a redirect to a better rated site: of 1,024 addresses that real searches
-    listed, none belongs to a link shortener.
+    listed, none belongs to a link shortener. If one page in ten fails, counting each as high leaves
+    .25 of 376 claims with published readings incomplete, instead of .20.
     """
     return "unknown" if rating in {"low", "very_low"} else rating
 
@@ -334,8 +335,8 @@ class Opinion:
 class _MissingSources:
     """The sources that a case lacks, and the sentences about them.
 
-    A search that was answered in part counts as lacking sources up to the limit of a query
-    (`places`).
+    A search that was answered in part lacks as many sources as its query has places left, of
+    `places` in all.
     """
 
     def __init__(self, case: CaseFile, places: int) -> None:
@@ -395,6 +396,7 @@ def form_opinion(
     """
     rows, missing = bundle(case.evidence), _MissingSources(case, places)
     vote = decide(tally(rows, stories), config, basis)
+    # A snippet votes until its page is read, but the page may say the contrary.
     weights = tally((row for row in rows if not row.page_due), stories)
     settled = settled_vote(weights, missing.ratings, config, basis)
     lowest, highest = settled or (vote, vote)
@@ -410,6 +412,7 @@ def form_opinion(
     effect, recheck_reason, declined = "", None, None
     if lowest.confidence != highest.confidence:
         effect = ", which could change the confidence, not the stance"
+    # Failures that change neither words nor figures make no re-check due.
     if missing.failures and (effect or not rows or any(row.page_due for row in rows)):
         recheck_reason = f"{missing.failures}{effect}"
     if missing.declined:
