@@ -27,13 +27,15 @@ _REACH = 400
 _SENTENCE_ENDS = re.compile(
     "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\b[A-Z][a-z]{2})(?<!\\b[A-Z][a-z]{3})(?<!\\bvs)"
     "\\.)[\"'\u201d\u2019)\\]»]*"
-    "(?:\\[\\d+\\])*(?=\\s+(?:[^\\sa-z\\d]|\\Z)|\\s*[\\n\\r])|[\u3002\uff01\uff1f]"
+    "(?:\\[\\d+\\])*(?=\\s+(?:[^\\sa-z\\d]|\\Z)|\\s*[\\n\\r])"
+    "|[\u3002\uff01\uff1f\u0589\u061f\u06d4\u0964\u0965\u104b\u1362\u17d4]"
     "|(?<![:,;\uff1a])(?<![:,;\uff1a]\\s)[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
 )
-"""No sentence ends at a full stop before a figure or after a capitalised word of up to four
-letters ("Gov. Smith"): a quote that is too long keeps its denial. Nor does one end at a line break
-after a colon, because the words before the colon may deny the next line."""
-_ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f")
+"""No sentence ends at a full stop before a figure or after a capitalised word of up to four letters
+("Gov. Smith"): a quote that is too long keeps its denial. Nor does one end at a line break after a
+colon, because the words before the colon may deny the next line. The signs of other scripts, from
+Chinese to Khmer, always end a sentence."""
+_ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f", "\u061f")
 _AFTER = 20  # Characters behind an end that show that it is one.
 _FOLDED = str.maketrans(
     {

@@ -129,6 +129,16 @@ def test_the_first_quote_that_stands_in_the_page_is_kept_and_the_others_are_coun
             "糖不会让儿童过度活跃。父母误解了。",
         ),
         (
+            "यह पहला वाक्य है। चीनी बच्चों को अतिसक्रिय नहीं बनाती है। तीसरा वाक्य है।",
+            "बच्चों को अतिसक्रिय नहीं बनाती",
+            "चीनी बच्चों को अतिसक्रिय नहीं बनाती है।",
+        ),
+        (
+            "مقدمة. هل يجعل السكر الأطفال مفرطي النشاط؟ لا، هذا غير صحيح. جملة أخرى.",
+            "هل يجعل السكر الأطفال مفرطي النشاط؟",
+            "هل يجعل السكر الأطفال مفرطي النشاط؟ لا، هذا غير صحيح.",
+        ),
+        (
             "Tides. It is not true that:\n\nThe seas never rise at all. Another line.",
             "The seas never rise at all.",
             "It is not true that:\n\nThe seas never rise at all.",
