@@ -80,6 +80,8 @@ def check_list(
         )
         results = {row["video_id"]: (row, code) for row, code in checks}
     rows = [columns | results[video_id][0] for video_id, columns in inputs.items()]
+    for failure in dict.fromkeys(row["failure"] for row in rows if row["failure"]):
+        print_error(plain(failure))
     if output is not None:
         names = list(dict.fromkeys(name for row in rows for name in row))
         write_whole(output, csv_of(names, ([row.get(name) for name in names] for row in rows)))

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.errors import ExitCode, FactibleError, code_of
+from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.records.scales import veracity_of
 from factible_assets.runs.instance import open_instance
 from factible_assets.runs.launch import Watch, run_video
@@ -42,7 +42,9 @@ def check_claim_list(
         try:
             checked = run_video(video, config=config, watch=watch, reuse=reuse)
         except FactibleError as error:
-            return result_row(video_id, None, str(error)), code_of([str(error)])
+            is_setup = error.code is ExitCode.ENVIRONMENT
+            code = ExitCode.ENVIRONMENT if is_setup else ExitCode.FAILED
+            return result_row(video_id, None, str(error)), code
         return result_row(video_id, checked, " ".join(checked.failures)), checked.code
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="claim") as pool:
@@ -78,4 +80,5 @@ def result_row(video_id: str, checked: Checked | None, failure: str) -> dict[str
         "summary": verdict.summary if verdict else failure or None,
         "video_id": video_id,
         "report": str(checked.report) if checked else None,
+        "failure": failure or None,
     }

@@ -88,6 +88,14 @@ def test_quiet_still_reports_skipped_rows(
     assert "yesterday" in json.loads(result.stdout)["left_out"][0]
 
 
+def test_a_list_that_cannot_be_checked_says_why(factible: Run, tmp_path: Path) -> None:
+    file = tmp_path / "list.csv"
+    file.write_text("claim\nHoney keeps.\nThe seas rise.\n", encoding="utf-8")
+    result = factible("claims", "check", file, "--strategy", "agentic")
+    assert result.exit_code == ExitCode.ENVIRONMENT
+    assert result.stderr.count("needs a language model") == 1
+
+
 def test_a_failed_claim_outweighs_incomplete_ones() -> None:
     assert gravest([ExitCode.INCOMPLETE, ExitCode.FAILED, ExitCode.DONE]) is ExitCode.FAILED
     assert gravest([ExitCode.DONE, ExitCode.INCOMPLETE]) is ExitCode.INCOMPLETE
