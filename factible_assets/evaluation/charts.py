@@ -43,7 +43,7 @@ def bars(values: Mapping[str, float], unit: str = "") -> str:
         bar = f"M{_LABEL} {row * _ROW + 3}h{length}v11h-{length}"
         paths[colour] = paths.get(colour, "") + bar
     drawn = "".join(f'<path fill="{colour}" d="{path}"/>' for colour, path in paths.items())
-    return _picture(_LABEL + _BAR, _ROW * len(values) + 2, words + drawn)
+    return _picture(_ROW * len(values) + 2, words + drawn)
 
 
 def curves(across: Sequence[int], lines: Mapping[str, Sequence[float | None]]) -> str:
@@ -69,7 +69,7 @@ def curves(across: Sequence[int], lines: Mapping[str, Sequence[float | None]]) -
     if not drawn:
         return ""
     ends = f'<text y="{_PLOT + 14}">{across[0]} to {across[-1]}; 0 to 1</text>'
-    return _picture(_LABEL + _BAR, _PLOT + _ROW + 2, drawn + ends)
+    return _picture(_PLOT + _ROW + 2, drawn + ends)
 
 
 def dots(points: Mapping[str, tuple[float, float]]) -> str:
@@ -83,10 +83,11 @@ def dots(points: Mapping[str, tuple[float, float]]) -> str:
         drawn += f'<circle cx="{x}" cy="{y}" r="4" fill="{_MEASURED}"/>'
         drawn += f'<text x="{x + 6}" y="{max(y, 12)}">{html.escape(label)}</text>'
     drawn += f'<text y="{_PLOT + 14}">0 to {right:.3g}; 0 to {top:.3g}</text>'
-    return _picture(_LABEL + _BAR, _PLOT + _ROW + 2, drawn)
+    return _picture(_PLOT + _ROW + 2, drawn)
 
 
-def _picture(width: int, height: int, drawn: str) -> str:
+def _picture(height: int, drawn: str) -> str:
+    width = _LABEL + _BAR
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'font-family="sans-serif" font-size="11" fill="{_INK}">{drawn}</svg>'

@@ -10,7 +10,7 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError
 from factible_assets.records.rows import VideoRows
-from factible_assets.records.tables import Evidence
+from factible_assets.records.tables import METHOD, Evidence
 
 UNLISTED: Final = "unlisted"
 """The corpus of videos without a corpus."""
@@ -54,9 +54,6 @@ def load_outcomes(
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-_TO_VERDICTS = ("transcripts", "claims", "queries", "search_hits", "evidence", "verdicts")
-
-
 def outcome_of(video_id: str, rows: VideoRows, reading: CorporaReading) -> VideoOutcome | None:
     """Add the annotation to a video's rows; None for an unknown video."""
     listed = reading.find(video_id)
@@ -64,9 +61,9 @@ def outcome_of(video_id: str, rows: VideoRows, reading: CorporaReading) -> Video
     if not videos:
         return None
     # The time is unknown if several runs made the sets. Pauses between steps do not count.
-    sets = [rows.sets[asset] for asset in _TO_VERDICTS if asset in rows.sets]
+    sets = [rows.sets[asset] for asset in METHOD if asset in rows.sets]
     seconds = None
-    if len(sets) == len(_TO_VERDICTS) and len({one.run_id for one in sets}) == 1:
+    if len(sets) == len(METHOD) and len({each.run_id for each in sets}) == 1:
         transcripts, claims, *_, verdicts = sets
         first = verdicts.first_result_seconds
         before = transcripts.duration_seconds + claims.duration_seconds

@@ -58,8 +58,8 @@ def write_report(data: ReportData, path: Path) -> Path:
 def write_index(index: Index, folder: Path) -> Path:
     """Write the index of all videos. It links the reports that are in the folder."""
     written = {path.name for path in folder.glob("*.html")}
-    names = {each["video_id"]: report_name(each["video_id"]) for each in index.videos}
-    hrefs = {video_id: name for video_id, name in names.items() if name in written}
+    names = ((each["video_id"], report_name(each["video_id"])) for each in index.videos)
+    hrefs = {video_id: name for video_id, name in names if name in written}
     return write_whole(folder / INDEX, render_index(index, hrefs).encode("utf-8"))
 
 

@@ -78,11 +78,11 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
         refuse_busy(instance, video_ids)
         found = [_forget_one(each, settings, instance, stores, dry_run=True) for each in video_ids]
         for each in found:
+            if each.counts:
+                continue
             # Free space of a file may still name a video after an interrupted removal.
-            named_in = (
-                [] if each.counts else _still_naming([each.video_id], settings)[each.video_id]
-            )
-            if not each.counts and (dry_run or not named_in):
+            named_in = _still_naming([each.video_id], settings)[each.video_id]
+            if dry_run or not named_in:
                 words = f"The data folder has nothing about a video {plain(each.video_id, 120)}."
                 if named_in:
                     words += f" These letters stand in {', '.join(map(str, named_in))}."

@@ -50,7 +50,7 @@ class Answer:
 
 def names_in(store: Warehouse) -> list[str]:
     """Return the names of all views, tables and columns, for completion."""
-    return [str(name) for (name,) in _run(store, _SQL["names"], {}).rows]
+    return [str(name) for (name,) in ask(store, _SQL["names"], {}).rows]
 
 
 def describe(store: Warehouse, name: str | None = None, *, typed: bool = False) -> Answer:
@@ -59,8 +59,8 @@ def describe(store: Warehouse, name: str | None = None, *, typed: bool = False) 
     Raises FactibleError: There is no view or table of this name.
     """
     if name is None:
-        return _run(store, _SQL["tables"], {}, typed=typed)
-    columns = _run(store, _SQL["schema"], {"name": name}, typed=typed)
+        return ask(store, _SQL["tables"], {}, typed=typed)
+    columns = ask(store, _SQL["schema"], {"name": name}, typed=typed)
     if not len(columns):
         words = f"There is no view or table {plain(name, 60)}."
         raise FactibleError(words, "factible sql .tables lists them.")
@@ -80,18 +80,6 @@ def ask(
 
     Raises FactibleError: The query is wrong, or takes too long.
     """
-    return _run(store, query, parameters, seconds, most_rows, typed=typed)
-
-
-def _run(
-    store: Warehouse,
-    query: str,
-    parameters: Mapping[str, Any],
-    seconds: float = LONGEST_SECONDS,
-    most_rows: int | None = None,
-    *,
-    typed: bool = False,
-) -> Answer:
     try:
         if "enable_logging" in query.casefold():
             # Without access to files, DuckDB would end the whole process over its log.

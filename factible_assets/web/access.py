@@ -153,8 +153,9 @@ class AccessPolicy:
             raise HTTPException(403, words)
         if origin is None and site not in {None, "same-origin", "none"}:
             raise HTTPException(403, "Pages of other sites may not call this service.")
-        # `authenticate` examines the token later.
-        has_token = bool(self.clients.by_digest) and _is_bearer(headers.get("authorization"))
+        # `authenticate` examines the token later. Browsers add other schemes by themselves.
+        scheme = headers.get("authorization", "").partition(" ")[0].lower()
+        has_token = bool(self.clients.by_digest) and scheme == "bearer"
         is_extension = has_token and _EXTENSION.fullmatch(origin or "")
         if not (origin is None or origin in {own_origin, *self.origins} or is_extension):
             raise HTTPException(
@@ -163,11 +164,6 @@ class AccessPolicy:
                 "service there, set FACTIBLE_PUBLIC_URL. If it is another site that may call it, "
                 "add it to FACTIBLE_SERVE_ORIGINS.",
             )
-
-
-def _is_bearer(authorization: str | None) -> bool:
-    """Tell whether a program set the header. Browsers add other kinds by themselves."""
-    return (authorization or "").partition(" ")[0].lower() == "bearer"
 
 
 def _media_type(headers: Headers) -> str:

@@ -310,15 +310,12 @@ class _ExperimentReader(EntryReader):
     def _refuse_contradictions(self, variants: Iterable[Variant]) -> None:
         """Report the first variant whose values are valid alone, but contradict each other."""
         for variant in variants:
-            words = ""
             try:
-                if variant.names_a_model and variant.config.reasoner == "embedded":
-                    words = (
-                        f"The variant {variant.name} names a model and wants the reasoner "
-                        "embedded, which asks none. Remove one of the two."
-                    )
+                reasoner = variant.config.reasoner
             except OptionError as error:
-                words = f"In the variant {variant.name}, {error.sentence}"
-            if words:
-                self.report(("settings",), words)
+                self.report(("settings",), f"In the variant {variant.name}, {error.sentence}")
+                return
+            if variant.names_a_model and reasoner == "embedded":
+                words = "names a model and wants the reasoner embedded, which asks none. Remove one"
+                self.report(("settings",), f"The variant {variant.name} {words} of the two.")
                 return

@@ -75,9 +75,11 @@ def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
     def blocks(evidence: records.Evidence) -> str | None:
         """Return the subject whose blocking leaves a source out: its page or its site."""
         url = evidence.canonical_url
+        if corrections.blocked(url) is None:
+            return None
         names = (url, *host_and_parents(urlsplit(url).hostname or ""))
-        found = (corrections.sources.get(each) for each in names if corrections.blocked(url))
-        return next((act.target for act in found if act and act.action == "block_source"), None)
+        on_source = filter(None, map(corrections.sources.get, names))
+        return next((act.target for act in on_source if act.action == "block_source"), None)
 
     sources = [source for group in view.groups.values() for source in group]
     quotes = {each.evidence.evidence_id: quote_with_source(each) for each in sources}

@@ -18,6 +18,12 @@ from tests.runs.experiments.material import corpora_of, experiment_of, problems_
 
 ROOT = Path(__file__).resolve().parents[3]
 SIX = "[1, 2, 3, 4, 5, 6]"
+CONTRADICTORY = """\
+experiment: e
+settings:
+  published_before: 2020-01-01
+  published_after: 2021-01-01
+"""
 TOO_MANY = f"""experiment: e
 settings: {{max_claims: {SIX}, max_queries: {SIX}, max_results: {SIX}}}
 """
@@ -115,6 +121,10 @@ def test_filters_are_combined(settings: Settings) -> None:
         (
             "experiment: e\nsettings: {model: gpt-4o, reasoner: embedded}\n",
             "2: The variant base names a model and wants the reasoner embedded",
+        ),
+        (
+            CONTRADICTORY,
+            "2: In the variant base, published_after is '2021-01-01': It leaves no day",
         ),
         ("experiment: e\nvideos: talk-one\n", "2: videos is 'talk-one', and no list."),
         ("experiment: e\nexperiment: f\n", "2: The key 'experiment' is written twice here."),
