@@ -104,7 +104,7 @@ def parse_feed(data: bytes, url: str = "") -> Feed:
 
 def _episode(item: Any, url: str) -> Episode | None:
     transcripts = [
-        (_rank(str(tag.get("type", ""))), at, link)
+        (_rank(_media_type(tag)), at, link)
         for at, tag in enumerate(item.iterfind("{*}transcript"))
         if (link := _link(tag.get("url"), url))
     ]
@@ -112,7 +112,7 @@ def _episode(item: Any, url: str) -> Episode | None:
         link
         for tag in item.findall("enclosure")
         if (link := _link(tag.get("url"), url))
-        if str(tag.get("type", "")).startswith(("audio/", "video/"))
+        if _media_type(tag).startswith(("audio/", "video/"))
         or is_recording(Path(urlsplit(link).path))
     )
     transcript = min(transcripts)[2] if transcripts else None
@@ -121,7 +121,7 @@ def _episode(item: Any, url: str) -> Episode | None:
         return None
     identity = _text(item, "guid") or recording or transcript or ""
     day = None
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, OverflowError):
         day = parsedate_to_datetime(_text(item, "pubDate") or "").date()
     length = _DURATION.fullmatch(_text(item, "{*}duration") or "")
     hours, minutes, seconds = (float(part or 0) for part in length.groups()) if length else (0,) * 3
@@ -134,6 +134,10 @@ def _episode(item: Any, url: str) -> Episode | None:
         transcript_url=transcript,
         recording_url=recording,
     )
+
+
+def _media_type(tag: Any) -> str:
+    return str(tag.get("type", "")).lower()
 
 
 def _rank(media_type: str) -> int:

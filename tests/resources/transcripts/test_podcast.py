@@ -55,10 +55,16 @@ def test_an_episode_has_its_title_day_length_and_links() -> None:
     assert episode.duration_seconds == 3_723
 
 
+@pytest.mark.parametrize("day", ["soon", f"Tue, 04 Mar {'9' * 20} 10:00:00 GMT"])
+def test_an_unreadable_day_is_unknown(day: str) -> None:
+    item = f'<pubDate>{day}</pubDate><enclosure url="/1.mp3" type="audio/mpeg"/>'
+    assert parse_feed(feed(item), FEED).episodes[0].published_on is None
+
+
 def test_a_transcript_with_times_comes_before_one_without() -> None:
     links = "".join(
         f'<podcast:transcript url="/bats.{each}" type="{kind}"/>'
-        for each, kind in (("txt", "text/plain"), ("vtt", "text/vtt"), ("html", "text/html"))
+        for each, kind in (("txt", "text/plain"), ("vtt", "TEXT/VTT"), ("html", "text/html"))
     )
     (episode,) = parse_feed(feed(f"<title>Bats</title>{links}"), FEED).episodes
     assert episode.transcript_url == "https://pods.example/bats.vtt"
