@@ -29,7 +29,8 @@ from resources.transcripts.cleaning import CaptionFile
 from resources.transcripts.plausibility import STOPS
 from resources.transcripts.times import seconds_of
 
-_MAX_DEPTH, _INNER_DEPTH, _MAX_TIME, _SAMPLE, _PAIR = 40, 2, 1e19, 500, 2
+_MAX_DEPTH, _INNER_DEPTH = 40, 2  # Of objects in a document, and of values in an entry.
+_MAX_TIME, _SAMPLE, _PAIR = 1e19, 500, 2  # In any unit; rows that show the names of columns.
 _MIN_WORD_SHARE = (0.2, 0.02)  # Of all letters: with up to two entries, and with more.
 _MOST_UNREAD = 0.05  # Share of misshapen rows, or of entries without a time.
 _WHOLE_SHARE = 0.6  # Letters, of those of the longest group, that make a group a whole transcript.
@@ -63,7 +64,9 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d")
 
 _SPOKEN_PACE, _POSSIBLE_PACE, _SLOWEST = (4.0, 40.0), (1.0, 100.0), 0.05
 """Characters a second: of people, of a recogniser's worst, and of a single entry."""
-_FEW_WORDS, _MANY, _FEW, _LONG_SECONDS = 2.2, 20, 5, 20.0
+_FEW_PACES = 5  # From so many on, their median has to be a possible pace.
+_FEW_WORDS, _MANY_WORDS = 2.2, 20  # Mean length of entries that are single words, and their number.
+_LONG_SECONDS = 20.0  # Mean length of entries that are too long for cues.
 _WORDS_IN_CUE, _PAUSE_SECONDS = 12, 2.0
 
 _Path: TypeAlias = tuple[str, ...]
@@ -280,6 +283,7 @@ def _entries(records: Sequence[_Record]) -> list[Caption]:
     for number, (row, (_, speaker), text) in enumerate(zip(rows, records, texts, strict=True), 1):
         start, end, length = (_number(row.get(name or ""), name, number) for name in columns)
         if start is None and entries and entries[-1].start is not None and text:
+            # Punctuation needs no time of its own; several words do.
             untimed += len(text.split()) > 1
             last = entries[-1]
             entries[-1] = replace(last, text=last.text + _glued(text, is_spaced=is_spaced))
@@ -354,7 +358,7 @@ def _unit_by_pace(entries: Sequence[Caption]) -> float:
     timed = zip(entries, spans, strict=True)
     paces = [len(entry.text) / span for entry, span in timed if span > 0 and entry.text]
     pace = median(paces) if paces else math.nan
-    least, most = _POSSIBLE_PACE if len(paces) >= _FEW else (_SLOWEST, math.inf)
+    least, most = _POSSIBLE_PACE if len(paces) >= _FEW_PACES else (_SLOWEST, math.inf)
     if not paces or least <= pace <= most:
         return 1.0
     least, most = _SPOKEN_PACE
@@ -396,7 +400,8 @@ def _best(groups: Mapping[_Path, list[Caption]]) -> list[Caption]:
         if _letters(group) < _WHOLE_SHARE * most:
             continue
         are_short = sum(len(entry.text.split()) for entry in group) < _FEW_WORDS * len(group)
-        are_words = are_short and (len(group) > _MANY or bool(_OF_WORDS.match("".join(path[-1:]))))
+        is_named_so = _OF_WORDS.match("".join(path[-1:])) is not None
+        are_words = are_short and (len(group) > _MANY_WORDS or is_named_so)
         cues = _joined(group) if are_words else group
         is_original = not any(map(_TRANSLATED.search, path))
         has_speakers = sum(cue.speaker is not None for cue in cues) > len(cues) / 2

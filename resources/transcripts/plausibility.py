@@ -43,6 +43,7 @@ _MOST_CODES, _USUAL_CODES, _MOST_SIGNS = 0.7, 0.35, 0.08  # shares of the words
 _MOST_BARE, _MOST_REMAINS, _RHYTHM = 0.2, 0.1, 0.6  # shares of the lines
 _FASTEST, _SLOWEST_FEW, _SLOWEST = 100.0, 0.3, 0.8
 """Characters a second that nobody speaks."""
+_MOST_HOURS = 1_000_000  # Times may count from 1970.
 _MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.4
 
 
@@ -85,6 +86,9 @@ def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float
     if len(remains) >= max(_FEW, _MOST_REMAINS * len(texts)):
         raise base.unknown_format(f"Its words would hold marks such as {remains[0][:60]!r}")
     _check_edges(lines, has_times=bool(times))
+    hours = max(((at or 0.0) + length for at, length in times), default=0.0) / 3600
+    if hours > _MOST_HOURS:
+        raise base.unknown_format(f"Its times would mean {hours:,.0f} hours of speech")
     timed = [(at, text) for (at, _), text in zip(times, texts, strict=False) if at is not None]
     if len(timed) > 1:
         _check_times(timed, [length for _, length in times])

@@ -676,6 +676,7 @@ def test_a_label_that_names_nobody_stays(text: str) -> None:
         ("a;b;c\n1;2;3\n4;5;6\n", ".csv"),
         ('{"foo": [{"bar": 1}]}', ".json"),
         ('{"chapters": [{"startTime": 0, "title": "One"}, {"startTime": 9, "title": "Two"}]}', ""),
+        (f'<tt><body><p begin="{"9" * 400}s">{WALL}</p></body></tt>', ".ttml"),
         ('<tt frameRate="x"><body><p begin="3f">Words.</p></body></tt>', ".ttml"),
         ("<?xml version='1.0'?><rss><channel><title>A talk</title></channel></rss>", ".xml"),
         ("<html><body><p>A page without times.</p></body></html>", ".html"),
