@@ -24,7 +24,9 @@ _MEMORY_BYTES = 2_000_000_000
 _FIRST_DAY = date(1993, 1, 1)
 _FULL_LINE = 0.7
 """A line below this share of the usual length ends its paragraph if it ends a sentence."""
-_SENTENCE_END = re.compile(r"[.!?:…][\"'”’)\]]*$")
+_SENTENCE_END = re.compile(r"[.!?:…。؟।\uff01\uff1f\uff1a][\"'”’)\]」』]*$")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3001-\u9fff\uff00-\uffef]")
+"""Letters and marks of scripts without spaces, as in resources/words.py."""
 _BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])[-\u00ad\u2010]$")
 _PROGRAM_TITLE = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel)) - |\.(?:docx?|pptx?|indd)$")
 # Errors of pypdf on a damaged page among sound ones.
@@ -78,7 +80,8 @@ def reflow(text: str) -> str:
         if line and _BROKEN_WORD.search(current) and line[:1].islower():
             current = current[:-1] + line
         elif line:
-            current = f"{current} {line}" if current else line
+            is_unspaced = _UNSPACED.match(line) and _UNSPACED.match(current[-1:])
+            current = current + line if is_unspaced else f"{current} {line}".lstrip()
         ends = bool(_SENTENCE_END.search(line)) and len(line) < _FULL_LINE * usual
         if (not line or ends) and current:
             paragraphs.append(current)

@@ -146,7 +146,12 @@ def environments() -> list[bytes]:
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="-\u00ad\u2010"))))
 def test_reflowing_loses_no_word(lines: list[str]) -> None:
     text = "\n".join(lines)
-    assert reflow(text).split() == text.split()
+    assert "".join(reflow(text).split()) == "".join(text.split())
+
+
+def test_a_script_without_spaces_gets_none_at_the_end_of_a_line() -> None:
+    lines = "长城从月球上看不见、\n宇航员多次这样说。\n看不见。\n蜂蜜能保存很多年。"
+    assert reflow(lines) == "长城从月球上看不见、宇航员多次这样说。看不见。\n蜂蜜能保存很多年。"
 
 
 @given(st.text())
