@@ -380,6 +380,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
             headers={**host, **self._headers, **request.headers},
             content=request.content,
         )
+        sent.headers.encoding = "utf-8"  # Cookies may have letters beyond ASCII.
         cookies.set_cookie_header(sent)
         target = httpcore.URL(
             scheme=sent.url.raw_scheme,

@@ -315,6 +315,15 @@ async def test_cookies_serve_their_own_redirects_and_nobody_else(
     assert [asked.headers.get("cookie") for asked in server.asked] == [None, "visit=1", None]
 
 
+@pytest.mark.parametrize("cookie", ["city=Malmö", "path=é;=;version=", "$Version=1; é"])
+async def test_a_cookie_that_is_no_ascii_stops_no_redirect(
+    server: MisbehavingServer, client: HttpClient, cookie: str
+) -> None:
+    server.on("/in", redirect("/in2", headers={"Set-Cookie": cookie}))
+    server.on("/in2", respond("welcome"))
+    assert (await client.get(f"{SITE}/in")).body == b"welcome"
+
+
 async def test_a_cookie_wall_that_never_opens_ends_too(
     server: MisbehavingServer, client: HttpClient
 ) -> None:
