@@ -153,7 +153,7 @@ def _check(order: models.CheckOrder, writer: EventWriter) -> Checked:
 
     if order.claim_id is not None:
         file = reviewed.open_claim(order.video_id, order.claim_id, settings)
-        return review.check_again(file, [], watch=watch, run_id=order.run_id)
+        return review.check_again(file, [], watch=watch, run_id=order.run_id, tags=order.tags)
     assets: Sequence[str] | None = None
     if order.finds_only:
         assets = ("transcripts", "claims")

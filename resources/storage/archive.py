@@ -227,6 +227,11 @@ class Archive:
             rows = connection.execute(_SQL["count_pages"]).fetchall()
         return {str(name): int(count) for name, count in rows}
 
+    def versions(self) -> dict[str, str]:
+        """Return a version of each collection, which changes whenever a page of it is stored."""
+        with self._opened("BEGIN") as connection:
+            return dict(connection.execute(_SQL["versions"]).fetchall())
+
     def remove(self, urls: Iterable[str], collection: str, *, dry_run: bool = False) -> int:
         """Delete pages from a collection and compact the file; return the number of pages.
 

@@ -183,5 +183,8 @@ DELETE FROM documents WHERE id IN (SELECT value FROM json_each(:ids))
 -- The index of words keeps those of removed documents until its parts are merged.
 INSERT INTO documents_fts (documents_fts) VALUES ('optimize')
 
+-- name: versions
+SELECT collection, count(*) || ' ' || max(stored_at) FROM documents GROUP BY collection
+
 -- name: count_pages
 SELECT collection, sum(has_text) FROM documents GROUP BY collection ORDER BY collection

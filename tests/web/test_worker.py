@@ -8,14 +8,17 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.runs import review
 from factible_assets.web import worker
-from factible_assets.web.models import PROGRESS, progress_update
+from factible_assets.web.models import PROGRESS, CheckOrder, progress_update
 from factible_assets.web.worker import EventWriter
+from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
 
 
@@ -47,6 +50,17 @@ def test_repeated_steps_give_one_event() -> None:
     assert steps.count("verdict_reached") == 2
     progress = [event["progress"] for event in told(stream)]
     assert progress == [15, 20, 35, 62, 89]
+
+
+def test_the_run_of_one_claim_has_the_tags_of_its_order(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_sample(home)
+    asked: dict[str, object] = {}
+    monkeypatch.setattr(review, "check_again", lambda *_, **given: asked.update(given))
+    order = CheckOrder(video_id=VIDEO_ID, claim_id="1", home=home, experiment_name="autumn")
+    worker._check(order, EventWriter(io.StringIO()))
+    assert asked["tags"] == {"launched_by": "factible serve", "experiment": "autumn"}
 
 
 def test_a_closed_stream_does_not_disturb_the_run() -> None:

@@ -127,10 +127,10 @@ def _web_content(web: str, settings: Settings) -> str:
         return f"annotated {_digest_of(path for each in folders for path in each.rglob('*.yaml'))}"
     # Opening the archive would create it, and a dry run creates nothing.
     exists = settings.archive.exists()
-    sizes = Archive(settings.archive, canonicalise=canonical_url).collections() if exists else {}
+    versions = Archive(settings.archive, canonicalise=canonical_url).versions() if exists else {}
     name = web.partition(":")[2]
-    counts = {name: sizes.get(name, 0)} if name else sizes
-    return f"archive {json.dumps(counts, sort_keys=True)}"
+    content = {name: versions.get(name)} if name else versions
+    return f"archive {json.dumps(content, sort_keys=True)}"
 
 
 @cache

@@ -125,6 +125,15 @@ def test_a_page_of_two_collections_is_listed_once_and_collections_keep_apart(
     assert archive.collections() == {"one": 1, "two": 2}
 
 
+def test_a_page_with_another_text_changes_the_version_of_its_collection(archive: Archive) -> None:
+    archive.add_page(page("ash", "volcano ash"), "one")
+    archive.add_page(page("ash", "volcano ash"), "two")
+    before = archive.versions()
+    archive.add_page(page("ash", "volcano ash and more"), "two")
+    after = archive.versions()
+    assert (after["one"] == before["one"], after["two"] == before["two"]) == (True, False)
+
+
 def test_fictional_pages_are_found_only_in_a_collection_that_is_named(archive: Archive) -> None:
     archive.add_page(saved("https://agency.example/a", text="fluoride teeth"), "miniature")
     assert urls(archive, "fluoride") == []
