@@ -96,7 +96,7 @@ PAGE_CHARACTERS = 1_000_000
 
 @dataclass(kw_only=True)
 class PageLibrary:
-    """The pages of one run. It fetches each URL once, at most `concurrency` at the same time.
+    """The pages of one run. It fetches each URL once, at most PAGES_AT_ONCE at the same time.
 
     `texts` receives the texts by content hash. The answer of an answer engine came with the search
     and needs no fetch. If a site gives one text at two addresses for which the search promised
@@ -105,10 +105,9 @@ class PageLibrary:
 
     fetcher: Fetcher
     texts: dict[str, str]
-    concurrency: int = PAGES_AT_ONCE
 
     def __post_init__(self) -> None:
-        self._slots = asyncio.Semaphore(self.concurrency)
+        self._slots = asyncio.Semaphore(PAGES_AT_ONCE)
         self._pages: dict[str, records.Page] = {}
         self._first_hits: dict[tuple[str, str], records.SearchHit] = {}
         """The first hit for each domain and text; digits in the text do not count."""

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -19,8 +18,6 @@ from factible_assets.config import EvidenceConfig, FactCheckConfig, SearchConfig
 from factible_assets.records.rows import VideoRows
 from factible_assets.records.stances import STANCES
 from factible_assets.records.tables import Claim, Stance
-from factible_assets.stages import flow
-from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
@@ -611,7 +608,7 @@ async def test_no_more_pages_are_fetched_at_once_than_the_limit(
 ) -> None:
     world, claims = furnished_world(claims=2)
     world.delays = {"fetch": 0.01}
-    monkeypatch.setattr(flow, "PageLibrary", partial(PageLibrary, concurrency=1))
+    monkeypatch.setattr("factible_assets.stages.evidence.PAGES_AT_ONCE", 1)
     started = time.perf_counter()
     result = await check(world, claims)
     assert time.perf_counter() - started >= 0.01 * len(result.pages)
