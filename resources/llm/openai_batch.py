@@ -134,11 +134,11 @@ class OpenAIBatches(OpenAIBackend):
     def _records(self) -> list[_Record]:
         records = []
         for path in sorted(self._batching.folder.glob("*.json")):
-            if time.time() - path.stat().st_mtime > _KEPT_SECONDS:
-                path.unlink(missing_ok=True)
-                continue
-            with suppress(ValueError, TypeError):
-                records.append(_Record(path, **json.loads(path.read_text(encoding="utf-8"))))
+            with suppress(FileNotFoundError, ValueError, TypeError):  # another run may delete it
+                if time.time() - path.stat().st_mtime > _KEPT_SECONDS:
+                    path.unlink(missing_ok=True)
+                else:
+                    records.append(_Record(path, **json.loads(path.read_text(encoding="utf-8"))))
         return records
 
     async def _gather(self) -> tuple[_Record, Lines]:

@@ -162,3 +162,12 @@ async def test_an_invalid_list_of_batches_loses_nothing(
     (found,) = await asked_together(server.port, tmp_path, "one?")
     assert isinstance(found, ModelAnswer)
     assert len(batches.batches) == 1
+
+
+async def test_a_record_that_another_run_deletes_meanwhile_is_none(
+    server: MisbehavingServer, batches: BatchServer, tmp_path: Path
+) -> None:
+    (tmp_path / "batches").mkdir()
+    (tmp_path / "batches" / "listed.json").symlink_to("deleted")
+    (answer,) = await asked_together(server.port, tmp_path, "one?")
+    assert isinstance(answer, ModelAnswer)
