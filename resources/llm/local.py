@@ -69,7 +69,9 @@ class LocalServer:
         self, weights: Path, folder: Path, *, linger_seconds: float = _LINGER_SECONDS
     ) -> None:
         self._weights, self._folder, self._linger = weights, folder, linger_seconds
-        self._cores = len(os.sched_getaffinity(0))
+        # macOS has no such function.
+        usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+        self._cores = len(usable(0))
         self.slots = max(1, min(_MOST_SLOTS, self._cores // _CORES_OF_A_SLOT))
         self._held: IO[bytes] | None = None
         self._asking = 0

@@ -16,6 +16,7 @@ from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.cleaning import NothingSaidError, transcript_of
+from resources.transcripts.plausibility import STOPS
 
 Done = TypeVar("Done")
 OnProgress = Callable[[str, float], None]
@@ -34,7 +35,6 @@ _RATE: Final = 16_000
 _CHUNK_SECONDS, _CUT_SECONDS, _FRAME_SECONDS = 600, 30, 0.25
 _MAX_THREADS: Final = 4
 _LONGEST_CAPTION, _PAUSE = 8.0, 1.0
-_ENDS_SENTENCE: Final = (*".!?…。।؟", "\uff01", "\uff1f")
 _MOST_DAMAGED: Final = 0.1
 # FFmpeg would follow playlists that name other files and addresses.
 _ONLY_ITSELF: Final = {
@@ -177,7 +177,7 @@ def captions_of_words(words: Iterable[tuple[str, float, float]]) -> Iterator[Cap
     """
     text, start, end = "", 0.0, 0.0
     for word, begins, ends in words:
-        is_whole = text.endswith(_ENDS_SENTENCE) and word.startswith(" ")
+        is_whole = text.endswith(STOPS) and word.startswith(" ")
         if text and (is_whole or begins > end + _PAUSE or ends > start + _LONGEST_CAPTION):
             yield Caption(text.strip(), round(start, 3), round(end, 3))
             text = ""

@@ -198,6 +198,14 @@ async def test_an_idle_user_does_not_keep_the_process_alive(
         await asyncio.to_thread(eventually, lambda: not is_alive(pid))
 
 
+def test_a_system_that_does_not_list_its_cores_has_slots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("os.sched_getaffinity")
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert LocalServer(tmp_path / "model", tmp_path).slots == 2
+
+
 async def test_a_missing_package_names_the_install_command(tmp_path: Path) -> None:
     server = LocalServer(tmp_path / "model.gguf", tmp_path / "serving")
     with pytest.MonkeyPatch.context() as patch:
