@@ -56,7 +56,7 @@ _LOCK_HOLDER = re.compile(r"Conflicting lock is held in (?P<holder>.+?\(PID \d+\
 _DAMAGE = ("Corrupt ", "Could not read enough bytes", "Failed to deserialize", "replaying WAL file")
 _HEADER_BYTES = 12_288
 """Size of a DuckDB file before its first block."""
-_NO_ROOM = tuple(os.strerror(each) for each in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+_NO_ROOM = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)))
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.2
 _URL_SCHEME = re.compile(r"^:memory:|^[A-Za-z][A-Za-z0-9+.-]+:")
@@ -294,9 +294,9 @@ def patiently(
 def trouble_with(path: Path, failure: Exception) -> errors.WarehouseError | None:
     """Return the error for a message about damage or a full disk; None for other messages."""
     words = str(failure)
-    if any(each in words for each in _NO_ROOM):
+    if any(sign in words for sign in _NO_ROOM):
         return errors.NoRoomError(path)
-    if any(each in words for each in _DAMAGE):
+    if any(sign in words for sign in _DAMAGE):
         return errors.NotAWarehouseError(path, f"it is damaged ({_first_line(words)})")
     return None
 

@@ -69,7 +69,7 @@ def store_of(data: str) -> tuple[str, str, dict[str, str]]:
     """Return the entry of _STORES for an address. Raises WarehouseError: The scheme is unknown."""
     scheme = urlsplit(data).scheme
     if scheme not in _STORES:
-        known = ", ".join(f"{each}://" for each in _STORES)
+        known = ", ".join(f"{name}://" for name in _STORES)
         raise WarehouseError(f"FACTIBLE_LAKE_DATA is a folder, or begins with {known}.")
     return _STORES[scheme]
 
@@ -80,7 +80,7 @@ def secret_of_store(data: str) -> str:
     DuckDB also keeps AWS's variables as settings, which a query could show; the SQL erases them.
     """
     extension_name, kind, variables = store_of(data)
-    values = {name: os.environ[each] for name, each in variables.items() if os.environ.get(each)}
+    values = {key: os.environ[name] for key, name in variables.items() if os.environ.get(name)}
     forget = _SQL["forget_keys"] if extension_name == "httpfs" else ""
     if not values.keys() & {"KEY_ID", "CONNECTION_STRING"}:
         return forget

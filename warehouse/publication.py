@@ -27,7 +27,7 @@ from warehouse import errors
 from warehouse.connection import LARGE_FILE_BYTES, escaped, trouble_with
 
 _SQL = statements("warehouse", "publication.sql")
-_OF_SETS = {"materializations", "service_uses", *(each.table for each in ALL_RECORDS)}
+_OF_SETS = {"materializations", "service_uses", *(record.table for record in ALL_RECORDS)}
 _OPEN_FILES = Path("/dev/fd")
 
 

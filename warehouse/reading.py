@@ -42,20 +42,20 @@ def read_sets(
     """Read the rows of some sets. If they are current, a verdict may come from an older set."""
     rows: list[records.Record] = []
     calls: dict[str, list[records.LlmCall]] = {}
-    for asset, one in sets.items():
+    for asset, written in sets.items():
         # DuckDB finds a set by its run at once.
-        key = {"video_id": one.video_id, "run_id": one.run_id}
+        key = {"video_id": written.video_id, "run_id": written.run_id}
         for record in records.ASSET_RECORDS[asset]:
             if record is records.LlmCall:
                 # All stages of a run share one table of model calls.
-                if one.run_id not in calls:
+                if written.run_id not in calls:
                     of_run = read_rows(connection, "calls_of_run", records.LlmCall, **key)
-                    calls[one.run_id] = of_run
-                rows += (call for call in calls[one.run_id] if call.stage == asset)
+                    calls[written.run_id] = of_run
+                rows += (call for call in calls[written.run_id] if call.stage == asset)
             elif record is records.Verdict and current:
-                rows += read_rows(connection, "current", record, video_id=one.video_id)
+                rows += read_rows(connection, "current", record, video_id=written.video_id)
             elif record is not records.PageText:
-                moment = to_utc(one.checked_at)
+                moment = to_utc(written.checked_at)
                 rows += read_rows(connection, "of_run", record, checked_at=moment, **key)
     if "evidence" in sets:
         hashes = (
@@ -72,9 +72,10 @@ def find_sets(
     connection: duckdb.DuckDBPyConnection, question: str, **values: str
 ) -> dict[str, Materialization]:
     """Run a query of reading.sql with some values, and return the sets that it finds, by asset."""
-    columns = ", ".join(each.name for each in fields(Materialization))
+    columns = ", ".join(field.name for field in fields(Materialization))
     rows = connection.execute(_SQL[question].format(columns=columns), values).fetchall()
-    return {one.asset: one for one in (Materialization(*map(aware, row)) for row in rows)}
+    sets = (Materialization(*map(aware, row)) for row in rows)
+    return {written.asset: written for written in sets}
 
 
 def has_one_run(connection: duckdb.DuckDBPyConnection, video_id: str) -> bool:

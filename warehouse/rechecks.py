@@ -112,7 +112,7 @@ def plan_night(
     def plan(connection: duckdb.DuckDBPyConnection) -> list[Launch]:
         planned = _plan(connection, limits, tick, held, next_tick)
         if not connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall():
-            launches = [_launch_row(each, tick) for each in planned if each.is_planned]
+            launches = [_launch_row(entry, tick) for entry in planned if entry.is_planned]
             insert_rows(connection, _TABLE, launches)
         rows = connection.execute(_SQL["launched"], [to_utc(tick)]).fetchall()
         names = [column for column, *_ in connection.description or ()]

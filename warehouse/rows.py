@@ -85,7 +85,7 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
     arrays: dict[str, pa.Array] = {}
     for column in columns_of(record):
         values = [getattr(row, column.name) for row in rows]
-        if any(isinstance(each, datetime) and each.tzinfo is None for each in values):
+        if any(isinstance(value, datetime) and value.tzinfo is None for value in values):
             raise WarehouseIntegrityError(
                 f"A row for {record.table} has a {column.name} without a time zone. All times are "
                 "timezone-aware UTC. Nothing was written."

@@ -192,7 +192,7 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, sets: Sequence[PreparedS
                     insert_records(connection, record, frame)
         insert_rows(connection, "materializations", materializations)
     except duckdb.ConstraintException as failure:
-        assets = ", ".join(each.asset for each in materializations)
+        assets = ", ".join(written.asset for written in materializations)
         raise _broken(f"{assets} of video {video_id}", failure) from failure
     for prepared in sets:
         _refuse_ungrounded(connection, prepared)

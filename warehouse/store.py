@@ -112,7 +112,7 @@ class Warehouse:
                 self._in_transaction(replace_all)
 
         patiently(attempt, errors.LakeBusyError)
-        return [one.materialization for one in prepared]
+        return [one_set.materialization for one_set in prepared]
 
     def _write_texts(self, prepared: Sequence[PreparedSet]) -> None:
         """Write page texts to a lake in a transaction of their own, before their sets.
@@ -121,15 +121,15 @@ class Warehouse:
         In one transaction with the sets, they would wait for each other's sets too. The texts of
         refused sets stay until retention removes them.
         """
-        hashes = {text_hash for one in prepared for text_hash in one.texts}
+        hashes = {text_hash for one_set in prepared for text_hash in one_set.texts}
         if hashes:
             stored = self.rows(_SQL["known_texts"], {"hashes": sorted(hashes)})
             hashes -= {row["content_hash"] for row in stored}
 
         def insert_texts(connection: duckdb.DuckDBPyConnection) -> None:
-            for one in prepared:
-                if records.PageText in one.frames:
-                    insert_records(connection, records.PageText, one.frames[records.PageText])
+            for one_set in prepared:
+                if (frame := one_set.frames.get(records.PageText)) is not None:
+                    insert_records(connection, records.PageText, frame)
 
         if hashes:
             with self.connector.locked(f"text {text_hash}" for text_hash in hashes):

@@ -178,4 +178,4 @@ def with_comments(script: str) -> str:
 def packaged_comments() -> dict[str, str]:
     """Return the comments on tables and columns, by `table` and `table.column`."""
     comments = _COMMENT.finditer(packaged_schema().tables)
-    return {each["place"]: each["words"].replace("''", "'") for each in comments}
+    return {comment["place"]: comment["words"].replace("''", "'") for comment in comments}

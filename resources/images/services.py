@@ -86,7 +86,7 @@ class GoogleVision(Service):
                 seen |= {picture.url for picture in matching + page.partial_matching_images}
                 first = matching[0].url if matching else None
                 matches.append(ImageMatch(kind, first, page.url, page.page_title or None))
-            alone = dict.fromkeys(each.url for each in pictures if each.url not in seen)
+            alone = dict.fromkeys(picture.url for picture in pictures if picture.url not in seen)
             seen |= alone.keys()
             matches += [ImageMatch(kind, url) for url in alone]
         return matches

@@ -208,7 +208,9 @@ class Budget:
         with self._lock:
             for budget in self._budgets:
                 budget._check(usd)
-            if all(each._allows(each.spent + each._reserved + amount) for each in self._budgets):
+            if all(
+                budget._allows(budget.spent + budget._reserved + amount) for budget in self._budgets
+            ):
                 for budget in self._budgets:
                     budget._reserved += amount
                 return None

@@ -269,7 +269,7 @@ class _Visit:
 
     def _on_failure(self, request: Request) -> None:
         self._pending.discard(request)
-        if not any(own in (request.failure or "") for own in _OWN_ABORTS):
+        if not any(code in (request.failure or "") for code in _OWN_ABORTS):
             self._note(request, "")
 
     def _on_answer(self, answer: Answer) -> None:

@@ -42,7 +42,7 @@ class SharedFile:
         self._schema = schema
         self._version = version
         self._wait_seconds = wait_seconds
-        self._held = _ThreadState()
+        self._state = _ThreadState()
 
     @contextmanager
     def opened(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
@@ -50,12 +50,12 @@ class SharedFile:
 
         Raises OtherFileError, OSError, and sqlite3.Error: The file cannot be used.
         """
-        held, inode = self._held, self._inode()
-        if held.connection is None or inode is None or inode != held.inode:
+        state, inode = self._state, self._inode()
+        if state.connection is None or inode is None or inode != state.inode:
             # The file is new, or another process has replaced it.
-            held.connection, held.inode = None, inode
-            held.connection = self._connect()
-        with held.connection as connection:
+            state.connection, state.inode = None, inode
+            state.connection = self._connect()
+        with state.connection as connection:
             connection.execute(begin)
             yield connection
 
@@ -67,8 +67,8 @@ class SharedFile:
 
     def delete(self) -> None:
         """Delete the file that this thread opened last, but not one that has replaced it."""
-        self._held.connection = None
-        if self._held.inode == self._inode():
+        self._state.connection = None
+        if self._state.inode == self._inode():
             # The file itself goes last: its successor may have a log at once.
             for end in ("-shm", "-wal", ""):
                 Path(f"{self.path}{end}").unlink(missing_ok=True)

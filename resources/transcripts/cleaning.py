@@ -57,14 +57,15 @@ def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
     ordered = sorted(dict.fromkeys(clean), key=lambda caption: caption.begins) if timed else clean
     distinct = undo_rolling(ordered, by_word=by_word)
     spoken = with_speakers([caption for caption in distinct if caption.text])
-    spoken = without_sounds([said for said in map(_without_repetition, spoken) if said.text])
-    spoken = without_repetitions(spoken, lambda said: f"{said.text} {said.speaker or ''}")
+    spoken = without_sounds([once for once in map(_without_repetition, spoken) if once.text])
+    spoken = without_repetitions(spoken, lambda caption: f"{caption.text} {caption.speaker or ''}")
     cues, speaker = list[base.Cue](), spoken[0].speaker if spoken else None
-    for said in without_credits(spoken):
+    for caption in without_credits(spoken):
+        text, start = one_line(caption.text), caption.start
         # Whole milliseconds, against rounding errors of the difference.
-        seconds = 0.0 if said.start is None else max(0.0, round(said.end - said.start, 3))
-        is_turn, speaker = said.new_turn or said.speaker != speaker, said.speaker
-        cues.append(base.Cue(one_line(said.text), said.start, seconds, speaker, new_turn=is_turn))
+        seconds = 0.0 if start is None else max(0.0, round(caption.end - start, 3))
+        is_turn, speaker = caption.new_turn or caption.speaker != speaker, caption.speaker
+        cues.append(base.Cue(text, start, seconds, speaker, new_turn=is_turn))
     if not cues:
         raise NothingSaidError("No caption of the file has words. Give one with speech.")
     check_speech(

@@ -46,24 +46,24 @@ def is_credit(text: str) -> bool:
 def without_credits(captions: Sequence[Caption]) -> list[Caption]:
     """Remove credits at either end, and credits and farewells between silences or during one."""
     kept = list(itertools.dropwhile(lambda caption: is_credit(caption.text), captions))
-    gaps = [math.inf, *(b.begins - a.end for a, b in itertools.pairwise(kept)), 0.0]
+    gaps = [after.begins - before.end for before, after in itertools.pairwise(kept)]
     kept = [
-        one
-        for one, before, after in zip(kept, gaps, gaps[1:], strict=False)
+        caption
+        for caption, before, after in zip(kept, [math.inf, *gaps], [*gaps, 0.0], strict=False)
         if min(before, after) < _SILENCE_SECONDS
-        or not (is_credit(one.text) or _is_farewell(one.text))
+        or not (is_credit(caption.text) or _is_farewell(caption.text))
     ]
     while kept:
         *before, last = SENTENCE_END.split(" ".join(kept[-1].text.split()))
         if not is_credit(last):
             break
         kept[-1:] = [replace(kept[-1], text=" ".join(before))] if before else []
-    said = len(kept)  # without farewells at the end
-    while said > 1 and _is_farewell(kept[said - 1].text):
-        said -= 1
-    silences = [after.begins - before.end for before, after in itertools.pairwise(kept[said - 1 :])]
-    lengths = [farewell.end - farewell.begins for farewell in kept[said:]]
-    return kept[:said] if max([*silences, *lengths], default=0) > _SILENCE_SECONDS else kept
+    end = len(kept)  # before the farewells at the end
+    while end > 1 and _is_farewell(kept[end - 1].text):
+        end -= 1
+    silences = [after.begins - before.end for before, after in itertools.pairwise(kept[end - 1 :])]
+    lengths = [farewell.end - farewell.begins for farewell in kept[end:]]
+    return kept[:end] if max([*silences, *lengths], default=0) > _SILENCE_SECONDS else kept
 
 
 def _is_farewell(text: str) -> bool:

@@ -82,7 +82,7 @@ def _captions(root: Any) -> Iterator[Caption]:
     for element, (start, end) in times.items():
         outer = [ancestor for ancestor in element.iterancestors() if ancestor in times]
         if element not in first_inside and all(ancestor in first_inside for ancestor in outer):
-            shift = sum(times[each][0] for each in outer if first_inside[each] < times[each][0])
+            shift = sum(times[block][0] for block in outer if first_inside[block] < times[block][0])
             label = next(filter(None, map(_attributes(element).get, _SPEAKERS)), None)
             begins, ends = max(0.0, start + shift), max(0.0, end + shift)
             yield Caption(_words(element), begins, ends, agents.get(label) or label)

@@ -174,8 +174,8 @@ def check_prose(lines: Sequence[str]) -> None:
 
 def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
     """Refuse a text of which many lines of prose did not become words of the transcript."""
-    said = read.plain_text or " ".join(f"{cue.speaker or ''} {cue.text}" for cue in read.cues)
-    spoken = {folded(token) for token in said.split()}
+    text = read.plain_text or " ".join(f"{cue.speaker or ''} {cue.text}" for cue in read.cues)
+    spoken = {folded(token) for token in text.split()}
     prose = list[tuple[str, bool]]()
     for line in lines:
         tokens = _TAG.sub(" ", line[:_SAMPLE]).split()
@@ -185,6 +185,6 @@ def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
     read_at = [at for at, (_, is_read) in enumerate(prose) if is_read]
     inside = prose[read_at[0] : read_at[-1]] if read_at else prose
     lost = [line for line, is_read in inside if not is_read]
-    if len(lost) > 1 and sum(map(len, lost)) > _MOST_LOST * len(said):
+    if len(lost) > 1 and sum(map(len, lost)) > _MOST_LOST * len(text):
         problem = f"{len(lost)} of its lines would be lost, such as {lost[0][:60]!r}"
         raise base.unknown_format(problem)
