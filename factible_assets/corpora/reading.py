@@ -105,9 +105,7 @@ class CorporaReading:
 
     def find(self, video_id: str) -> CorpusVideo | None:
         """Return the entry of one video, including on-demand ones."""
-        return next(
-            (entry for entry in self.everything() if entry.video.video_id == video_id), None
-        )
+        return next((each for each in self.everything() if each.video.video_id == video_id), None)
 
     def corpus(self, name: str) -> Corpus | None:
         return next((corpus for corpus in self.corpora if corpus.name == name), None)

@@ -56,8 +56,6 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval."""
-
     low: float
     high: float
     level: float = 0.95

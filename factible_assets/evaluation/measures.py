@@ -24,7 +24,7 @@ from factible_assets.evaluation.metrics import claims, evidence, operations, sta
 from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.stances import Judgement
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.records.tables import METHOD
+from factible_assets.records.tables import METHOD, Answered
 
 Family = Literal["claims", "stances", "evidence", "operations"]
 Better = Literal["higher", "lower"]
@@ -269,6 +269,11 @@ def _of_rows(
     return RatioMeasure(name=name, family=family, unit=unit, metric=score, **others)
 
 
+def _questions(name: str, answered: Answered, better: Better | None = "higher") -> RatioMeasure:
+    metric = partial(evidence.questions_answered, answered)
+    return _verdicts(name, "questions", metric, better=better)
+
+
 _evidence = partial(_of_rows, "evidence", ("claims", "queries", "evidence"))
 _readings = partial(_of_rows, "evidence", ("evidence",))
 _verdicts = partial(_of_rows, "evidence", ("claims", "verdicts"))
@@ -288,19 +293,9 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
         lambda outcome: evidence.agreement(outcome.evidence, outcome.baseline),
         better=None,
     ),
-    _verdicts("questions answered", "questions", partial(evidence.questions_answered, "answered")),
-    _verdicts(
-        "questions answered in part",
-        "questions",
-        partial(evidence.questions_answered, "partly"),
-        better=None,
-    ),
-    _verdicts(
-        "questions not answered",
-        "questions",
-        partial(evidence.questions_answered, "not"),
-        better="lower",
-    ),
+    _questions("questions answered", "answered"),
+    _questions("questions answered in part", "partly", better=None),
+    _questions("questions not answered", "not", better="lower"),
 )
 
 _operation = partial(_of_rows, "operations")

@@ -10,8 +10,6 @@ ImportFormat = Literal["auto", "published", "corpus", "averitec", "fever", "clai
 
 
 class ExportFormat(StrEnum):
-    """The formats of results."""
-
     PARQUET = "parquet"
     CSV = "csv"
     CLAIMREVIEW = "claimreview"

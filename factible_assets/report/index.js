@@ -96,7 +96,7 @@
 
   const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 
-  const read = ({ outcomes, leanings, confidences, videos, claims }) => {
+  const read = ({ outcomes, confidences, videos, claims }) => {
     const known = outcomes.map(([name, words, leaning, mark]) => ({ name, words, leaning, glyph: mark }));
     const outcomeOf = new Map(known.map((outcome) => [outcome.name, outcome]));
     return videos.map(([title, href, words, corpus, category, channel, checked, flipped, first, number]) => {
@@ -111,7 +111,7 @@
           anchor: of("claim_id") || `n${place + 1}`,
           supporting: of("supporting"),
           refuting: of("refuting"),
-          words: leanings.includes(of("basis")) ? outcome.leaning : outcome.words,
+          words: of("leaning") ? outcome.leaning : outcome.words,
           rank: confidences.indexOf(confidence),
           lower: text.toLowerCase(),
         };

@@ -203,15 +203,10 @@ def _packed(rows: Sequence[Mapping[str, Any]], claims: Mapping[str, Sequence[Any
     # An id with odd characters is left out. The claim's number replaces it, as in the report.
     ids = claims["claim_id"]
     anchors = [each[:_ANCHOR_CHARACTERS] if SAFE_ID.fullmatch(each) else "" for each in ids]
-    columns = {**claims, "claim_id": anchors, "video_id": ()}
+    leanings = [each in LEANINGS for each in claims["basis"]]
+    columns = {**claims, "claim_id": anchors, "leaning": leanings, "video_id": (), "basis": ()}
     ranks = ("", *reversed(CONFIDENCES))
-    packed = {
-        "outcomes": outcomes,
-        "leanings": sorted(filter(None, LEANINGS)),
-        "confidences": ranks,
-        "videos": videos,
-        "claims": columns,
-    }
+    packed = {"outcomes": outcomes, "confidences": ranks, "videos": videos, "claims": columns}
     # A transcript may hold lone surrogates, which UTF-8 cannot encode.
     text = json.dumps(packed, ensure_ascii=False).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()

@@ -79,8 +79,6 @@ class MetricComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A finished experiment, compared."""
-
     experiment: str
     description: str | None
     baseline: str
