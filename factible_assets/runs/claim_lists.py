@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
@@ -16,6 +17,9 @@ from factible_assets.runs.launch import Watch, run_video
 from factible_assets.runs.result import Checked, StoredVideo
 from factible_assets.runs.reusable import Reuse
 from factible_assets.settings import Settings
+
+_TICK_SECONDS = 0.5
+"""The delay between two looks for runs to stop."""
 
 
 def check_claim_list(
@@ -54,12 +58,15 @@ def check_claim_list(
                 yield future.result()
         except KeyboardInterrupt as interrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-            # The supervisor of each run sees this mark.
             running = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
             with open_instance(settings) as instance:
-                for run in instance.get_runs(filters=running):
-                    if run.tags.get("video") in video_ids:
-                        instance.report_run_canceling(run)
+                # Some of the runs may start only now.
+                while not all(future.done() for future in futures):
+                    for run in instance.get_runs(filters=running):
+                        if run.tags.get("video") in video_ids:
+                            # The supervisor of the run sees this mark.
+                            instance.report_run_canceling(run)
+                    time.sleep(_TICK_SECONDS)
             raise FactibleError(
                 "Stopped: the claims that were complete are stored.",
                 "The same command goes on from there.",

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 
-from factible_assets.errors import ExitCode, gravest
+from factible_assets.config import FactCheckConfig
+from factible_assets.errors import ExitCode, FactibleError, gravest
 from factible_assets.runs import claim_lists
+from factible_assets.settings import Settings
+from factible_assets.stages.ports import Observer
 from tests.cli.conftest import Run
 
 
@@ -94,6 +100,41 @@ def test_a_list_that_cannot_be_checked_says_why(factible: Run, tmp_path: Path) -
     result = factible("claims", "check", file, "--strategy", "agentic")
     assert result.exit_code == ExitCode.ENVIRONMENT
     assert result.stderr.count("needs a language model") == 1
+
+
+def test_a_run_that_starts_after_an_interruption_is_stopped_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = iter([[], [SimpleNamespace(tags={"video": "v"})]])
+    marked = threading.Event()
+    instance = SimpleNamespace(
+        get_runs=lambda filters: next(listed, []), report_run_canceling=lambda _: marked.set()
+    )
+
+    def run(*_: object, **__: object) -> NoReturn:
+        marked.wait(30)
+        raise FactibleError("Stopped." if marked.is_set() else "It went on.")
+
+    def interrupt(_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(claim_lists, "run_video", run)
+    monkeypatch.setattr(claim_lists, "open_instance", lambda _: nullcontext(instance))
+    monkeypatch.setattr(claim_lists, "as_completed", interrupt)
+    monkeypatch.setattr(claim_lists, "_TICK_SECONDS", 0.01)
+    settings, config = Settings(home=tmp_path), FactCheckConfig()
+    with pytest.raises(FactibleError, match="complete are stored"):
+        next(
+            claim_lists.check_claim_list(
+                ["v"],
+                settings=settings,
+                config=config,
+                watch=lambda _: nullcontext(Observer()),
+                jobs=1,
+                fresh=True,
+            )
+        )
+    assert marked.is_set()
 
 
 def test_a_failed_claim_outweighs_incomplete_ones() -> None:
