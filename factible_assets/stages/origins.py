@@ -32,10 +32,21 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 class StoryIndex:
-    """Compares the domains and texts of sources; `texts` maps content hashes to texts."""
+    """Compares the domains and texts of sources; `texts` maps content hashes to texts.
+
+    It compares two texts once, because every vote on a claim asks again.
+    """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self._shingles = cache(lambda content_hash: shingles(texts.get(content_hash, "")))
+        shingles_of = cache(lambda content_hash: shingles(texts.get(content_hash, "")))
+
+        @cache
+        def are_one_story(first: str, second: str) -> bool:
+            one, other = shingles_of(first), shingles_of(second)
+            shorter = min(len(one), len(other))
+            return shorter > 0 and len(one & other) >= SHARED_STORY * shorter
+
+        self._are_one_story = are_one_story
 
     def share_origin(self, one: Evidence, other: Evidence) -> bool:
         """Whether two sources share a domain or a story."""
@@ -43,11 +54,8 @@ class StoryIndex:
             return True
         if one.content_hash is None or other.content_hash is None:
             return False
-        if one.content_hash == other.content_hash:
-            return True
-        first, second = map(self._shingles, (one.content_hash, other.content_hash))
-        shorter = min(len(first), len(second))
-        return shorter > 0 and len(first & second) >= SHARED_STORY * shorter
+        first, second = sorted((one.content_hash, other.content_hash))
+        return first == second or self._are_one_story(first, second)
 
 
 def _is_file(row: Evidence) -> bool:
