@@ -127,10 +127,9 @@ def read_queue(
 def _queue_values(now: Warehouse, query: QueueQuery, me: str) -> tuple[QueueQuery, Row, Row]:
     """Return the query with its tab, the number of claims of each tab, and the values in SQL."""
     current_ids: dict[str, str] = {}  # by former id
-    for row in now.rows(_SQL["rewordings"]):
-        before, after = row["claim_id"], id_of_claim(row["video_id"], row["value"])
-        current_ids = {old: after if new == before else new for old, new in current_ids.items()}
-        current_ids[before] = after
+    for row in reversed(now.rows(_SQL["rewordings"])):  # the latest first
+        after = id_of_claim(row["video_id"], row["value"])
+        current_ids.setdefault(row["claim_id"], current_ids.get(after, after))
     filters: dict[str, Any] = {
         "since": query.since,
         "doubt": UNCERTAIN,
