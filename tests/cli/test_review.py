@@ -17,7 +17,7 @@ from factible_assets.runs.changes import Change, actions_of, source_subject
 from factible_assets.runs.claims import ClaimFile, open_claim
 from factible_assets.runs.review import carry_out, choose_claims, record
 from factible_assets.settings import Settings
-from factible_assets.stages.ids import query_id
+from factible_assets.stages.ids import claim_id, query_id
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
@@ -169,6 +169,22 @@ def test_parts_and_passages_are_found_whatever_the_space_around_them(opened: Cla
     said = samples.SENTENCES[3].upper().replace(" ", "\n ")
     (added,) = actions_of(opened, [Change("add_claim", "Tea is old.", said=said)], "desk", None)
     assert added.target == samples.SENTENCES[3]
+
+
+def test_a_split_claim_leads_to_its_parts_in_their_present_words(
+    home: Path, store: Warehouse
+) -> None:
+    settings = Settings(home=home)
+    whole, part = samples.claim(0).claim_id, claim_id(VIDEO_ID, "One.")
+    for name, change in (
+        (whole, Change("split_claim", "One.\nTwo.")),
+        (part, Change("reword_claim", "First.")),
+    ):
+        seen = open_claim(VIDEO_ID, name, settings).version
+        record(VIDEO_ID, name, [change], "desk", settings, seen=seen)
+    file = open_claim(VIDEO_ID, whole, settings)
+    done = carry_out(file, [], "desk", rerun=False, watch=watching, say=print)
+    assert set(done.claims) == {claim_id(VIDEO_ID, each) for each in ("First.", "Two.")}
 
 
 def test_only_an_overruling_can_be_withdrawn(opened: ClaimFile) -> None:

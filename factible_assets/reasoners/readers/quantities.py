@@ -9,7 +9,7 @@ from itertools import pairwise, takewhile
 from math import copysign, inf
 from typing import Literal
 
-from factible_assets.reasoners.embedded.text import Number, find_numbers, is_stop_word, stem
+from factible_assets.reasoners.embedded.text import MONTHS, Number, find_numbers, is_stop_word, stem
 
 Agreement = Literal["silent", "agrees", "conflicts"]
 """`agrees`: the page states all numbers of the claim, if there are any. `conflicts`: it states
@@ -38,7 +38,9 @@ _UNITS = (
     ("time", 3_155_760_000.0, "century centuries"),
 )
 """A dimension, the size of a unit in metres, kilograms or seconds, and its names."""
-_SCALES = {stem(word): row[:2] for row in _UNITS for word in row[2].split()}
+_SCALES = {
+    stem(word): (dimension, size) for dimension, size, words in _UNITS for word in words.split()
+}
 UNIT_STEMS = frozenset(_SCALES)
 
 Bound = Literal["exact", "about", "at_least", "at_most"]
@@ -72,6 +74,7 @@ _COMPOUND = re.compile(r"\s?(\w+)\s(?:and\s)?")
 """Between the two numbers of a compound measure: "6 feet 2 inches"."""
 _WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
 """May name the counted things: "747 officially confirmed cases"."""
+_CAPITALISED = re.compile(r"\b([A-Z][\w-]*) $")
 _HALF_A_DECADE = 4.5
 _CLOSE = 0.05
 """Relative difference of rounded numbers."""
@@ -104,6 +107,8 @@ class Quantity:
     """4.5 years for a decade, 0 for any other number."""
     counts: frozenset[str] = frozenset()
     """The stems that may name the counted things; empty if nothing is named."""
+    in_name: bool = False
+    """Whether it may belong to a name, as in "Apollo 11"; such a number is the same or another."""
 
     def is_like(self, other: Quantity) -> bool:
         """Whether both measure or count the same: "740 cases", "747 confirmed cases"."""
@@ -145,24 +150,35 @@ def _quantity(text: str, number: Number, last_end: int) -> Quantity:
         bound, bound_start = _bound(text, start, _BOUNDS_OF_YEAR)
         return Quantity(number.value + half, "year", bound, bound_start, start, end, half)
     value, unit, dimension, factor = number.value, number.unit, str(number.kind), 1.0
-    sign = _SIGN.search(text[last_end:start])
-    if sign and (last_end == 0 or text[last_end : last_end + sign.start()].strip()):
-        # A dash right after another number ("20 -25") makes a range.
+    before = text[last_end:start]
+    sign = _SIGN.search(before)
+    # A dash right after another number ("20 -25") makes a range.
+    if sign and (last_end == 0 or before[: sign.start()].strip()):
         value, start = -value, last_end + sign.start()
     if dimension == "plain":
         if raw.endswith(" m"):
             # After a space, a lone "m" is metres; millions are written together or in full.
             value, unit, end = value / 1e6, "m", end - 2
         dimension, factor = _SCALES.get(unit or "", ("count", 1.0))
-    counts: set[str] = set()
+    bound, bound_start = _bound(text, start, _BOUNDS)
+    counts, in_name = set[str](), False
     if dimension == "count":
         after = _WORDS_AFTER.match(text, end)
         words = takewhile(lambda word: not is_stop_word(word), after[0].split() if after else ())
         counts = {*map(stem, words), *filter(None, [unit])}
-    bound, bound_start = _bound(text, start, _BOUNDS)
+        in_name = raw.isdigit() and bound == "exact" and _is_named(before)
     return Quantity(
-        value * factor, dimension, bound, bound_start, start, end, counts=frozenset(counts)
+        *(value * factor, dimension, bound, bound_start, start, end),
+        counts=frozenset(counts),
+        in_name=in_name,
     )
+
+
+def _is_named(before: str) -> bool:
+    """Whether the word before a number may form a name with it: "Apollo 11", but not "May 5"."""
+    match = _CAPITALISED.search(before)
+    word = match[1].casefold() if match else ""
+    return bool(word) and not is_stop_word(word) and word not in MONTHS
 
 
 def _bound(text: str, start: int, bounds: dict[Bound, re.Pattern[str]]) -> tuple[Bound, int]:
@@ -233,6 +249,8 @@ def _is_bare(first: Quantity, second: Quantity) -> bool:
 
 
 def _close(wanted: Quantity, stated: Quantity) -> bool:
+    if wanted.in_name or stated.in_name:
+        return wanted.value == stated.value
     if {wanted.bound, stated.bound} == {"at_least", "at_most"}:
         return False  # "less than 60" does not follow from "more than 60" or "more than 50"
     is_year = wanted.dimension == "year"
@@ -263,7 +281,12 @@ def _years(year: Quantity) -> tuple[float, float]:
 
 
 def _far(wanted: Quantity, stated: Quantity) -> bool:
-    """Whether two quantities that are not close cannot both be true."""
+    """Whether two quantities that are not close cannot both be true.
+
+    Another number in a name may be of another thing.
+    """
+    if wanted.in_name or stated.in_name:
+        return False
     if wanted.dimension == "year":
         (first, last), (earliest, latest) = map(_years, (wanted, stated))
         return last < earliest or latest < first
@@ -272,8 +295,10 @@ def _far(wanted: Quantity, stated: Quantity) -> bool:
     is_out_of_bound = wanted.bound in {"at_least", "at_most"} and stated.bound == "exact"
     if not _is_bare(wanted, stated) and (are_counted or is_out_of_bound):
         return True
-    if (  # "More than 50" leaves 60 possible.
-        wanted.bound != "at_least" and stated.bound == "at_least" and stated.value < wanted.value
-    ) or (wanted.bound != "at_most" and stated.bound == "at_most" and stated.value > wanted.value):
+    # "More than 50" leaves 60 possible.
+    leaves_room = (stated.bound == "at_least" and stated.value < wanted.value) or (
+        stated.bound == "at_most" and stated.value > wanted.value
+    )
+    if leaves_room and stated.bound != wanted.bound:
         return False
     return abs(wanted.value - stated.value) > _FAR * max(abs(wanted.value), abs(stated.value))
