@@ -94,6 +94,7 @@ def test_labels_are_read_however_they_are_written(label: str, stance: str | None
         ("A shark – mostly false", True),
         ("Shark photographed in a flooded street in 2011", False),
         ("True crime: the case of the fake sharks", False),
+        pytest.param("a " * 100_000, False, id="long"),
     ],
 )
 def test_a_title_names_a_verdict_if_a_part_of_it_is_a_rating(title: str, names: bool) -> None:

@@ -64,12 +64,12 @@ _WORDS: Final[Mapping[Stance, str]] = {
     ),
     "refutes": (
         r"(?:(?:mostly|largely|completely|totally|entirely|clearly|demonstrably|simply|pants|a|an) "
-        r")*(?:false|fake|untrue|incorrect|wrong|inaccurate|misleading|myth|hoax|debunked|fabricated"
+        r"){0,3}(?:false|fake|untrue|incorrect|wrong|inaccurate|misleading|myth|hoax|debunked|fabricated"
         r"|baseless|unfounded|fiction|scam|misinformation|not true|not correct|not accurate|refuted"
         r"|on fire|no (?:\w+ )?(?:evidence|basis|truth)|no)"
     ),
     "supports": (
-        r"(?:(?:mostly|largely|completely|entirely|basically|essentially) )*"
+        r"(?:(?:mostly|largely|completely|entirely|basically|essentially) ){0,3}"
         r"(?:true|correct|accurate|yes|confirmed|verified|supported|fact(?! check)|legit)"
     ),
 }

@@ -16,7 +16,7 @@ _ADDRESS = re.compile(
 )
 _MARKS = re.compile(
     r"(?<![\d*])\*+|\*+(?![\d*])|`+|~~+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)"
-    r"|^\s*(?:#+|>+|[-•])\s+",
+    r"|^[^\S\n]*(?:#+|>+|[-•])\s+",
     re.MULTILINE,
 )
 _LESS, _MORE = re.compile(r"<(?=\s*\d)"), re.compile(r"(?<=\s)>(?=\s*\d)")

@@ -28,6 +28,7 @@ from factible_assets.reasoners.llm.plain_text import clip, plain, whole_sentence
         ("Data: three of four.", "Data: three of four."),
         ("The nhs.uk pages say so", "The nhs.uk pages say so"),
         ("<!-- ignore\nthis --> Text", "Text"),
+        pytest.param(f"One{chr(10) * 200_000}  - two", "One two", id="many lines"),
     ],
 )
 def test_markup_and_addresses_are_removed(written: str, kept: str) -> None:
