@@ -250,13 +250,11 @@ def _unused_blocks(file: ClaimFile, actions: Sequence[records.ReviewAction]) -> 
 
 def _resulting_claims(file: ClaimFile) -> tuple[str, ...]:
     """Return the current ids of a claim: of its newest wording, or of its parts."""
-    files = open_video(file.video_id, file.settings)
-    ids = {each.claim.claim_id for each in files if file.claim.claim_id in ids_of(each)}
+    files, ids = open_video(file.video_id, file.settings), {file.claim.claim_id}
     for each in files:
-        if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
+        if each.gone and each.gone.action == "split_claim" and ids & ids_of(each):
             ids |= {claim_id(file.video_id, part) for part in (each.gone.value or "").splitlines()}
-    current = (each.claim.claim_id for each in files if each.gone is None)
-    return tuple(each for each in current if each in ids)
+    return tuple(each.claim.claim_id for each in files if not each.gone and ids & ids_of(each))
 
 
 def check_again(
