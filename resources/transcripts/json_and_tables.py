@@ -26,8 +26,9 @@ from resources.text_files import PlacedError, quoted, read_json
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.cleaning import CaptionFile
-from resources.transcripts.plausibility import STOPS
+from resources.transcripts.plausibility import STOPS, word_count
 from resources.transcripts.times import seconds_of
+from resources.words import UNSPACED
 
 _MAX_DEPTH, _INNER_DEPTH = 40, 2  # Of objects in a document, and of values in an entry.
 _MAX_TIME, _SAMPLE, _PAIR = 1e19, 500, 2  # In any unit; rows that show the names of columns.
@@ -266,8 +267,12 @@ def _are_spaced(texts: Sequence[str]) -> bool:
 
 
 def _glued(text: str, *, is_spaced: bool) -> str:
-    """Return a text to append: with a space, unless the texts include theirs or it is a sign."""
-    return text if is_spaced or not any(map(str.isalnum, text)) else f" {text}"
+    """Return a text to append: with a space, unless the texts include theirs.
+
+    Signs have none, nor words of scripts without spaces.
+    """
+    has_none = is_spaced or not any(map(str.isalnum, text)) or UNSPACED.match(text)
+    return text if has_none else f" {text}"
 
 
 # --- The entries of one group -------------------------------------------------------------------
@@ -402,7 +407,7 @@ def _best(groups: Mapping[_Path, list[Caption]]) -> list[Caption]:
         are_short = sum(len(entry.text.split()) for entry in group) < _FEW_WORDS * len(group)
         is_named_so = _OF_WORDS.match("".join(path[-1:])) is not None
         are_words = are_short and (len(group) > _MANY_WORDS or is_named_so)
-        cues = _joined(group) if are_words else group
+        cues = captions_of_words(group) if are_words else group
         is_original = not any(map(_TRANSLATED.search, path))
         has_speakers = sum(cue.speaker is not None for cue in cues) > len(cues) / 2
         is_brief = sum(max(0.0, cue.end - cue.begins) for cue in cues) <= _LONG_SECONDS * len(cues)
@@ -411,14 +416,14 @@ def _best(groups: Mapping[_Path, list[Caption]]) -> list[Caption]:
     return max(choices, key=lambda choice: choice[0], default=((), []))[1]
 
 
-def _joined(words: Sequence[Caption]) -> list[Caption]:
-    """Join single words to cues. A sentence, a speaker, a pause or twelve words end a cue."""
+def captions_of_words(words: Sequence[Caption]) -> list[Caption]:
+    """Join single words. A sentence, a speaker, a pause or twelve words end a caption."""
     is_spaced = _are_spaced([word.text for word in words])
     cues: list[Caption] = []
     for word in words:
         last, end = cues[-1] if cues else word, max(word.end, word.begins)
         is_whole = not is_spaced or word.text[:1].isspace() or last.text[-1:].isspace()
-        is_long = len(last.text.split()) >= _WORDS_IN_CUE or last.text.rstrip().endswith(STOPS)
+        is_long = word_count(last.text) >= _WORDS_IN_CUE or last.text.rstrip().endswith(STOPS)
         is_apart = last.speaker != word.speaker or word.begins - last.end > _PAUSE_SECONDS
         if not cues or (any(map(str.isalnum, word.text)) and (is_apart or (is_whole and is_long))):
             cues.append(replace(word, end=end))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from resources.text_files import PlacedError
 from resources.transcripts import base
 from resources.transcripts.base import Caption
 from resources.transcripts.cleaning import NothingSaidError, transcript_of
-from resources.transcripts.plausibility import STOPS
+from resources.transcripts.json_and_tables import captions_of_words
 
 Done = TypeVar("Done")
 OnProgress = Callable[[str, float], None]
@@ -34,7 +34,6 @@ _REPORT_SECONDS: Final = 15.0
 _RATE: Final = 16_000
 _CHUNK_SECONDS, _CUT_SECONDS, _FRAME_SECONDS = 600, 30, 0.25
 _MAX_THREADS: Final = 4
-_LONGEST_CAPTION, _PAUSE = 8.0, 1.0
 _MOST_DAMAGED: Final = 0.1
 # FFmpeg would follow playlists that name other files and addresses.
 _ONLY_ITSELF: Final = {
@@ -130,7 +129,7 @@ class RecordingTranscript:
                 f"The speech model does not know the language {language!r}. Fetch the one for many "
                 f"languages with `factible models pull {MODELS[0]}`, or correct the language."
             )
-        captions: list[Caption] = []
+        words: list[Caption] = []
         for begins, chunk in chunks_of(sound):
             segments, detected = model.transcribe(
                 chunk.astype("float32") / 32_768,
@@ -144,13 +143,12 @@ class RecordingTranscript:
                 if progress.stop.is_set():
                     raise PlacedError("The recognition was stopped.", may_pass=True)
                 progress.done = begins + float(segment.end)
-                captions += captions_of_words(
-                    (word.word, begins + float(word.start), begins + float(word.end))
-                    for word in segment.words or ()
-                )
+                for word in segment.words or ():
+                    start, end = (round(begins + float(at), 3) for at in (word.start, word.end))
+                    words.append(Caption(word.word, start, end))
             # Without speech the detected language is meaningless.
-            language = detected.language if captions else language
-        transcript = transcript_of(captions)
+            language = detected.language if words else language
+        transcript = transcript_of(captions_of_words(words))
         return base.TimedText(cues=transcript.cues, language=language, kind="generated")
 
 
@@ -168,23 +166,6 @@ def chunks_of(sound: Any) -> Iterator[tuple[float, Any]]:
             end += (int(frames.sum(axis=1).argmin()) - len(frames)) * frame + frame // 2
         yield begins / _RATE, sound[begins:end]
         begins = end
-
-
-def captions_of_words(words: Iterable[tuple[str, float, float]]) -> Iterator[Caption]:
-    """Divide timed words (text with its space, start, end in seconds) into captions.
-
-    A caption ends with a sentence, before a pause of a second, or after eight seconds.
-    """
-    text, start, end = "", 0.0, 0.0
-    for word, begins, ends in words:
-        is_whole = text.endswith(STOPS) and word.startswith(" ")
-        if text and (is_whole or begins > end + _PAUSE or ends > start + _LONGEST_CAPTION):
-            yield Caption(text.strip(), round(start, 3), round(end, 3))
-            text = ""
-        start = start if text else begins
-        text, end = text + word, max(ends, begins)
-    if text.strip():
-        yield Caption(text.strip(), round(start, 3), round(end, 3))
 
 
 async def with_progress(

@@ -213,6 +213,12 @@ def test_words_as_lists_have_times_and_words_said_again_with_a_speaker_count_onc
     assert found == [(at, "Speaker 1", words) for at, words in TWO]
 
 
+def test_words_of_a_script_without_spaces_get_none() -> None:
+    spoken = "长城 从 月球 上 看 不见 。 蜂蜜 能 保存 很多 年 。".split()
+    words = [{"word": word, "start": at, "end": at + 0.9} for at, word in enumerate(spoken)]
+    assert said({"words": words}) == [(0.0, "长城从月球上看不见。"), (7.0, "蜂蜜能保存很多年。")]
+
+
 def test_the_original_is_read_and_not_its_translation() -> None:
     def lines(*texts: str) -> list[dict[str, object]]:
         return [

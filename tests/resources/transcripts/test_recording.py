@@ -10,13 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.transcripts import recording
-from resources.transcripts.base import Found, Missing
-from resources.transcripts.recording import (
-    RecordingTranscript,
-    captions_of_words,
-    is_recording,
-    missing_requirement,
-)
+from resources.transcripts.base import Caption, Found, Missing
+from resources.transcripts.json_and_tables import captions_of_words
+from resources.transcripts.recording import RecordingTranscript, is_recording, missing_requirement
 from tests.speech import SPEECH, needs_whisper, weights
 
 
@@ -28,7 +24,7 @@ async def heard(path: Path, language: str | None = None) -> Found | Missing:
 async def test_speech_becomes_sentences_with_times_and_a_language(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(recording, "_TELL_SECONDS", 0.01)
+    monkeypatch.setattr(recording, "_REPORT_SECONDS", 0.01)
     told: list[tuple[str, float]] = []
     provider = RecordingTranscript(SPEECH, weights(), on_progress=lambda *each: told.append(each))
     answer = await provider.transcript("talk")
@@ -132,7 +128,7 @@ def test_a_long_recording_is_split_at_silences() -> None:
 
 @needs_whisper
 async def test_times_go_on_from_one_stretch_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "_STRETCH_SECONDS", 6)
+    monkeypatch.setattr(recording, "_CHUNK_SECONDS", 6)
     monkeypatch.setattr(recording, "_CUT_SECONDS", 3)
     answer = await heard(SPEECH)
     assert isinstance(answer, Found)
@@ -149,9 +145,9 @@ words = st.tuples(
 def test_captions_have_every_word_once_in_order(timed: list[tuple[str, float, float]]) -> None:
     at, said = 0.0, []
     for word, pause, lasts in timed:
-        said.append((word, at + pause, at + pause + lasts))
+        said.append(Caption(word, at + pause, at + pause + lasts))
         at += pause + lasts
-    captions = list(captions_of_words(said))
+    captions = captions_of_words(said)
     assert "".join(caption.text for caption in captions).replace(" ", "") == "".join(
         word for word, _, _ in timed
     ).replace(" ", "")
