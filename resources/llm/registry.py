@@ -5,7 +5,6 @@ It reads models.yaml beside this file, which explains how to extend it, and file
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +17,7 @@ from pydantic.dataclasses import dataclass
 
 from resources.errors import SetupError
 from resources.llm.base import EFFORTS, Effort
-from resources.text_files import errors_naming, read_document
+from resources.text_files import did_you_mean, errors_naming, read_document
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 """The project's own registry."""
@@ -218,5 +217,5 @@ class ModelRegistry:
 
 
 def _nearest(name: str, names: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(name, names, n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    hint = did_you_mean(name, names)
+    return f" ({hint[:1].lower()}{hint[1:]})" if hint else ""

@@ -23,6 +23,7 @@ from resources.pages.base import Via
 from resources.pages.extract import Obstacle
 from resources.text_files import NotTextError, decode_text
 
+_SECONDS = 30.0
 _NEEDS_BROWSER = "needs a browser: the page has no text without its scripts"
 
 _FAILURES: dict[Obstacle, tuple[type[http.HttpFailureError], str]] = {
@@ -66,10 +67,9 @@ class ScriptedPageError(http.UnavailableError):
 
 
 class BodyReader:
-    """Reads bodies, as many at once as there are cores, each for at most `seconds`."""
+    """Reads bodies, as many at once as there are cores, each for at most 30 seconds."""
 
-    def __init__(self, *, seconds: float = 30.0) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
         self._slots = asyncio.Semaphore(os.cpu_count() or 1)
 
     @staticmethod
@@ -90,7 +90,7 @@ class BodyReader:
                 raise http.OutageError(damage)
             if _is_pdf(response.body):
                 async with self._slots:
-                    return await read_pdf(response.body, seconds=self._seconds), "pdf"
+                    return await read_pdf(response.body, seconds=_SECONDS), "pdf"
             page = await self._in_thread(lambda: _read(response))
             if page.obstacle == "needs a browser":
                 raise ScriptedPageError(response)
@@ -108,12 +108,11 @@ class BodyReader:
     async def _in_thread(self, work: Callable[[], extract.Extract]) -> extract.Extract:
         async with self._slots:
             try:
-                async with asyncio.timeout(self._seconds):
+                async with asyncio.timeout(_SECONDS):
                     return await asyncio.to_thread(work)
             except TimeoutError as error:
                 raise http.UnavailableError(
-                    f"the page could not be read within {self._seconds:g} seconds: its markup is "
-                    "too tangled"
+                    f"the markup is too tangled to be read within {_SECONDS:g} seconds"
                 ) from error
             except extract.READER_ERRORS as error:
                 raise http.UnavailableError(f"broken markup: {type(error).__name__}") from error

@@ -89,12 +89,11 @@ class PageFetcher(PageSource):
     """
 
     http: HttpClient
-    reading_seconds: float = 30.0
     browser: Browser | None = None
     wayback: Wayback | None = None
 
     def __post_init__(self) -> None:
-        self._reader = BodyReader(seconds=self.reading_seconds)
+        self._reader = BodyReader()
         self._robots = Robots(self.http)
 
     async def _obtain(self, url: str, stored: FetchedPage | None) -> FetchedPage:

@@ -367,15 +367,10 @@ def details_of(player: object, page: str) -> base.VideoDetails:
             lambda day: date.fromisoformat(day[:10]), (*more, "publishDate"), (*more, "uploadDate")
         ),
     )
-    stated = {
-        "the length": details.duration_seconds,
-        "the day of publication": details.published_on,
-    }
-    unknown = [name for name, value in stated.items() if not value]
-    if not unknown:
-        return details
+    wanted = {"length": details.duration_seconds, "day of publication": details.published_on}
+    unknown = [f"the {name}" for name, value in wanted.items() if not value]
     problem = f"YouTube does not say {' or '.join(unknown)} of the video."
-    return replace(details, problems=(problem,))
+    return replace(details, problems=(problem,) if unknown else ())
 
 
 def _at(whole: object, path: Sequence[str]) -> object:

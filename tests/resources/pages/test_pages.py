@@ -319,8 +319,9 @@ async def test_sixty_pages_at_once_and_every_text_belongs_to_its_url(
 async def test_tangled_markup_is_given_up_in_bounded_time(
     server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("resources.pages.reading._SECONDS", 0.05)
     async with HttpClient(guard=NetworkGuard(server.names)) as http:
-        fetcher = PageFetcher(http, reading_seconds=0.05)
+        fetcher = PageFetcher(http)
         server.on("/", respond(article("<p><b><i>text " * 120_000)))
         started = time.process_time()
         page = await fetcher.fetch(f"{SITE}/")
