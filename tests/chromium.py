@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 
 import pytest
 
-from resources.pages.browser import find_browser
+from resources.pages.browser import WHOLE_BROWSERS, find_browser
 
 REMEDY = (
-    "On Debian: apt-get install chromium; elsewhere any Chromium on PATH, or named by "
-    "FACTIBLE_BROWSER. Playwright comes with `make test`."
+    "On Debian: apt-get install chromium chromium-headless-shell; elsewhere any Chromium on PATH, "
+    "or named by FACTIBLE_BROWSER. Playwright comes with `make test`."
 )
 
 
@@ -23,7 +24,19 @@ def missing_part() -> str | None:
     return None
 
 
+def whole_browser() -> str | None:
+    """Return a browser that loads extensions, which a headless shell does not."""
+    found = find_browser()
+    if found is None or "headless-shell" not in found:
+        return found
+    return next(filter(None, map(shutil.which, WHOLE_BROWSERS)), None)
+
+
 needs_browser = pytest.mark.skipif(missing_part() is not None, reason=str(missing_part()))
+needs_whole_browser = pytest.mark.skipif(
+    missing_part() is not None or whole_browser() is None,
+    reason=missing_part() or "Only a headless shell is installed, which loads no extension.",
+)
 needs_playwright = pytest.mark.skipif(
     importlib.util.find_spec("playwright") is None, reason=str(missing_part())
 )

@@ -178,7 +178,10 @@ def _browser(settings: Settings) -> PartStatus:
     if settings.browser != "auto":
         sentence = f"There is no browser at {settings.browser}."
         return PartStatus("browser", "fails", sentence, "Correct FACTIBLE_BROWSER.")
-    remedy = "For pages that need scripts: apt-get install chromium, or set FACTIBLE_BROWSER."
+    remedy = (
+        "For pages that need scripts: apt-get install chromium-headless-shell, or set "
+        "FACTIBLE_BROWSER."
+    )
     return PartStatus("browser", "not set up", "No Chromium was found.", remedy)
 
 

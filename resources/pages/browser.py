@@ -37,11 +37,13 @@ UNSANDBOXED = (
 )
 
 _LOG = logging.getLogger("factible.browser")
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WHOLE_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# They have no windows, so that a page costs a third of the processor time.
+_HEADLESS_SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
 _PRODUCT = "factible-assets/0.1"
 
 _INSTALL = (
-    "install Chromium (on Debian: apt-get install chromium) or set "
+    "install Chromium (on Debian: apt-get install chromium-headless-shell) or set "
     f"{BROWSER_VARIABLE} to its executable"
 )
 
@@ -99,12 +101,13 @@ class Drawn:
 
 
 def find_browser(named: str | None = None) -> str | None:
-    """Return the browser's executable: the named one, else one on PATH.
+    """Return the browser's executable: the named one, else one on PATH, a headless shell first.
 
     `named` None stands for FACTIBLE_BROWSER.
     """
     named = os.environ.get(BROWSER_VARIABLE) if named is None else named
-    return next(filter(None, map(shutil.which, [named] if named else _NAMES)), None)
+    names = [named] if named else [*_HEADLESS_SHELLS, *WHOLE_BROWSERS]
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 @dataclass(eq=False)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from factible_assets.web.models import progress_update
-from resources.pages.browser import find_browser
-from tests.chromium import needs_browser
+from tests.chromium import needs_whole_browser, whole_browser
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
 from tests.web.conftest import BOTH, TOKEN, Serve
@@ -38,7 +37,7 @@ WATCH_PAGE = """<!doctype html><html><head><title>A talk - YouTube</title></head
   <div id="secondary"><div id="secondary-inner"><div id="related">More videos</div></div></div>
 </div></ytd-watch-flexy></ytd-app></body></html>"""
 
-pytestmark = needs_browser
+pytestmark = needs_whole_browser
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             str(folder / "profile"),
-            executable_path=find_browser(),
+            executable_path=whole_browser(),
             headless=False,
             args=[
                 "--headless=new",

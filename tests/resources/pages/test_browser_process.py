@@ -44,10 +44,13 @@ def chromium_processes() -> set[int]:
 
 
 def main_processes() -> set[int]:
+    """Return the ids of the browsers without their children, and without a script around them."""
     return {
         pid
         for pid in chromium_processes()
-        if "--remote-debugging" in command(pid) and "--type=" not in command(pid)
+        if "--remote-debugging" in command(pid)
+        and "--type=" not in command(pid)
+        and "/sh" not in command(pid).split()[0]
     }
 
 
@@ -90,15 +93,17 @@ async def test_one_process_without_keys_draws_all_pages_is_replaced_if_killed_an
     assert chromium_processes() == set()
 
 
-def test_a_named_browser_goes_before_those_on_the_path(
+def test_a_named_browser_goes_before_a_headless_shell_on_the_path_and_this_before_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("mine", "chromium"):
+    for name in ("mine", "chromium", "chromium-headless-shell"):
         (tmp_path / name).write_text("")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("FACTIBLE_BROWSER", str(tmp_path / "mine"))
     assert find_browser() == find_browser("mine") == str(tmp_path / "mine")
+    assert find_browser("") == str(tmp_path / "chromium-headless-shell")
+    (tmp_path / "chromium-headless-shell").unlink()
     assert find_browser("") == str(tmp_path / "chromium")
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert find_browser("") is find_browser("mine") is None
