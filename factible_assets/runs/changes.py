@@ -121,9 +121,9 @@ def actions_of(
             fields = _take_back(state, change.kind)
         else:
             fields = _VALIDATORS[change.kind](state, change)
-        is_withdrawal = change.kind != "drop_claim" and fields.get("value") is None
-        has_reason = bool(plain(change.reason or default_reason or ""))
-        if change.kind in _REASON_MISSING and not (is_withdrawal or has_reason):
+        is_withdrawal = "value" in fields and fields["value"] is None
+        needs_reason = change.kind in _REASON_MISSING and not is_withdrawal
+        if needs_reason and not plain(change.reason or default_reason or ""):
             sentence, option = _REASON_MISSING[change.kind]
             raise FactibleError(sentence, f"Give it: {option}.")
         state.done.append(

@@ -193,13 +193,12 @@ def _forget_entries(done: Forgotten, settings: Settings) -> None:
 
 def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) -> None:
     """Remove cached pages, searches and model answers."""
-    addresses, requests, sentences = (
-        frozenset[str]().union(*(getattr(each, name) for each in traces))
-        for name in ("addresses", "requests", "sentences")
-    )
+    addresses = {address for each in traces for address in each.addresses}
+    requests = {request for each in traces for request in each.requests}
+    sentences = {sentence for each in traces for sentence in each.sentences}
     if settings.cache.exists():
         cache = DiskCache(settings.cache, settings.cache_policy)
-        about = {done.video_id, *addresses, *requests, *sentences}
+        about = {done.video_id} | addresses | requests | sentences
         removed = cache.forget_about(about, dry_run=done.dry_run)
         if not done.dry_run:
             cache.delete_former_files()

@@ -66,7 +66,7 @@ def show_overview(
     with results.opened() as now:
         overview = read_overview(now, kind, name)
     feed = feed_path(kind, name)
-    return visit.show("overview", found=overview, kind=kind, subject=name, feed=feed)
+    return visit.show("overview", overview=overview, kind=kind, subject=name, feed=feed)
 
 
 def feed_path(kind: str | None, name: str | None) -> str:

@@ -182,7 +182,7 @@ async def run_page(run_id: uuid.UUID, visit: PageVisit) -> Response:
             judged = {**data["claim"], "outcome": outcome, "words": words}
             claims[judged["claim_id"]] = judged
     message = for_browser(run.events[-1].message) if run.events else "The check is starting."
-    return visit.show("run", run=run, claims=[*claims.values()], told=message)
+    return visit.show("run", run=run, claims=[*claims.values()], message=message)
 
 
 @routes.post(f"{DESK}/runs/{{run_id}}/again")

@@ -95,7 +95,7 @@ def search_page(visit: PageVisit, q: str = "", page: PageNumber = 1) -> HTMLResp
     if results.is_empty:
         return visit.show("empty", title="Search", here="search", words=words)
     with results.opened() as now:
-        return visit.show("search", words=words, found=lists.search(now, words, page))
+        return visit.show("search", words=words, results=lists.search(now, words, page))
 
 
 # --- A video --------------------------------------------------------------------------------------

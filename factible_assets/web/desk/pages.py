@@ -163,11 +163,11 @@ def outdated(
     not_kept = {*editable, "seen", "again", "stance"}
     return {
         "file": file,
-        "news": [
+        "acts_since": [
             (act, act_words(act.action, act.target, act.value, query_texts.get(act.target or "")))
             for act in file.actions[seen:]
         ],
-        "told": act_words(
+        "unrecorded": act_words(
             kind, target, None if value == "none" else value, query_texts.get(target or "")
         ),
         "kind": kind,
