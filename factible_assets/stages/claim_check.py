@@ -34,6 +34,7 @@ from factible_assets.stages.search import (
     PUBLISHED,
     REVIEWER,
     FoundPage,
+    SearchRows,
     gather_hits,
     is_answer,
     late_exclusion,
@@ -161,33 +162,25 @@ class ClaimCheck:
             self.video, self.claim, max_queries=config.max_queries
         )
 
-    async def search(
-        self, queries: Sequence[records.Query]
-    ) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
+    async def search(self, queries: Sequence[records.Query]) -> SearchRows:
         """Make the searches, add the sources of reviewers, and rate the domains of all hits."""
+        known = self.known
+        rows: SearchRows = self._known_rows(known.searches), self._known_rows(known.hits)
         if self.reused is not None:
-            searches, hits = tuple(self.reused.searches), tuple(self.reused.hits)
+            rows = self.reused.searches, self.reused.hits
         elif "search_hits" in self.stages:
-            searches, hits = await self._search_anew(queries)
-        else:
-            searches = self._known_rows(self.known.searches)
-            hits = self._known_rows(self.known.hits)
+            rows = await self._search_anew(queries)
         if self.stages & {"reliability_ratings", "evidence"}:
-            self.ratings.rate(hit.url for hit in hits)
-        return searches, hits
+            self.ratings.rate(hit.url for hit in rows[1])
+        return rows
 
-    async def _search_anew(
-        self, queries: Sequence[records.Query]
-    ) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
+    async def _search_anew(self, queries: Sequence[records.Query]) -> SearchRows:
         asked = [query for query in queries if query.status == "ok"]
         done, observer = count(1), self.services.observer
 
-        async def ask(
-            query: records.Query,
-        ) -> tuple[list[records.Search], tuple[records.SearchHit, ...]]:
-            rows = await gather_hits(
-                query, self.services.searcher, self.ratings, self.config.search
-            )
+        async def ask(query: records.Query) -> SearchRows:
+            searcher, options = self.services.searcher, self.config.search
+            rows = await gather_hits(query, searcher, self.ratings, options)
             observer.stage_progressed("search_hits", self.claim, next(done), len(asked))
             return rows
 
@@ -294,12 +287,9 @@ class ClaimCheck:
     ) -> tuple[records.Evidence, ...]:
         """Choose pages, fetch and read them; return a row for every address among the hits.
 
-        The stages and the source of the rows decide how much of that happens:
-
-        - without the stage `evidence`, it reads nothing and returns the known rows; for the stage
-          `reliability_ratings` alone it looks up the age of the chosen domains;
-        - if the claim takes over another check (`reused`), the pages that were not read there stay
-          unread, for the same reason.
+        Without the stage `evidence`, it returns the known rows; for the stage `reliability_ratings`
+        it looks up the ages of the chosen domains. If the claim takes over another check
+        (`reused`), the pages that were not read there stay unread, for the same reason.
 
         `sought` is a question in addition to the claim. `read_page` replaces the reasoner.
         `announced` has the other rows of the claim if its verdict may be announced early.

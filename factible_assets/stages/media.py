@@ -119,9 +119,8 @@ async def _examine(
     reverse, deepfakes = await asyncio.gather(ask(services.reverse), ask(services.deepfakes))
     await _add_matches(rows, reverse, claims, services.fetcher)
     if deepfakes is None:
-        rows.add(
-            kind="deepfake", status="skipped", reason="No detector is set up (SIGHTENGINE_API_KEY)."
-        )
+        reason = "No detector is set up (SIGHTENGINE_API_KEY)."
+        rows.add("deepfake", status="skipped", reason=reason)
     else:
         rows.add(
             kind="deepfake",
@@ -146,9 +145,7 @@ async def _add_matches(
     if answer.outcome == "outage":
         rows.add("match", status="infra_error", reason=answer.reason, **service)
         return
-    matches = [
-        match for match in answer.matches if not is_the_video(rows.video, match.page_url or "")
-    ]
+    matches = [it for it in answer.matches if not is_the_video(rows.video, it.page_url or "")]
     if not matches:
         rows.add("match", status="no_evidence", reason="It was found nowhere else.", **service)
         return

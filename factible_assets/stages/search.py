@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from rapidfuzz import fuzz, utils
@@ -21,6 +21,8 @@ from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
 from resources.search.base import ANSWERS, FoundHit, SearchProvider, SearchRequest
 
+SearchRows: TypeAlias = tuple[Sequence[records.Search], Sequence[records.SearchHit]]
+"""Searches and their hits."""
 PRIMARY: frozenset[records.SourceClass] = frozenset({"academic", "government"})
 """Sources that measure, decide and publish first; the others mostly report it."""
 HEADROOM = 2
@@ -49,7 +51,7 @@ arXiv:2305.11859, appendix A.1), and the same in other languages."""
 
 async def gather_hits(
     query: records.Query, searcher: SearchProvider, book: RatingBook, config: SearchConfig
-) -> tuple[list[records.Search], tuple[records.SearchHit, ...]]:
+) -> SearchRows:
     """Ask for a query's first page of results, and for the second if the first is poor.
 
     It is poor if more than half of the results are rated below the minimum (Factible, section
@@ -163,7 +165,7 @@ def with_pages(
     provider: str,
     pages: Sequence[FoundHit],
     latency_seconds: float = 0.0,
-) -> tuple[tuple[records.Search, ...], tuple[records.SearchHit, ...]]:
+) -> SearchRows:
     """Add known pages to a claim's hits, as results of `provider` for its first query.
 
     A page that this query found itself keeps its hit and gets the second provider.
