@@ -33,6 +33,7 @@ from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import (
     PUBLISHED,
     REVIEWER,
+    UNDATED,
     FoundPage,
     SearchRows,
     gather_hits,
@@ -443,11 +444,13 @@ class ClaimCheck:
         why_not = late_exclusion(
             self.video, page, self.config.search, self.corrections, found_as_of=hit.published_on
         )
-        if why_not is not None:
+        # A page in outage may have a date, but its snippet has none.
+        is_open = why_not == UNDATED and page.status == "infra_error"
+        if why_not is not None and not is_open:
             return ReadSource(page, "skipped", why_not)
         if reused is not None:
             return reused
-        excerpt = excerpt_of(hit, page, self.texts)
+        excerpt = None if is_open else excerpt_of(hit, page, self.texts)
         if excerpt is None:
             return ReadSource(page, page.status, f"{hit.domain}: {page.reason}")
         if page.status != "ok":

@@ -23,6 +23,7 @@ from resources.search.base import ANSWERS, FoundHit, SearchProvider, SearchReque
 
 SearchRows: TypeAlias = tuple[Sequence[records.Search], Sequence[records.SearchHit]]
 """Searches and their hits."""
+UNDATED = "Its date is unknown, and the run leaves out undated pages."
 PRIMARY: frozenset[records.SourceClass] = frozenset({"academic", "government"})
 """Sources that measure, decide and publish first; the others mostly report it."""
 HEADROOM = 2
@@ -321,7 +322,7 @@ def late_exclusion(
         return why
     is_limited = config.published_before is not None or config.published_after is not None
     if dated is None and is_limited and config.undated == "drop":
-        return "Its date is unknown, and the run leaves out undated pages."
+        return UNDATED
     return unwanted(final, dated, config)
 
 

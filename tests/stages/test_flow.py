@@ -535,6 +535,16 @@ async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
     assert result.verdicts[0].status == "complete"
 
 
+async def test_a_page_in_outage_is_missing_also_if_undated_pages_are_left_out() -> None:
+    world, claims = furnished_world(claims=1, queries=1, results=2)
+    world.dates["https://shared.example/all"] = date(2020, 1, 1)
+    world.broken.add(("fetch", "https://site000.example/page"))
+    search = SearchConfig(published_before=date(2021, 1, 1), undated="drop")
+    result = await check(world, claims, FactCheckConfig(search=search))
+    assert {row.status for row in result.evidence} == {"ok", "infra_error"}
+    assert [row.status for row in result.verdicts] == ["incomplete"]
+
+
 async def test_the_slowest_page_is_left_unread_if_it_cannot_change_the_stance() -> None:
     world, claims = furnished_world(claims=1)
     world.delays = {"fetch https://site022.example/page": math.inf}
