@@ -458,25 +458,16 @@ class ClaimCheck:
         # A check that stops at enough sources must not wait for all pages to arrive.
         if self.config.evidence.enough_origins is None:
             excerpt = replace(excerpt, arrivals=arrivals, together=self.config.evidence.together)
-        return await self._reading_of_text(page, source.query, excerpt, read_page)
-
-    async def _reading_of_text(
-        self,
-        page: records.Page,
-        query: records.Query,
-        excerpt: ports.PageExcerpt,
-        read_page: ReadPage,
-    ) -> ReadSource:
-        match await self._ask(partial(self._read_and_recheck, read_page, query, excerpt)):
+        match await self._ask(partial(self._read_and_recheck, read_page, source.query, excerpt)):
             case ports.WithCalls(value=draft):
                 return ReadSource(page, basis=self.basis, excerpt=excerpt, draft=draft)
             case str(reason) | ports.BudgetSpentError(reason=reason):
                 return ReadSource(page, "skipped", reason)
-            case ports.ReasonerRefusalError(reason=reason):
-                return ReadSource(page, "skipped", f"{verdict.DECLINED}{reason}", self.basis)
-            case ports.ReasonerError(reason=reason):
-                failed = f"The reader failed on the fetched page: {reason}"
-                return ReadSource(page, "infra_error", failed, self.basis)
+            case ports.ReasonerError(reason=reason) as failure:
+                declined = isinstance(failure, ports.ReasonerRefusalError)
+                words = verdict.DECLINED if declined else "The reader failed on the fetched page: "
+                status: records.Status = "skipped" if declined else "infra_error"
+                return ReadSource(page, status, f"{words}{reason}", self.basis)
 
     def _reused_reading(self, hit: records.SearchHit) -> ReadSource | None:
         """Return the reading of a hit that the claim takes over from another check."""
