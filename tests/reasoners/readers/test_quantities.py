@@ -52,6 +52,11 @@ from factible_assets.reasoners.readers.quantities import compare_quantities, fin
         ("40 percent", "a lot", "silent"),
         ("in 1990 it was 40 percent", "in 2010 it was 80 percent", "silent"),
         ("a lot", "40 percent", "agrees"),
+        ("Apollo 11 landed", "Apollo 11 landed", "agrees"),
+        ("Apollo 11 landed", "Apollo 12 landed", "silent"),
+        ("a Boeing 747 flew", "a Boeing 737 flew", "silent"),
+        ("Section 230 protects", "Section 512 protects", "silent"),
+        ("Only 3 hearts beat", "Only 2 hearts beat", "conflicts"),
     ],
 )
 def test_numbers_agree_within_tolerance_and_conflict_only_when_far(
