@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.queries import write_queries
-from factible_assets.reasoners.embedded.workers import Workers
 from factible_assets.records import tables as records
 from factible_assets.stages import ports
 
@@ -23,7 +26,8 @@ class EmbeddedReasoner:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._workers = Workers()
+        # One per processor, so that the event loop stays free.
+        self._threads = ThreadPoolExecutor(os.cpu_count())
 
     async def extract_claims(
         self,
@@ -35,19 +39,17 @@ class EmbeddedReasoner:
         found: Callable[[ports.ClaimDrafts], None] | None = None,
     ) -> ports.WithCalls[ports.ClaimDrafts]:
         """Find the claims; `found` is never called, because they come all at once."""
-        drafts = await self._workers.run(
-            lambda: extract_claims(
-                transcript, segments, max_claims=max_claims, embedder=self._embedder
-            )
+        find = partial(extract_claims, max_claims=max_claims, embedder=self._embedder)
+        loop = asyncio.get_running_loop()
+        return ports.WithCalls(
+            await loop.run_in_executor(self._threads, find, transcript, segments)
         )
-        return ports.WithCalls(drafts)
 
     async def write_queries(
         self, video: records.Video, claim: records.Claim, *, max_queries: int
     ) -> ports.WithCalls[tuple[ports.QueryDraft, ...]]:
-        drafts = await self._workers.run(
-            lambda: write_queries(
-                claim, embedder=self._embedder, video=video, max_queries=max_queries
-            )
+        write = partial(
+            write_queries, embedder=self._embedder, video=video, max_queries=max_queries
         )
-        return ports.WithCalls(drafts)
+        loop = asyncio.get_running_loop()
+        return ports.WithCalls(await loop.run_in_executor(self._threads, write, claim))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from uuid import uuid4
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.text import content_stems, is_english
-from factible_assets.reasoners.embedded.workers import Workers
 from factible_assets.reasoners.readers.base import (
     Ground,
     PageReading,
@@ -69,7 +71,8 @@ class PageReader:
         self._embedder = embedder
         self.reader = reader
         self.basis = basis
-        self._workers = Workers()
+        # One per processor, so that the event loop stays free.
+        self._threads = ThreadPoolExecutor(os.cpu_count())
 
     async def read_evidence(
         self, video: records.Video, claim: records.Claim, query: records.Query, page: PageExcerpt
@@ -94,11 +97,10 @@ class PageReader:
     async def _read(
         self, claim: records.Claim, query: records.Query, page: PageExcerpt
     ) -> WithCalls[EvidenceDraft | None]:
-        text = claim.text
-        selection = await self._workers.run(
-            lambda: select_passages(
-                text, page.text, self._embedder, title=page.title, snippet=page.snippet
-            )
+        text, loop = claim.text, asyncio.get_running_loop()
+        select = partial(select_passages, title=page.title, snippet=page.snippet)
+        selection = await loop.run_in_executor(
+            self._threads, select, text, page.text, self._embedder
         )
         if selection.relevance < _LEAST_ASKED:
             return WithCalls(None)
@@ -118,8 +120,8 @@ class PageReader:
         )
         if reading.stance == "unclear" and is_off_topic:
             return WithCalls(None, rows(reading.calls, reading.prompt_version))
-        quotes, nearness = await self._workers.run(
-            lambda: self._quotes(text, page.text, reading, selection)
+        quotes, nearness = await loop.run_in_executor(
+            self._threads, self._quotes, text, page.text, reading, selection
         )
         summary, trust = "", 1.0 if reading.in_page else _SNIPPET_TRUST
         if reading.ground is not None:
