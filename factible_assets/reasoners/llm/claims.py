@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -351,30 +351,38 @@ def drops_denial(claim: str, source: str) -> bool:
 
     False for a claim that has words of its own, such as "fails to" or "unsafe".
     """
-    denied, affirmed = set[str](), set[str]()
+    if any(word.norm in NEGATIONS for word in tokenise(claim)):
+        return False
+    asserted, stems = set(content_stems(claim)), set(_stems_by_denial(source))
+    affirmed = {stem for stem, is_denied in stems if not is_denied}
+    denied = {stem for stem, is_denied in stems if is_denied} - affirmed
+    return asserted <= denied | affirmed and not asserted.isdisjoint(denied)
+
+
+def _stems_by_denial(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the stem of each content word, and whether a negation reaches it.
+
+    A negation reaches to the next mark or conjunction, or only to its first content word: "no doubt
+    that", "sugar, and not salt," and "without salt".
+    """
     is_denied = is_of_one_word = is_first = False
     before = ""
-    for word in tokenise(source):
-        # A negation reaches to the next mark or conjunction, or ends with its first content word:
-        # "no doubt that", "sugar, and not salt," and "without salt".
-        is_before_mark = source[word.end : word.end + 1] in _MARKS
+    for word in tokenise(text):
+        is_before_mark = text[word.end : word.end + 1] in _MARKS
         if word.norm in NEGATIONS:
             is_denied, is_first = not is_before_mark, True
             is_of_one_word = word.norm == "without" or (
                 word.norm == "not" and (before in _CONJUNCTIONS or not is_stop_word(before))
             )
         else:
-            stems = content_stems(word.norm)
             is_denied &= word.norm not in _CONJUNCTIONS
-            (denied if is_denied else affirmed).update(stems)
+            stems = content_stems(word.norm)
+            for stem in stems:
+                yield stem, is_denied
             is_affirmed = is_first and word.norm in _AFFIRMED
             is_denied &= not (is_before_mark or is_affirmed or (is_of_one_word and stems))
             is_first &= not stems
         before = word.norm
-    asserted = set(content_stems(claim))
-    is_in_its_words = asserted <= denied | affirmed
-    is_denial = any(word.norm in NEGATIONS for word in tokenise(claim))
-    return is_in_its_words and not is_denial and not asserted.isdisjoint(denied - affirmed)
 
 
 def _stretches(
