@@ -131,30 +131,27 @@ def _parts(caption: Caption, speakers: set[str], *, timed: bool) -> Iterator[Cap
     lines = caption.text.split("\n")
     dashes = sum(line[:1] in "-–" and _TURN.match(line) is not None for line in lines)
     is_dialogue = timed and (dashes > 1 or lines[0].startswith("- "))
-    parts: list[list[str]] = [[]]
-    heads: list[tuple[str | None, bool]] = [(None, caption.new_turn)]
+    parts: list[tuple[str | None, bool, list[str]]] = [(None, caption.new_turn, [])]
     for line in lines:
-        match, turn = label_of(line), _TURN.match(line)
-        if match is not None and match["name"] in speakers:
-            head, rest = (match["name"], True), line[match.end() :]
+        label, turn = label_of(line), _TURN.match(line)
+        if label is not None and label["name"] in speakers:
+            name, rest = label["name"], line[label.end() :]
         elif turn is not None and (is_dialogue or turn[0].startswith(">")):
-            head, rest = (None, True), line[turn.end() :]
+            name, rest = None, line[turn.end() :]
         else:
-            parts[-1].append(line)
+            parts[-1][2].append(line)
             continue
-        if parts[-1]:
-            parts.append([])
-            heads.append(head)
-        heads[-1] = head
-        parts[-1] += [rest] if rest else []
+        if not parts[-1][2]:
+            del parts[-1]
+        parts.append((name, True, [rest] if rest else []))
     # The time of each part is proportional to its characters.
-    sizes = [sum(map(len, part)) for part in parts]
+    sizes = [sum(map(len, spoken)) for _, _, spoken in parts]
     start, length, at = caption.start, caption.end - caption.begins, 0
-    for (name, is_new), part, size in zip(heads, parts, sizes, strict=True):
+    for (name, is_new, spoken), size in zip(parts, sizes, strict=True):
         begins, ends = start, caption.end
         if start is not None and len(parts) > 1:
             before, after = at / (sum(sizes) or 1), (at + size) / (sum(sizes) or 1)
             begins, ends = round(start + length * before, 3), round(start + length * after, 3)
         at += size
-        text = "\n".join(part)
+        text = "\n".join(spoken)
         yield replace(caption, text=text, start=begins, end=ends, speaker=name, new_turn=is_new)
