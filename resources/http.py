@@ -373,13 +373,8 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         """Return the answer of one server, or the URL to which it redirects."""
         self._guard.check_url(request.url)
         # Without a Host, httpx decodes the name, which fails for some Punycode, such as emoji.
-        host = {"Host": request.url.netloc.decode("ascii")}
-        sent = httpx.Request(
-            request.method,
-            request.url,
-            headers={**host, **self._headers, **request.headers},
-            content=request.content,
-        )
+        headers = {"Host": request.url.netloc.decode("ascii"), **self._headers, **request.headers}
+        sent = httpx.Request(request.method, request.url, headers=headers, content=request.content)
         sent.headers.encoding = "utf-8"  # Cookies may have letters beyond ASCII.
         cookies.set_cookie_header(sent)
         target = httpcore.URL(

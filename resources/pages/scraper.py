@@ -127,12 +127,8 @@ class PageFetcher(PageSource):
                     last_modified=response.headers.get("last-modified", stored.last_modified),
                 )
             response = await self._get(url)  # the stored text belongs to another address
-        if response.url != url.partition("#")[0]:
-            try:  # the target of a redirect may forbid robots too
-                await self._robots.check(response.url)
-            except HttpFailureError as failure:
-                failure.final_url = response.url
-                raise
+        with attributed_to(response):  # the target of a redirect may forbid robots too
+            await self._robots.check(response.url)
         return _page(url, *await self._reader.read(response), response)
 
     async def _get(self, url: str, **conditions: str) -> Response:

@@ -267,10 +267,7 @@ def _are_spaced(texts: Sequence[str]) -> bool:
 
 
 def _glued(text: str, *, is_spaced: bool) -> str:
-    """Return a text to append: with a space, unless the texts include theirs.
-
-    Signs have none, nor words of scripts without spaces.
-    """
+    """Return a text to append: with a space, unless the texts include theirs or it needs none."""
     has_none = is_spaced or not any(map(str.isalnum, text)) or UNSPACED.match(text)
     return text if has_none else f" {text}"
 
