@@ -63,19 +63,20 @@ def video_id_of(link: str) -> str:
     try:
         parts = urlsplit(text if "://" in text or text.startswith("//") else f"//{text}")
         host = (parts.hostname or "").rstrip(".")
+        target = parts._replace(netloc="")
+        if "attribution_link" in parts.path:
+            target = urlsplit(parse_qs(parts.query).get("u", [""])[0])
     except ValueError as error:
         raise NotAVideoLinkError(text, "is not a web address") from error
     for prefix in _SUBDOMAINS:
         host = host.removeprefix(prefix)
     if parts.scheme.lower() not in {"", "http", "https"} or host not in {_SHORT_HOST, *_HOSTS}:
         raise NotAVideoLinkError(text, "is not a YouTube link")
-    parameters = parse_qs(parts.query)
-    if "attribution_link" in parts.path and "u" in parameters:
-        if urlsplit(parameters["u"][0]).netloc:
-            raise NotAVideoLinkError(text, "leads away from YouTube")
-        return video_id_of(f"//{host}{parameters['u'][0]}")
+    if target.netloc:
+        raise NotAVideoLinkError(text, "leads away from YouTube")
+    parameters = parse_qs(target.query)
     short = ["e"] if host == _SHORT_HOST else []
-    first, second, *_ = [*short, *filter(None, parts.path.split("/")), "", ""]
+    first, second, *_ = [*short, *filter(None, target.path.split("/")), "", ""]
     candidate = second or parameters.get("v", [""])[0]
     if is_video_id(candidate) and candidate not in _EMBEDDED_PAGES and first.lower() in _PAGES:
         return candidate

@@ -69,6 +69,8 @@ def test_the_watch_address_of_an_id_leads_back_to_it(video_id: str) -> None:
             "https://www.youtube.com/attribution_link?u=https%3A%2F%2Fevil.test%2Fwatch",
             "leads away from YouTube",
         ),
+        ("https://www.youtube.com/attribution_link?u=//[", "is not a web address"),
+        (f"https://www.youtube.com{'/attribution_link?u=' * 2_000}", "no video id"),
     ],
 )
 def test_other_links_are_refused_with_advice(link: str, sentence: str) -> None:
