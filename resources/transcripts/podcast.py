@@ -6,6 +6,7 @@ Sources: RSS 2.0 (cyber.harvard.edu/rss/rss.html), the podcast namespace's tag `
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
 from collections.abc import Callable
@@ -175,7 +176,7 @@ class LinkedTranscript:
                 response = await http.get(self.url, max_bytes=MAX_BYTES)
             response.raise_for_status()
             suffix = PurePosixPath(urlsplit(self.url).path).suffix
-            transcript = parse_transcript(response.body, suffix)
+            transcript = await asyncio.to_thread(parse_transcript, response.body, suffix)
         except HttpFailureError as failure:
             return _unfetched("transcript", failure)
         except PlacedError as error:
