@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -98,15 +99,16 @@ class WrittenCorpus:
 def write_corpus(
     destination: Path,
     corpus: CorpusFile,
-    transcripts: Mapping[str, bytes],
+    files: Mapping[str, bytes | Path],
     left_out: Iterable[str] = (),
     *,
     replace: bool = False,
 ) -> WrittenCorpus:
-    """Write `destination/NAME.yaml` and the transcripts that it names.
+    """Write `destination/NAME.yaml` and the files that it names.
 
-    A repeated call changes nothing. `transcripts` are the files of the entries, by their path
-    relative to the destination. With `replace`, files with other content are overwritten.
+    A repeated call changes nothing. `files` are the transcripts and recordings of the entries, by
+    their path relative to the destination. With `replace`, files with other content are
+    overwritten.
 
     Raises CorpusError if the corpus is empty or too large for one file, if another corpus of that
     name or another entry for one of its videos exists, or if the place cannot be written.
@@ -135,8 +137,9 @@ def write_corpus(
                 f"{file}: there is a different corpus of this name. Give another name, or set "
                 "replace (--replace on the command line)."
             )
-        for name, data in transcripts.items():
-            write_whole(destination / name, data)
+        for name, data in files.items():
+            with data.open("rb") if isinstance(data, Path) else BytesIO(data) as opened:
+                write_whole(destination / name, opened)
         # Last, so that no reader sees a corpus without its files.
         write_whole(file, content)
     return WrittenCorpus(
@@ -144,6 +147,6 @@ def write_corpus(
         name=corpus.corpus or file.stem,
         video_ids=tuple(entry.video_id for entry in corpus.videos),
         claims=sum(len(entry.claims or ()) for entry in corpus.videos),
-        transcripts=len(transcripts),
+        transcripts=sum(entry.transcript is not None for entry in corpus.videos),
         left_out=tuple(left_out),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NoReturn, get_args
+from typing import Any, Final, NoReturn, get_args
 
 from factible_assets.corpora.format import CorpusError, CorpusFile
 from factible_assets.corpora.published import read_published
@@ -76,13 +76,13 @@ def import_corpus(
     if path.is_dir():
         raise CorpusError(f"{path}: this is a folder, and {form} is a file. Give the file.")
     if form == "corpus":
-        content = _read_listing(path, corpus_name if name else None, web)
         if path.resolve().parent == destination.resolve() and not replace:
             raise CorpusError(
                 f"{path} is listed already: it lies in the folder of your corpora. Edit "
                 "it there; nothing is to be imported."
             )
-        return write_corpus(destination, *content, replace=replace)
+        copy = _read_listing(path, corpus_name if name else None, web)
+        return write_corpus(destination, *copy, replace=replace)
     try:
         if form == "fever":
             items = list(read_fever(read_lines(path), path))
@@ -158,8 +158,8 @@ def _refuse(path: Path, problems: Sequence[FileProblem]) -> NoReturn:
 
 def _read_listing(
     path: Path, name: str | None, web: str | None
-) -> tuple[CorpusFile, dict[str, bytes], list[str]]:
-    """Return a corpus file and its transcripts unchanged.
+) -> tuple[CorpusFile, dict[str, Path], list[str]]:
+    """Return a corpus file, and its transcripts and recordings by their new names.
 
     The import lists its on-demand videos permanently and includes ground truth from other files.
     """
@@ -169,21 +169,23 @@ def _read_listing(
         _refuse(path, reading.problems or (nothing,))
     corpus = reading.corpora[0]
     name = _name(name or corpus.name, path)
-    transcripts: dict[str, bytes] = {}
+    files: dict[str, Path] = {}
     entries = []
     for listed in corpus.videos:
-        file = None
-        if listed.transcript is not None:
-            file = f"{name}/{listed.video.video_id}{listed.transcript.suffix.lower()}"
+        changes: dict[str, Any] = {"claims": listed.claims, "ground_truth": None}
+        for key, file in (("transcript", listed.transcript), ("media", listed.media)):
+            if file is None:
+                continue
             try:
-                transcripts[file] = listed.transcript.read_bytes()
+                file.open("rb").close()
             except OSError as error:
                 raise CorpusError(
-                    f"{listed.transcript} cannot be read ({error.strerror}). Check its rights."
+                    f"{file} cannot be read ({error.strerror}). Check its rights."
                 ) from error
-        changes = {"transcript": file, "claims": listed.claims, "ground_truth": None}
+            changes[key] = f"{name}/{listed.video.video_id}{file.suffix.lower()}"
+            files[changes[key]] = file
         entries.append(listed.entry.model_copy(update=changes))
     copy = CorpusFile(
         corpus=name, description=corpus.description, web=web or corpus.web, videos=tuple(entries)
     )
-    return copy, transcripts, []
+    return copy, files, []

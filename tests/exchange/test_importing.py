@@ -214,6 +214,15 @@ def test_importing_a_corpus_on_demand_puts_it_in_use_with_the_annotations_of_its
     assert set(done.video_ids) <= {each.video.video_id for each in reading.videos()}
 
 
+def test_the_recordings_of_a_corpus_come_along(tmp_path: Path) -> None:
+    (tmp_path / "talk.mp3").write_bytes(b"sound")
+    (tmp_path / "mine.yaml").write_text("videos:\n  - id: talk\n    media: talk.mp3\n")
+    done = import_corpus(tmp_path / "mine.yaml", tmp_path / "home")
+    (listed,) = load_corpora([done.file.parent]).videos()
+    assert listed.media is not None
+    assert listed.media.read_bytes() == b"sound"
+
+
 def test_the_transcripts_of_a_corpus_come_along(tmp_path: Path) -> None:
     done = import_corpus(PROJECT / "everyday_beliefs.yaml", tmp_path)
     assert (done.name, len(done.video_ids), done.claims, done.transcripts) == (
