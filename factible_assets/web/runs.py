@@ -257,13 +257,13 @@ class RunManager:
 
         The quota of `client` pays for the run, and only this client may cancel it. Once the run is
         admitted, `prepare` lists a new video or records the choice of claims. Without `prepare`,
-        the order may name its video in any way that `video_id_of` takes.
+        an order of a whole video may name it in any way that `video_id_of` takes.
 
         Raises HTTPException: The video is unknown (404), a run with other settings checks it (409),
         all workers are busy or the quota is used up (429), or the service is stopping (503).
         """
         update = {"run_id": str(uuid.uuid4()), "home": self.settings.home}
-        if prepare is None:
+        if prepare is None and order.claim_id is None:
             update["video_id"] = await asyncio.to_thread(self.video_id_of, order.video_id)
         order = order.model_copy(update=update)
         if self._closing:

@@ -351,6 +351,16 @@ def test_one_claim_is_checked_again(serve: Serve, script: Script, published: str
     eventually(lambda: CLAIM_PATH in client.get(run).text)
 
 
+def test_a_claim_of_a_video_that_no_corpus_lists_any_more_is_checked_again(
+    serve: Serve, script: Script, home: Path
+) -> None:
+    store_many(home, 2, 1).publish(home / "published.duckdb")
+    unlisted = CLAIM_PATH.replace(VIDEO_ID, f"{VIDEO_ID}-1")
+    started = send(serve(), f"{unlisted}-1-0/check")
+    assert started.headers["location"].startswith("/desk/runs/")
+    assert script.worker().order.video_id == f"{VIDEO_ID}-1"
+
+
 def test_search_finds_the_beginnings_of_words(serve: Serve, published: str) -> None:
     client = serve()
     page = Page(client.get("/desk/search?q=HÖNEY+keeping").text)
