@@ -82,8 +82,7 @@ def pages_to_read(checks: Sequence[PriorFactCheck]) -> list[FoundHit]:
 
 def question(claim: Claim) -> str:
     """Return the question of the look-up: the claim's words on one line."""
-    words = " ".join(claim.text.split()).rstrip(".!?…")
-    return shorten(words, _LONGEST_QUESTION, placeholder="") or words[:_LONGEST_QUESTION]
+    return shorten(claim.text.rstrip().rstrip(".!?…"), _LONGEST_QUESTION, placeholder="")
 
 
 def similarity(one: str, other: str) -> float:

@@ -277,7 +277,7 @@ class WikipediaSearch(SearchService):
             format="json",
             formatversion=2,
             generator="search",
-            gsrsearch=shorten(text(request.query), _LONGEST_QUERY, placeholder="")[:_LONGEST_QUERY],
+            gsrsearch=shorten(text(request.query), _LONGEST_QUERY, placeholder=""),
             gsrlimit=min(request.limit, _MOST_EXTRACTS),
             gsroffset=request.offset,
             prop="extracts|info",
