@@ -2,7 +2,7 @@
 
 The vote over the sources decides, because on the published runs of Factible it agreed with the
 annotation more often (.677) than a model's own verdict on the same claims (.582). A verdict is
-complete only if no missing source could change its stance.
+complete only if no missing source, rated by its address, could change its stance.
 """
 
 from __future__ import annotations
