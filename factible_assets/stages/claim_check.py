@@ -503,8 +503,10 @@ class ClaimCheck:
     def form_opinion(self, case: verdict.CaseFile) -> verdict.Opinion:
         """Take the vote on a case, and decide whether missing sources could change it."""
         most = self.config.search.max_results
+        # Stored evidence keeps its reader, whatever reasoner the run has.
+        basis = next((row.basis for row in case.evidence if row.basis), self.basis)
         return verdict.form_opinion(
-            case, self.stories, self.config.verdicts, basis=self.basis, places=most
+            case, self.stories, self.config.verdicts, basis=basis, places=most
         )
 
     async def judge(

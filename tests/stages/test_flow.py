@@ -166,6 +166,18 @@ async def test_streaming_all_stages_equals_running_them_one_after_another() -> N
     assert sorted(calls, key=repr) == sorted(together.llm_calls, key=repr)
 
 
+async def test_a_verdict_alone_has_the_basis_of_the_evidence_that_is_stored() -> None:
+    world, claims = furnished_world(claims=1)
+    world.basis = "embedded"
+    first = await check(world, claims)
+    world.basis = "llm"
+    known = VideoRows(
+        queries=first.queries, searches=first.searches, hits=first.hits, evidence=first.evidence
+    )
+    alone = await check(world, claims, stages=("verdicts",), known=known)
+    assert [row.basis for row in alone.verdicts] == ["embedded"]
+
+
 async def test_an_unselected_stage_does_nothing_and_returns_nothing() -> None:
     world, claims = furnished_world()
     result = await check(world, claims, stages=("queries",))
