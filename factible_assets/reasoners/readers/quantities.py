@@ -44,7 +44,7 @@ _SCALES = {
 UNIT_STEMS = frozenset(_SCALES)
 
 Bound = Literal["exact", "about", "at_least", "at_most"]
-_NEGATED = r"(?i:(?P<negator>\b(no(?=\s\w+\sthan\b)|not|never|cannot|\w+n['\u2019]t)\s+))?"
+_NEGATED = r"(?P<negator>\b(no(?=\s\w+\sthan\b)|not|never|cannot|\w+n['\u2019]t)\s+)?"
 """A negator turns a bound: "no more than" is "at most"."""
 _OPPOSITES: dict[Bound, Bound] = {"at_least": "at_most", "at_most": "at_least"}
 _TO_NUMBER = r"\s*((?!(past|last|next|previous|following|first)\b)\w+\s){0,2}(us)?$"
@@ -54,19 +54,22 @@ _BOUNDS: dict[Bound, re.Pattern[str]] = {
         _NEGATED
         + r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
         + r"|minimum of)"
-        + _TO_NUMBER
+        + _TO_NUMBER,
+        re.IGNORECASE,
     ),
     "at_most": re.compile(
-        _NEGATED + r"\b((less|lower|fewer) than|under|at most|below|up to|maximum of)" + _TO_NUMBER
+        _NEGATED + r"\b((less|lower|fewer) than|under|at most|below|up to|maximum of)" + _TO_NUMBER,
+        re.IGNORECASE,
     ),
     "about": re.compile(
         r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)"
-        + _TO_NUMBER
+        + _TO_NUMBER,
+        re.IGNORECASE,
     ),
 }
 _BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
-    "at_least": re.compile(r"\b(after|since|later than)( the)?\s*$"),
-    "at_most": re.compile(r"\b(before|prior to|by|until)( the)?\s*$"),
+    "at_least": re.compile(r"\b(after|since|later than)( the)?\s*$", re.IGNORECASE),
+    "at_most": re.compile(r"\b(before|prior to|by|until)( the)?\s*$", re.IGNORECASE),
 }
 _SIGN = re.compile(r"(?:(?<![^\s(\[\"'\u201c])[-\u2212\u2013]|\bminus\s+)$", re.IGNORECASE)
 """Before a negative number, at the beginning of a word."""

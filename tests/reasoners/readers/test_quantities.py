@@ -18,6 +18,7 @@ from factible_assets.reasoners.readers.quantities import compare_quantities, fin
         ("more than 4.1 million people", "3.9 million people", "conflicts"),
         ("more than 4.1 million people", "over 3.9 million people", "agrees"),
         ("less than 740 cases", "747 officially confirmed cases", "conflicts"),
+        ("Over 30 cases", "45 cases", "agrees"),
         ("less than 740 cases", "more than 740 cases", "silent"),
         ("less than 740 cases", "35 died", "silent"),
         ("over 30 critics", "72 out of 100", "silent"),
