@@ -32,8 +32,8 @@ _PATIENCE: Final = 600.0
 _LEFT_OUT: Final = ("fact_checker", "video", "pdf")
 """Kinds of sources that the paper leaves out (section 3.2, appendix A.1)."""
 _NO_MODEL: Final = (
-    "It needs a language model, and the embedded engine judges: set OPENAI_API_KEY, or "
-    "FACTIBLE_MODEL for a model without a key."
+    "It needs a language model for queries and evidence: set OPENAI_API_KEY, or FACTIBLE_MODEL for "
+    "a model without a key."
 )
 
 
@@ -56,7 +56,8 @@ def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
 
 async def _check(check: ClaimCheck) -> ClaimRows:
     writer = check.services.reasoner.queries
-    model = writer if isinstance(writer, LlmReasoner) else None
+    # If another reader reads the pages, the model must not judge them under its name.
+    model = writer if isinstance(writer, LlmReasoner) and check.basis == "llm" else None
     queries: Sequence[Query] = ()
     case: CaseFile | None = None
     spent: ports.BudgetSpentError | None = None
@@ -101,7 +102,7 @@ async def _write_queries(
 ) -> tuple[tuple[Query, ...], tuple[str, ...]]:
     """Return a search per question, as in the paper, or the engine's own; and the questions."""
     if model is None:
-        words = "There are no questions, so the engine makes its own searches."
+        words = "There are no questions, so the check makes the usual searches."
         note.status, note.reason = "skipped", f"{words} {_NO_MODEL}"
         return await check.write_queries(), ()
     most, questions = check.config.queries.max_queries, tuple[str, ...]()

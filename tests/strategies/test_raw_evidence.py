@@ -299,6 +299,19 @@ async def test_without_a_model_every_level_but_pants_fire_is_reached(
     assert result.verdicts[0].veracity == level
 
 
+async def test_a_reader_beside_the_model_reads_the_pages_itself() -> None:
+    world = World(texts={site(0): says(CLAIM.text, "supports")}, listed={"s0.example": "high"})
+    world.results = {CLAIM.text: [[Hit(1, "Page", site(0))]]}
+    world.basis = "embedded"
+    model = LlmReasoner(staged(Told({"QueriesAnswer": {"searches": [CLAIM.text]}})))
+    services = world.services()
+    services = replace(services, reasoner=replace(services.reasoner, queries=model))
+    config = config_of({"strategy": "raw_evidence"})
+    strategy = strategy_named("raw_evidence")
+    result = await check_claims(DATED, [CLAIM], services, config, strategy=strategy)
+    assert [(row.basis, row.stance) for row in result.verdicts] == [("embedded", "supports")]
+
+
 async def test_a_claim_in_another_language_is_also_searched_in_english() -> None:
     chinese, asked = (
         make_claim("\u7cd6\u4f1a\u8ba9\u5b69\u5b50\u591a\u52a8"),
