@@ -197,7 +197,7 @@ def unfounded(sentence: str, passage: str, *, names: bool = True) -> list[str]:
     of a sentence is no name. Most of the paper's factual errors are of these kinds (figure 6).
     """
     stated = {number.value for number in find_numbers(passage)}
-    words = {fold(word) for word in _LETTERS.findall(passage)}
+    known = {*map(fold, _LETTERS.findall(passage)), *STOP_WORDS, "s"}
     wrong = [
         sentence[number.start : number.end]
         for number in find_numbers(sentence)
@@ -206,7 +206,7 @@ def unfounded(sentence: str, passage: str, *, names: bool = True) -> list[str]:
     wrong += [
         name
         for name in (_NAME.findall(sentence) if names else ())
-        if not {fold(part) for part in _LETTERS.findall(name)} - {"s"} <= words | STOP_WORDS
+        if not known.issuperset(map(fold, _LETTERS.findall(name)))
     ]
     misquotes = QuoteFinder(passage).misquotes(sentence)
     return [*wrong, *(quote for quote in misquotes if quote not in passage)]
