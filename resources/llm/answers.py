@@ -21,6 +21,7 @@ _MAX_ERRORS = 8
 _MAX_SHOWN = 200
 _MAX_CANDIDATES = 200
 _TRIED = 20  # The last braces of an answer in a loop at which it may be valid.
+_MOST_SINGLE_ITEMS = 50  # Beyond them, a growing answer may gain several items at once.
 _KEPT = ("type", "enum", "anyOf", "items", "description")
 _NOT_STRICT = frozenset({"prefixItems", "allOf", "oneOf", "const"})
 _RANGES = (
@@ -126,19 +127,23 @@ def read_beginning(text: str, output_type: type[Answer]) -> Answer | None:
 class GrowingAnswer(Generic[Answer]):
     """An answer that arrives in pieces, as JSON from its first character.
 
-    `listen` receives its value each time an item of its last list is complete.
+    `listen` receives its value each time an item of its last list is complete. A long answer may
+    gain several short items at once, because each value is read from the beginning.
     """
 
     def __init__(self, output_type: type[Answer], listen: Callable[[Answer], None]) -> None:
         self._type, self._listen, self.text = output_type, listen, ""
+        self._least = 0  # Characters of the next value.
 
     def add(self, piece: str) -> None:
         """Add a piece of the text; pass on the answer after each item that the piece closes."""
         start = len(self.text)
         self.text += piece
         for brace in re.finditer("}", piece):
-            value = _closed(self.text[: start + brace.end()], self._type)
+            end = start + brace.end()
+            value = _closed(self.text[:end], self._type) if end >= self._least else None
             if value is not None:
+                self._least = end + end // _MOST_SINGLE_ITEMS
                 self._listen(value)
 
 

@@ -35,6 +35,17 @@ THREE = Listed(
 TEXT = THREE.model_dump_json()
 
 
+def test_a_long_list_of_short_items_is_read_a_few_hundred_times() -> None:
+    heard: list[int] = []
+    growing = GrowingAnswer(Listed, lambda value: heard.append(len(value.items)))
+    growing.add('{"title": "A", "items": [')
+    for _ in range(3_000):
+        growing.add(", " * (growing.text[-1] != "[") + '{"text": "x", "more": []}')
+    assert heard[:40] == list(range(1, 41))
+    assert len(heard) < 300
+    assert heard[-1] > 2_900
+
+
 def asking(heard: list[Listed] | None) -> ModelRequest[Listed]:
     listen = None if heard is None else heard.append
     return ModelRequest("You list.", (Part("List."),), Listed, max_tokens=200, listen=listen)
