@@ -360,6 +360,7 @@ class _VideoCheck:
         fetched = [page for page in self._library.pages() if page.canonical_url in urls]
         reused_pages = [page for rows in reused for page in rows.pages]
         pages = tuple({page.page_id: page for page in (*reused_pages, *fetched)}.values())
+        evidence = [*_at_their_pages(evidence, pages)]
         addresses = [hit.url for hit in hits]
         addresses += [published_at(page.final_url or "") for page in pages]
         hashes = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
@@ -429,14 +430,22 @@ async def _worded(
     return [worded(row, words.get(row.claim_id, "")) for row in verdicts], answer.calls
 
 
+def _at_their_pages(
+    evidence: Iterable[records.Evidence], pages: Iterable[records.Page]
+) -> tuple[records.Evidence, ...]:
+    """Give older evidence the domain of its page, which may lead to another site by now."""
+    domains = {page.page_id: {"domain": page.domain} for page in pages}
+    return tuple(row.model_copy(update=domains.get(row.page_id or "")) for row in evidence)
+
+
 def with_others(
     result: FlowResult, stored: VideoRows, claims: Sequence[records.Claim], others: frozenset[str]
 ) -> FlowResult:
     """Add the `stored` rows of the `others` (claim ids) to the rows of the checked claims.
 
     A run writes all rows of an asset and a video as one set, so a check of some claims writes the
-    rows of the others again. Only the rank of their verdicts may change. Their model calls are left
-    out, because they were paid before.
+    rows of the others again. Only the rank of their verdicts and the domain of a page that moved
+    may change. Their model calls are left out, because they were paid before.
     """
     order = {claim.claim_id: place for place, claim in enumerate(claims)}
     owner = attrgetter("claim_id")
@@ -456,6 +465,7 @@ def with_others(
     by_id = {page.page_id: page for page in stored.pages if page.page_id in page_ids}
     by_id |= {page.page_id: page for page in result.pages}
     pages = tuple(sorted(by_id.values(), key=lambda page: (page.canonical_url, page.page_id)))
+    evidence = rows["evidence"] = _at_their_pages(evidence, pages)
     texts = {text.content_hash: text for text in (*stored.page_texts, *result.page_texts)}
     hashes = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
     # New ratings replace stored ones; domains that no row names any more drop out.

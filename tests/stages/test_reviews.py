@@ -328,3 +328,13 @@ async def test_one_claim_checked_alone_keeps_its_queries_and_carries_the_others_
     assert joined.llm_calls == alone.llm_calls
     rows = replace(joined, videos=[VIDEO], claims=[CLAIM, OTHER])
     assert [str(broken) for one in judge(ALL_STAGES, rows) for broken in one.violations] == []
+
+
+async def test_the_others_keep_up_with_a_page_that_leads_to_another_site_meanwhile() -> None:
+    whole = await check_claims(VIDEO, [CLAIM, OTHER], world().services(), FactCheckConfig())
+    moved = world()
+    moved.redirects["https://a.example/x"] = "https://new.example/x"
+    alone = await check_claims(VIDEO, [CLAIM], moved.services(), FactCheckConfig())
+    joined = with_others(alone, whole, [CLAIM, OTHER], frozenset({OTHER.claim_id}))
+    rows = replace(joined, videos=[VIDEO], claims=[CLAIM, OTHER])
+    assert [str(broken) for one in judge(ALL_STAGES, rows) for broken in one.violations] == []
