@@ -360,7 +360,6 @@ class _VideoCheck:
         fetched = [page for page in self._library.pages() if page.canonical_url in urls]
         reused_pages = [page for rows in reused for page in rows.pages]
         pages = tuple({page.page_id: page for page in (*reused_pages, *fetched)}.values())
-        evidence = [*_at_their_pages(evidence, pages)]
         addresses = [hit.url for hit in hits]
         addresses += [published_at(page.final_url or "") for page in pages]
         hashes = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
@@ -387,7 +386,7 @@ class _VideoCheck:
             ratings=if_selected("reliability_ratings", self._ratings.ratings(addresses)),
             pages=pages,
             page_texts=if_selected("evidence", texts),
-            evidence=if_selected("evidence", evidence),
+            evidence=if_selected("evidence", _at_their_pages(evidence, pages)),
             verdicts=ranked(verdicts, tuple(self._final.values())),
             steps=tuple(step for check in checks for step in check.trace.steps),
             llm_calls=tuple(sorted((*wording, *self._calls()), key=order)),
