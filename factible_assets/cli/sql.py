@@ -65,7 +65,7 @@ def sql(
     asked: Annotated[
         list[str] | None,
         Argument(
-            metavar="[QUERY]",
+            metavar="QUERY",
             help="A query, .tables or .schema NAME. Without one the command reads stdin, or opens "
             "a prompt on a terminal.",
         ),
