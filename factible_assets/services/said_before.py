@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from factible_assets.reasoners.embedded.text import fold, is_english
-from factible_assets.reasoners.readers.plain import terms_of
+from factible_assets.reasoners.readers.plain import roles_of, terms_of
 from factible_assets.reasoners.readers.quantities import Quantity
 from factible_assets.stages.queries import time_words
 
@@ -96,6 +96,7 @@ def relation_of(one: str, other: str) -> Relation | None:
     if (
         first.stems != second.stems
         or not are_parallel
+        or roles_of(one) != roles_of(other)
         or first.limits != second.limits
         or first.is_bounded != second.is_bounded
     ):

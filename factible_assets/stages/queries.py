@@ -23,8 +23,8 @@ _TIME_WORDS = re.compile(
     r"|Q[1-4]\b"
     r"|(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth) (?:century|quarter)\b"
     rf"|(?:{_MONTHS})\b"
-    r"|(?:last|this|past) (?:year|decade|century|month|summer|winter|spring|autumn)\b"
-    r"|today\b|yesterday\b"
+    r"|(?i:last|this|past) (?:year|decade|century|month|summer|winter|spring|autumn)\b"
+    r"|(?i:today|yesterday)\b"
     r")"
 )
 _MAX_TIME_WORDS = 3

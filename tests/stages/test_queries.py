@@ -74,6 +74,7 @@ def test_a_query_that_lost_the_claim_s_years_gets_them_back() -> None:
         ("They march and may go", ()),
         ("In May 2020 it was 2020", ("May", "2020")),
         ("The 19th century and last year", ("19th century", "last year")),
+        ("Last month it may rain", ("Last month",)),
         ("Add 1500 g to 20 l", ("1500",)),
         ("No time at all", ()),
     ],

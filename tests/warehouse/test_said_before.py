@@ -18,6 +18,8 @@ EVEREST = "Mount Everest is 8,849 metres high."
     [
         ("People use only ten percent of their brains.", "People use only 10% of brains.", "same"),
         ("Ali defeated Lyle.", "Lyle defeated Ali.", "similar"),
+        ("Ali defeated Lyle.", "Ali was defeated by Lyle.", "similar"),
+        ("Refugees fled to Syria.", "Refugees fled from Syria.", "similar"),
         ("Sugar makes children ill.", "Sugar does not make children ill.", "contrary"),
         ("Mount Everest is 8,611 metres high.", EVEREST, "other figure"),
         ("Mount Everest is 29,032 feet high.", EVEREST, "same"),
@@ -39,6 +41,7 @@ def test_claims_are_told_apart_by_names_figures_and_negations(
         ("Iceland gets its heat from the ground.", True),
         ("Crime rose in 2020.", True),
         ("Crime rose last year.", False),
+        ("Last year crime rose.", False),
         ("He was born in 1950.", False),
         ("This vaccine is dangerous.", False),
         ("My father sold five million records.", False),

@@ -82,7 +82,8 @@ _JOINT = re.compile(
 _QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?!\w)")
 _REMARK_WORDS = 5
 """A sentence or segment next to the claim with at most so many words is a remark on it."""
-_BY = re.compile(r"\bby\b", re.IGNORECASE)
+_AGENT_OR_SOURCE = re.compile(rf"\b(?:by|from(?! (?:\d|{'|'.join(sorted(MONTHS))})))\b")
+"""Words before an agent or a source, but not before a time: "from January"."""
 _THAT = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
 """The words before a clause that "that" opens."""
 _OF_CLAIM = re.compile(r"\b(?:claim|statement|post|rumou?r)\b", re.IGNORECASE)
@@ -225,7 +226,8 @@ def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> SentenceM
     In a sentence with a comma the order may begin at another word ("At high altitude, water boils
     …"). The sentence may lack words that stand in `context`, because the title of a page, its first
     sentence and the sentence before name the subject. Returns None if only one of the two names an
-    agent with "by": "X bought Y" and "X was bought by Y" have the same words.
+    agent with "by" or a source with "from": "X bought Y" and "X was bought by Y" have the same
+    words.
     """
     stated = _stated_words(claim, sentence, context)
     terms = terms_of(sentence)
@@ -242,7 +244,7 @@ def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> SentenceM
     rating = _rating_at_end(opening[1]) if opening is not None else None
     if opening is not None and rating is not None:
         clause, first, last = terms_of(text[opening.end() :]), 0, len(text)
-    if len(_BY.findall(clause.text[:last])) != len(_BY.findall(claim.text)):
+    if roles_of(clause.text[:last]) != roles_of(claim.text):
         return None
     return SentenceMatch(
         clause=clause,
@@ -258,6 +260,11 @@ def match(claim: Terms, sentence: str, context: Sequence[str] = ()) -> SentenceM
         figures=terms.quantities,
         rating=rating,
     )
+
+
+def roles_of(text: str) -> list[str]:
+    """Return the words that open an agent or a source ("by", "from"), in order."""
+    return _AGENT_OR_SOURCE.findall(text.casefold())
 
 
 def _stated_words(claim: Terms, sentence: str, context: Sequence[str]) -> tuple[str, ...]:

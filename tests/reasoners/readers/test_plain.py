@@ -112,6 +112,7 @@ async def test_the_title_and_the_first_sentence_supply_words_of_the_subject() ->
         ("Thomas Edison invented the light bulb.",
          "Thomas Edison failed to invent the light bulb. Others had."),
         ("Motorola bought Google.", "Motorola was bought by Google."),
+        ("Refugees fled to Syria.", "Refugees fled from Syria."),
         ("Africa is larger than Europe.", "Europe is larger than Africa."),
         ("Africa is smaller than Europe.", "Africa is about three times the extent of Europe."),
         ("Coffee stunts growth.", "Coffee stunts growth in rats."),
