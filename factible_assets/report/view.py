@@ -26,6 +26,7 @@ from factible_assets.report.passages import (
 )
 from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.evidence import is_later
+from factible_assets.stages.reliability import RATING_ORDER
 from factible_assets.stages.reviews import by_claim, latest
 from factible_assets.stages.transcript import readable
 from factible_assets.wording import publisher, youtube_id
@@ -44,7 +45,6 @@ _FIRST_SCREEN: tuple[tuple[str, tuple[str, str], tuple[str, ...], int], ...] = (
 outcomes in their order, and the most claims that are listed."""
 SECTION_OF = {outcome: anchor for anchor, _, outcomes, _ in _FIRST_SCREEN for outcome in outcomes}
 """The id of the section of the first screen that lists an outcome."""
-_RATING_ORDER = ("high", "medium", "low", "very_low", "unknown")
 _JUDGES: Mapping[str, str] = {
     "embedded": "the embedded engine (an automatic leaning)",
     "labels": "a small language model that read the pages (an automatic leaning)",
@@ -434,9 +434,8 @@ def most_reliable_first(evidence: Iterable[records.Evidence]) -> list[records.Ev
     """Sort evidence: published fact checks, then the other pages, each by reliability."""
 
     def sort_key(row: records.Evidence) -> tuple[Any, ...]:
-        rank = _RATING_ORDER.index(row.rating)
-        is_check = row.source_class == "fact_checker"
-        return not is_check, rank, -row.rating_score, row.title, row.canonical_url
+        is_check, rank = row.source_class == "fact_checker", RATING_ORDER[row.rating]
+        return not is_check, -rank, -row.rating_score, row.title, row.canonical_url
 
     return sorted(evidence, key=sort_key)
 

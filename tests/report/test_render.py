@@ -10,6 +10,7 @@ import pytest
 
 import factible_assets
 from factible_assets.report.render import render_report
+from factible_assets.report.view import most_reliable_first
 from tests.report import samples
 from tests.report.page import Page, hash_source
 
@@ -135,6 +136,12 @@ def test_sources_are_grouped_by_stance_the_most_reliable_first(page: Page) -> No
     assert [group.get("class") for group in groups] == ["group supports", "group refutes"]
     titles = [li.text_content().split()[2] for li in groups[0].xpath(".//li[@class='source']")]
     assert titles == ["a.example", "b.example"]
+
+
+def test_an_unknown_source_comes_before_a_bad_one() -> None:
+    rated = [samples.evidence(0, "a.example", rating=each) for each in ("low", "unknown", "medium")]
+    ordered = [row.rating for row in most_reliable_first(rated)]
+    assert ordered == ["medium", "unknown", "low"]
 
 
 def test_the_winning_side_comes_first() -> None:

@@ -17,7 +17,6 @@ from factible_assets.stages.urls import host_and_parents
 from factible_assets.web.desk.lists import SORTS, TABS, QueueQuery, Row, claim_path, next_address
 from factible_assets.wording import act_words, counted, day, publisher
 
-_LONGEST_COUNT = 7
 _PARAGRAPHS_AROUND = 2
 """Paragraphs of the transcript before and after a claim on its page."""
 
@@ -152,8 +151,8 @@ def outdated(
 
     The form keeps its words and carries the current version, so that sending it again records it.
     """
-    count = fields.get("seen", "").partition("-")[0]
-    seen = int(count) if count.isdecimal() and len(count) < _LONGEST_COUNT else len(file.actions)
+    count = fields.get("seen", "")[:6].partition("-")[0]
+    seen = int(count) if count.isdecimal() else len(file.actions)
     query_texts = {query.query_id: query.text for query in file.queries}
     filled = {name: value for name, value in fields.items() if value.strip() and name != "act"}
     text = filled.get("text")
