@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
 _BATCH_ROWS: Final = 5_000
-_FORMULA: Final = re.compile(r"(^|[;\t\r\n])([\s\x00]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r])")
-"""The start of a formula, also for a spreadsheet that splits cells at semicolons.
+_START: Final = re.compile(r"((?:^|[;\t\r\n])[\s\x00;]*+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)")
+"""The start of a cell, also for a spreadsheet that splits cells at semicolons, and the sign of a
+formula there. It matches without a sign too, to read a long run of spaces only once.
 
 Source: OWASP, CSV Injection, https://owasp.org/www-community/attacks/CSV_Injection.
 """
@@ -38,14 +39,19 @@ def csv_of(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> bytes:
     # The csv module quotes a cell with either character only if both are the line end.
     to_lines = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n")))
     writer = csv.writer(to_lines, lineterminator="\r\n")
-    writer.writerow([_FORMULA.sub(r"\1'\2", name) for name in names])
+    writer.writerow(map(_without_formula, names))
     writer.writerows(map(_cell, row) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
+def _without_formula(text: str) -> str:
+    text = _START.sub(lambda start: f"{start[1]}'{start[2]}" if start[2] else start[0], text)
+    return f"'{text}" if text.startswith(("\t", "\r")) else text
+
+
 def _cell(value: Any) -> Any:
     if isinstance(value, str):
-        return _FORMULA.sub(r"\1'\2", value)
+        return _without_formula(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple | dict):

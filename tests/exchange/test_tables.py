@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
 
-from factible_assets.exchange.tables import write_tables
+from factible_assets.exchange.tables import csv_of, write_tables
 from tests.cli.stored import VIDEO_ID, store_sample
 from warehouse.store import Warehouse
 
@@ -52,6 +53,13 @@ def test_a_choice_of_videos_keeps_their_rows_and_leaves_out_what_is_over_all(
     other, _ = write_tables(warehouse, tmp_path / "other", ["another'; drop table claims"])
     assert other == {}
     assert list((tmp_path / "other").iterdir()) == []
+
+
+def test_no_cell_of_a_table_is_a_formula() -> None:
+    cells = ("=1", " \n+1", "a;;-1", "a\n\n \uff1d1", "\ta", "a - b", "a=b", "\n" * 100_000)
+    _, row = csv.reader(io.StringIO(csv_of(["x"] * len(cells), [cells]).decode(), newline=""))
+    safe = ["'=1", " \n'+1", "a;;'-1", "a\n\n '\uff1d1", "'\ta", "a - b", "a=b"]
+    assert row[:-1] == safe
 
 
 def test_tables_are_csv_too_without_formulas(warehouse: Warehouse, tmp_path: Path) -> None:
