@@ -83,6 +83,7 @@ _DOMAIN = _matching(
     "it is no domain; write it as example.org, without https://",
     lambda each: each.lower().strip(".").removeprefix("www."),
 )
+ReaderName = Literal["lexical", "plain", "entailment", "labels", "llm"]
 Day = Annotated[date, Field(ge=date(1000, 1, 1))]
 """A day; earlier ones would break date arithmetic."""
 
@@ -96,7 +97,7 @@ class JudgementOptions(StageConfig):
     queries_by: Literal["auto", "embedded", "llm"] = Field(
         "auto", description="The reasoner that writes queries, if not that of the run."
     )
-    evidence_by: Literal["auto", "lexical", "plain", "entailment", "labels", "llm"] = Field(
+    evidence_by: Literal["auto", ReaderName] = Field(
         "auto",
         description="The reader of pages: indicator words (a weak baseline), plain rules, an "
         "entailment model, the label probabilities of a small language model, or the language "

@@ -285,6 +285,40 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             ),
         )
     },
+    "A reader of stances.": {
+        f"{A}reasoners/readers/echo.py": (
+            Put(
+                '''
+                """Repeats the claim. What does not belong here: a reading."""
+
+                from factible_assets.reasoners.readers.base import PageReading
+                from factible_assets.reasoners.readers.passages import Selection
+
+
+                class EchoReader:
+                    name = "echo"
+
+                    async def read(
+                        self, claim: str, selection: Selection, *, title: str
+                    ) -> PageReading:
+                        return PageReading("supports", 1.0, "assertion")
+                '''
+            ),
+        ),
+        f"{A}config.py": (Put('"echo", ', before='"lexical", "plain", "entailment"'),),
+        f"{A}services/reasoning.py": (
+            Put('    "echo": "the claim alone",\n', before='    "lexical": "indicator words"'),
+            Put(
+                """
+                    if reader == "echo":
+                        from factible_assets.reasoners.readers.echo import EchoReader
+
+                        return EchoReader()
+                """,
+                before='    if reader == "lexical":',
+            ),
+        ),
+    },
     "A search provider.": {
         "resources/search/providers.py": (
             Put(
@@ -332,7 +366,7 @@ FOUND = """
     import dagster as dg
     from typer.testing import CliRunner
     from factible_assets.cli.main import app
-    from factible_assets.config import config_of
+    from factible_assets.config import Reasoners, config_of
     from factible_assets.definitions import build_defs
     from factible_assets.evaluation.measures import CATALOGUE
     from factible_assets.runs.experiments.files import experiment_json_schema
@@ -342,6 +376,7 @@ FOUND = """
     from factible_assets.records.scales import AVERITEC
     from factible_assets.records.stances import with_stances
     from factible_assets.services.checkup import examine
+    from factible_assets.services.reasoning import _stance_reader, choose_reasoners
     from factible_assets.services.search import search_names, search_service
     from factible_assets.settings import Settings
     from factible_assets.stages.flow import check_claims
@@ -419,6 +454,12 @@ FOUND = """
     # Metrics, in the list that everything takes them from.
     assert CATALOGUE["queries per claim"].family == "evidence"
     assert CATALOGUE["boldness"].family == "stances"
+
+    # A reader of stances: offered, chosen, described.
+    assert "echo" in CliRunner().invoke(app, ["check", "--help-all"]).output
+    choices = choose_reasoners(Reasoners(evidence_by="echo"), settings)
+    assert "pages read by the claim alone" in choices.words
+    assert _stance_reader(settings, choices.evidence, None, None, None, None).name == "echo"
 
     # A search provider: chosen, made with its key, known to doctor and described.
     chosen = Settings(home=settings.home, search="almanac", almanac_api_key="key")

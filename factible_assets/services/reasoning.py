@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
-from factible_assets.config import Reasoners, StrategyName
+from factible_assets.config import ReaderName, Reasoners, StrategyName
 from factible_assets.records.tables import Basis, Maker
 from factible_assets.services.labels import calibration_of, open_label_model, reading_model
 from factible_assets.services.models import (
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from factible_assets.reasoners.llm.engine import LlmReasoner
     from factible_assets.reasoners.readers.base import StanceReader
     from factible_assets.reasoners.readers.entailment import OnnxInference
-
-ReaderName = Literal["lexical", "plain", "entailment", "labels", "llm"]
 
 ENTAILMENT = "nli"
 """The entailment model that `factible models pull` fetches."""
@@ -129,7 +127,7 @@ def choose_reasoners(options: Reasoners, settings: Settings) -> Choices:
         elif maker in {"auto", "embedded"}:
             makers[stage] = without_llm.get(stage, "embedded")
     for reader, remedy in _REMEDIES.items():
-        if makers["evidence"] == reader and reader not in _readers_here(settings):
+        if makers["evidence"] == reader and not _has_model(reader, settings):
             raise SetupError(f"The run reads pages by {READERS[reader]}, but {remedy}")
     return Choices.model_validate({**makers, "remark": remark})
 
@@ -143,30 +141,27 @@ def _named_maker(options: Reasoners, settings: Settings, stage: str) -> str:
 
 
 _REMEDIES: Mapping[ReaderName, str] = {
-    "entailment": "none is on this machine. Fetch one: factible models pull nli.",
     "labels": (
         "no small model is set up. Fetch one: factible models pull reader, and install "
         "factible-assets with the extra [local]; or name a model of a server that gives "
         "probabilities: FACTIBLE_STAGE_MODELS=reader=ollama/qwen3:4b."
     ),
+    "entailment": "none is on this machine. Fetch one: factible models pull nli.",
 }
+"""The readers that need a model, the best first, and the remedy if it is missing."""
 
 
 def best_reader(settings: Settings) -> ReaderName:
     """Return the best available reader of pages, apart from the large language model."""
-    return next(
-        reader for reader in ("labels", "entailment", "plain") if reader in _readers_here(settings)
-    )
+    return next((reader for reader in _REMEDIES if _has_model(reader, settings)), "plain")
 
 
-def _readers_here(settings: Settings) -> frozenset[ReaderName]:
-    readers: set[ReaderName] = {"lexical", "plain"}
+def _has_model(reader: ReaderName, settings: Settings) -> bool:
+    """Return whether the model of a reader in _REMEDIES is on this machine or on a server."""
+    if reader == "entailment":
+        return model_path(settings.home, ENTAILMENT) is not None
     model = reading_model(settings)
-    if model is not None and (model.folder is None or find_spec("xllamacpp") is not None):
-        readers.add("labels")
-    if model_path(settings.home, ENTAILMENT) is not None:
-        readers.add("entailment")
-    return frozenset(readers)
+    return model is not None and (model.folder is None or find_spec("xllamacpp") is not None)
 
 
 def _unpriced(plan: ModelPlan) -> str | None:
@@ -300,9 +295,11 @@ def _stance_reader(
         return LexicalReader()
     from factible_assets.reasoners.readers.plain import PlainReader
 
-    model = reading_model(settings) if reader == "labels" else None
-    if model is None:
+    if reader == "plain":
         return PlainReader()
+    model = reading_model(settings)
+    if reader != "labels" or model is None:
+        raise SetupError(f"Nothing on this machine reads pages by {READERS[reader]}.")
     from factible_assets.reasoners.readers.base import FirstDecided
     from factible_assets.reasoners.readers.labels import LabelReader
 

@@ -16,26 +16,15 @@ from pydantic.fields import FieldInfo
 from factible_assets.records.tables import ALL_RECORDS, Record
 from tests.warehouse.samples import asset_rows, fact_check, media_finding, stamp
 from warehouse.rows import columns_of
+from warehouse.sets import KEYS
 from warehouse.store import Warehouse
 
 BOOKKEEPING = {
-    "carried_claims",
-    "claim_matches",
-    "experiment_results",
-    "experiment_sets",
-    "experiment_variants",
-    "experiment_video_results",
-    "experiments",
-    "judge_calls",
-    "judgements",
+    *KEYS,
     "materializations",
     "metrics",
-    "recheck_launches",
     "recheck_settings",
-    "review_actions",
-    "review_applications",
     "schema_version",
-    "service_uses",
     "trimmed_texts",
 }
 STAMP = [("run_id", "VARCHAR", False), ("checked_at", "TIMESTAMP WITH TIME ZONE", False)]

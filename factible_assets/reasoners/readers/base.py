@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -11,11 +12,26 @@ from factible_assets.stages.ports import ReasonerOutageError
 from resources.llm.base import ModelCall
 
 Ground = Literal["assertion", "denial", "number", "name", "answer", "rating", "inference", "label"]
-"""Why a page takes its side.
+"""Why a page takes its side."""
 
-It states the claim, denies it, gives another figure or name, answers the claim as a question, or
-rates the claim; or an entailment model or a label reader says so.
-"""
+GROUNDS: Mapping[tuple[Ground, Stance], str] = {
+    ("assertion", "supports"): "It says the same.",
+    ("denial", "refutes"): "It says that it is not so.",
+    ("number", "refutes"): "It gives a different figure.",
+    ("name", "refutes"): "It names another.",
+    ("answer", "supports"): "It asks the claim as a question and answers yes.",
+    ("answer", "refutes"): "It asks the claim as a question and answers no.",
+    ("rating", "supports"): "It rates the claim as true.",
+    ("rating", "refutes"): "It rates the claim as false.",
+    ("rating", "mixed"): "It rates the claim as partly true.",
+    ("inference", "supports"): "An entailment model reads it as support.",
+    ("inference", "refutes"): "An entailment model reads it as a contradiction.",
+    ("inference", "mixed"): "An entailment model reads it both ways.",
+    ("label", "supports"): "A language model reads it as support.",
+    ("label", "refutes"): "A language model reads it as a contradiction.",
+    ("label", "mixed"): "A language model reads it both ways.",
+}
+"""The summary of evidence with a ground and a side."""
 
 
 @dataclass(frozen=True, slots=True)

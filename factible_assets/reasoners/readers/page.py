@@ -12,7 +12,7 @@ from uuid import uuid4
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.text import content_stems, is_english
 from factible_assets.reasoners.readers.base import (
-    Ground,
+    GROUNDS,
     PageReading,
     ReadingOutageError,
     StanceReader,
@@ -20,7 +20,6 @@ from factible_assets.reasoners.readers.base import (
 from factible_assets.reasoners.readers.page_text import PageSentence, is_statement
 from factible_assets.reasoners.readers.passages import Selection, select_passages
 from factible_assets.records import tables as records
-from factible_assets.records.tables import Stance
 from factible_assets.stages.ports import (
     EvidenceDraft,
     PageExcerpt,
@@ -41,24 +40,6 @@ _LONGEST_QUOTE = 400
 """Characters of the quote of a page without a side: its two nearest sentences, if adjacent."""
 _SNIPPET_TRUST = 0.7
 """Factor on the confidence of a reading of a snippet, which lacks its context."""
-
-_GROUNDS: dict[tuple[Ground, Stance], str] = {
-    ("assertion", "supports"): "It says the same.",
-    ("denial", "refutes"): "It says that it is not so.",
-    ("number", "refutes"): "It gives a different figure.",
-    ("name", "refutes"): "It names another.",
-    ("answer", "supports"): "It asks the claim as a question and answers yes.",
-    ("answer", "refutes"): "It asks the claim as a question and answers no.",
-    ("rating", "supports"): "It rates the claim as true.",
-    ("rating", "refutes"): "It rates the claim as false.",
-    ("rating", "mixed"): "It rates the claim as partly true.",
-    ("inference", "supports"): "An entailment model reads it as support.",
-    ("inference", "refutes"): "An entailment model reads it as a contradiction.",
-    ("inference", "mixed"): "An entailment model reads it both ways.",
-    ("label", "supports"): "A language model reads it as support.",
-    ("label", "refutes"): "A language model reads it as a contradiction.",
-    ("label", "mixed"): "A language model reads it both ways.",
-}
 
 
 class PageReader:
@@ -125,7 +106,7 @@ class PageReader:
         )
         summary, trust = "", 1.0 if reading.in_page else _SNIPPET_TRUST
         if reading.ground is not None:
-            summary = _GROUNDS.get((reading.ground, reading.stance), "")
+            summary = GROUNDS.get((reading.ground, reading.stance), "")
             summary += "" if reading.in_page else " Only the search snippet says so."
         draft = EvidenceDraft(
             stance=reading.stance,
