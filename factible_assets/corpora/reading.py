@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -85,7 +86,7 @@ class Corpus:
     on_demand: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CorporaReading:
     """The corpora and problems of some folders."""
 
@@ -105,7 +106,11 @@ class CorporaReading:
 
     def find(self, video_id: str) -> CorpusVideo | None:
         """Return the entry of one video, including on-demand ones."""
-        return next((each for each in self.everything() if each.video.video_id == video_id), None)
+        return self._by_id.get(video_id)
+
+    @cached_property
+    def _by_id(self) -> dict[str, CorpusVideo]:
+        return {each.video.video_id: each for each in reversed([*self.everything()])}
 
     def corpus(self, name: str) -> Corpus | None:
         return next((corpus for corpus in self.corpora if corpus.name == name), None)
