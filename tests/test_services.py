@@ -345,7 +345,7 @@ def test_a_model_name_of_a_server_stays_whole(
     made = settings(tmp_path, model=named, openai_api_key="k", openai_base_url=base_url)
     model = plan_models(made).stages["claims"]
     assert model.name == meant
-    assert model.price_known == ("oss" not in named)
+    assert (model.price is None) == ("oss" in named)
     assert bool(model.efforts) == ("4o" not in named)
 
 

@@ -166,7 +166,7 @@ def _has_model(reader: ReaderName, settings: Settings) -> bool:
 
 def _unpriced(plan: ModelPlan) -> str | None:
     """Return a remark on models without a known price; None if all have one."""
-    unpriced = sorted({model.name for model in plan.models if not model.price_known})
+    unpriced = sorted({model.name for model in plan.models if model.price is None})
     if not unpriced:
         return None
     names = ", ".join(f"{name}{plan.registry.nearest(name)}" for name in unpriced)

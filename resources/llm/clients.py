@@ -83,7 +83,7 @@ class ModelClients(AbstractAsyncContextManager["ModelClients"]):
             provider,
             max_concurrent=min(listed.max_concurrent, _LOCAL_CONCURRENT),
             answer_seconds=seconds,
-            bounds_lists=listed.bounds_lists or not info.price_known,
+            bounds_lists=listed.bounds_lists or info.price is None,
         )
 
     def _open(self, info: ModelInfo, provider: ProviderInfo) -> StructuredModel:

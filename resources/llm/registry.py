@@ -63,8 +63,8 @@ class ModelInfo:
     """A model. `context_window` is in tokens, prompt and answer together; None if unknown.
 
     `efforts` are the supported efforts of thinking, from least to most: empty if it does not think,
-    None if unknown. `refuses` are parameters that it rejects. `as_of` is the price's day.
-    `batched`: its requests go into batches, and the price is that of batches.
+    None if unknown. `refuses` are parameters that it rejects. `as_of` is the price's day. A free
+    model has the price 0. `batched`: its requests go into batches, at the price of batches.
     """
 
     name: str
@@ -78,11 +78,6 @@ class ModelInfo:
     refuses: frozenset[str] = frozenset()
     as_of: date | None = None
     batched: bool = False
-
-    @property
-    def price_known(self) -> bool:
-        """Whether there is a price. A free model has a known price: 0."""
-        return self.price is not None
 
     def effort(self, wanted: Effort | None) -> Effort | None:
         """Return the supported effort nearest to `wanted`; None to send no effort.

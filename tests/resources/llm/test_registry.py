@@ -53,7 +53,7 @@ def test_a_users_file_adds_and_replaces(tmp_path: Path) -> None:
     registry = ModelRegistry.load(PROJECT_MODELS, own)
     assert registry.model("gpt-4o").price == Price(2.5, 10, 1.25)
     assert registry.model("gpt-4o-mini").price == Price(0.15, 0.60, 0.075)
-    assert not registry.model("big-model").price_known
+    assert registry.model("big-model").price is None
     lab = registry.provider("lab")
     assert (lab.requests_per_minute, lab.tokens_per_minute, lab.max_concurrent) == (30, None, 2)
 
@@ -62,14 +62,14 @@ def test_an_unknown_model_works_at_a_named_provider_with_an_unknown_price(
     registry: ModelRegistry,
 ) -> None:
     model = registry.model("llama-9", provider="ollama")
-    assert (model.context_window, model.price, model.price_known) == (None, None, False)
+    assert (model.context_window, model.price) == (None, None)
 
 
 def test_a_known_model_at_another_provider_keeps_its_window_and_loses_its_price(
     registry: ModelRegistry,
 ) -> None:
     model = registry.model("gpt-4o", provider="ollama")
-    assert (model.context_window, model.price_known) == (128_000, False)
+    assert (model.context_window, model.price) == (128_000, None)
 
 
 def test_an_unknown_model_or_provider_is_refused_with_the_nearest_name(
@@ -143,7 +143,7 @@ def test_a_gateways_model_has_the_price_and_efforts_of_the_vendors_model(
     model = registry.model("openai/gpt-5-mini", provider="openai")
     assert model.name == "openai/gpt-5-mini"
     assert (model.price, model.effort(None)) == (Price(0.25, 2.00, 0.025), "low")
-    assert not registry.model("azure/gpt-5-mini", provider="openai").price_known
+    assert registry.model("azure/gpt-5-mini", provider="openai").price is None
 
 
 def test_an_effort_is_the_nearest_that_the_model_takes(registry: ModelRegistry) -> None:
