@@ -79,7 +79,7 @@ def _parts(
     If the times of a part begin anew, they count from the end of the part before, or from the time
     zero in the head of an HLS segment.
     """
-    before, zero, ends, number = list[Caption](), None, 0.0, 1
+    before, first_origin, ends, number = list[Caption](), None, 0.0, 1
     pieces = ["", *border.split(text)]
     for head, body in zip(pieces[::2], pieces[1::2], strict=True):
         number += head.count("\n")
@@ -87,8 +87,8 @@ def _parts(
         number += body.count("\n")
         mapped = _TIME_MAP.search(head)
         origin = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
-        zero = origin if zero is None else zero
-        shift = 0.0 if origin is None or zero is None else (origin - zero) % _CYCLE
+        first_origin = origin if first_origin is None else first_origin
+        shift = 0.0 if origin is None or first_origin is None else (origin - first_origin) % _CYCLE
         shift = shift if shift < _CYCLE / 2 else 0.0  # a clock that runs back by a few ticks
         if not shift and part and before and part[0] not in before:
             shift = ends if part[0].begins < before[-1].begins else 0.0

@@ -162,9 +162,10 @@ def read_table(text: str) -> CaptionFile | None:
 
 
 def _clocks(values: Sequence[str]) -> list[float] | None:
-    """Return the seconds of values that are all clocks and do not decrease; None for others."""
+    """Return the seconds of values that are all clocks, rise and never fall; None for others."""
     times = [time for time in map(seconds_of, values) if time is not None]
-    return times if len(times) == len(values) and times == sorted(times) else None
+    is_rising = times == sorted(times) and (len(times) == 1 or len({*times}) > 1)
+    return times if is_rising and len(times) == len(values) else None
 
 
 def read_records(document: Any) -> CaptionFile:
@@ -283,7 +284,9 @@ def _entries(records: Sequence[_Record]) -> list[Caption]:
     is_spaced = _are_spaced(texts)
     entries, untimed = list[Caption](), 0
     for number, (row, (_, speaker), text) in enumerate(zip(rows, records, texts, strict=True), 1):
-        start, end, length = (_number(row.get(name or ""), name, number) for name in columns)
+        start, end, length = (
+            _number(row.get(name), name, number) if name else None for name in columns
+        )
         if start is None and entries and entries[-1].start is not None and text:
             # Punctuation needs no time of its own; several words do.
             untimed += len(text.split()) > 1
@@ -335,7 +338,7 @@ def _is_number(value: str) -> bool:
     return value.strip().replace(".", "", 1).isdecimal()
 
 
-def _number(value: object, name: str | None, number: int) -> float | None:
+def _number(value: object, name: str, number: int) -> float | None:
     """Return the seconds of a clock, or a number in its column's unit; PlacedError if neither."""
     if value is None or value == "":
         return None
