@@ -85,7 +85,7 @@ CLAIMS = 5
 _TEXT = """\
 # How good is the embedded engine?
 
-These figures describe the installed engine on a machine without a key ({model} reader), on data
+These figures describe the installed engine on a machine without a key (plain reader), on data
 outside the project. `python -m benchmarks.quality --write` writes this page. Intervals (95 %) are
 bootstraps over videos, or over claims without videos. A baseline is the score of a trivial answer
 on the same items: evenly spaced sentences for claims, "always supports" for decided verdicts, the
@@ -454,7 +454,7 @@ def main() -> None:
             parts.append(part(reader))
         else:
             sys.stderr.write(f"Skipped a part: {DATA / folder} is not there.\n")
-    opening = fill(" ".join(_TEXT.format(model=reader.reader.reader.name).splitlines()[2:]), 100)
+    opening = fill(" ".join(_TEXT.splitlines()[2:]), 100)
     title = _TEXT.splitlines()[0]
     headline = table([row for part in parts for row in part.headline])
     asked = goals_text([row for part in parts for row in part.goals])

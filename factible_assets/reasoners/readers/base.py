@@ -73,11 +73,6 @@ class ReadingOutageError(ReasonerOutageError):
 class StanceReader(Protocol):
     """Reads the passages of one page against one claim."""
 
-    @property
-    def name(self) -> str:
-        """The name for metadata, such as "plain" or "labels by qwen2.5-coder-1.5b"."""
-        ...
-
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Read the selected passages of a page against a claim.
 
@@ -96,10 +91,6 @@ class FirstDecided:
 
     def __init__(self, *readers: StanceReader) -> None:
         self._readers = readers
-
-    @property
-    def name(self) -> str:
-        return ", then ".join(reader.name for reader in self._readers)
 
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         reading = PageReading()

@@ -38,10 +38,7 @@ class Inference:
 
 
 class InferenceModel(Protocol):
-    """A cross-encoder for natural-language inference; its name is for metadata."""
-
-    @property
-    def name(self) -> str: ...
+    """A cross-encoder for natural-language inference."""
 
     def infer(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Inference]:
         """Return the probabilities for each pair of premise and hypothesis."""
@@ -80,10 +77,6 @@ class EntailmentReader:
 
     def __init__(self, model: InferenceModel) -> None:
         self._model = model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Return the side of the strongest passage; sides of about equal strength are "mixed".
@@ -140,18 +133,8 @@ class OnnxInference:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self._lock = threading.Lock()
         self._open = lru_cache(maxsize=1)(partial(_open, folder))
-
-    @property
-    def name(self) -> str:
-        """The name in config.json, else that of the folder."""
-        try:
-            name = json.loads((self._folder / _CONFIG).read_bytes()).get("_name_or_path")
-        except (OSError, ValueError, AttributeError):
-            name = None
-        return name if isinstance(name, str) and name else self._folder.name
 
     def infer(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Inference]:
         """Return the probabilities for each pair of premise and hypothesis.

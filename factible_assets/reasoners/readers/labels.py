@@ -43,9 +43,6 @@ _MOST_UNCALIBRATED = 0.5
 class AsksForLabels(Protocol):
     """A model that returns label probabilities (resources.llm.labels.LabelModel)."""
 
-    @property
-    def name(self) -> str: ...
-
     async def ask(
         self,
         system: str,
@@ -106,13 +103,8 @@ class LabelReader:
     ) -> None:
         self._question = LabelQuestion(model, labels_prompt())
         self._calibration = calibration or UNCALIBRATED
+        self._most_confidence = 1.0 if calibration is not None else _MOST_UNCALIBRATED
         self._embedder = embedder
-        self.is_calibrated = calibration is not None
-
-    @property
-    def name(self) -> str:
-        doubt = "" if self.is_calibrated else " (not calibrated)"
-        return f"labels by {self._question.model.name}{doubt}"
 
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Read the selected passages of a page against a claim; see `StanceReader.read`.
@@ -157,11 +149,10 @@ class LabelReader:
             stance, chance = side, clarity
         agreement = [one.supports if stance == "supports" else one.refutes for one in singles]
         quoted = nearest[agreement.index(max(agreement))]
-        most = 1.0 if self.is_calibrated else _MOST_UNCALIBRATED
         return replace(
             reading,
             stance=stance,
-            confidence=round(min(chance, most), 4),
+            confidence=round(min(chance, self._most_confidence), 4),
             ground="label",
             quotes=((quoted.start, quoted.end),) if in_page else (),
             calls=tuple(calls),

@@ -51,8 +51,6 @@ def _count_indicators(text: str, indicators: str) -> int:
 class LexicalReader:
     """Reads a page by indicator words, and quotes the sentences that hold them."""
 
-    name = "lexical"
-
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Read the whole page and its title; algorithm 3 states no confidence, so it is 1."""
         text = " ".join([title, *(sentence.text for sentence in selection.sentences)])

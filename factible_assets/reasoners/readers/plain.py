@@ -659,8 +659,6 @@ def side_of_text(claim: str, text: str, *, title: str = "") -> Stance:
 class PlainReader:
     """The `StanceReader` without a model."""
 
-    name = "plain"
-
     async def read(self, claim: str, selection: Selection, *, title: str) -> PageReading:
         """Read the page; if that is unclear, read its search snippet."""
         page = (PageSentence(title, 0, 0, -1), *selection.sentences)

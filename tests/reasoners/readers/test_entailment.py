@@ -121,7 +121,7 @@ def make(
     folder.mkdir(exist_ok=True)
     (folder / "model.onnx").write_bytes(classifier(outputs, with_types=with_types))
     write_tokenizer(folder / "tokenizer.json")
-    config = {"_name_or_path": "someone/tiny-nli", "id2label": labels}
+    config = {"id2label": labels}
     (folder / "config.json").write_text(json.dumps(config))
     return folder
 
@@ -196,7 +196,6 @@ async def test_a_claim_and_its_denial_pull_a_passage_to_one_side(
     read = await model.read("there", selection, title="")
     assert read.stance == stance
     assert (read.confidence >= 0.3) == (stance != "unclear")
-    assert model.name == "someone/tiny-nli"
 
 
 def passage(text: str) -> Passage:
@@ -248,7 +247,3 @@ def test_a_model_with_more_scores_than_labels_is_refused(tmp_path: Path) -> None
 def test_labels_without_names_are_refused(config: object) -> None:
     with pytest.raises(ValueError, match=r"label|zero"):
         read_labels(config)
-
-
-def test_without_a_model_the_name_is_that_of_the_folder(tmp_path: Path) -> None:
-    assert OnnxInference(tmp_path / "nowhere").name == "nowhere"

@@ -47,8 +47,6 @@ CALIBRATED = Calibration(
 class Scripted:
     """Answers by the source in the question, and remembers its questions."""
 
-    name = "scripted"
-
     def __init__(self, answer: Callable[[str], Chances]) -> None:
         self._answer = answer
         self.asked: list[str] = []
@@ -70,7 +68,7 @@ class Scripted:
         )
         call = ModelCall(
             provider="local",
-            model=self.name,
+            model="scripted",
             attempt=1,
             input_tokens=100,
             output_tokens=1,
@@ -162,12 +160,6 @@ async def test_a_model_without_calibration_is_never_sure() -> None:
     said = await read(Scripted(lambda _: sure), calibration=None)
     assert said.stance == "supports"
     assert said.confidence <= 0.5
-
-
-async def test_the_name_shows_the_model_and_its_calibration() -> None:
-    model, embedder = Scripted(lambda _: FOR), minilm()
-    assert LabelReader(model, CALIBRATED, embedder).name == "labels by scripted"
-    assert LabelReader(model, None, embedder).name == "labels by scripted (not calibrated)"
 
 
 async def test_the_snippet_replaces_a_missing_page_and_is_never_quoted() -> None:
