@@ -63,14 +63,6 @@ def write_index(index: Index, folder: Path) -> Path:
     return write_whole(folder / INDEX, render_index(index, hrefs).encode("utf-8"))
 
 
-def publish_data(data: ReportData, index: Index | None, folder: Path) -> Path:
-    """Write the report of a video, and the index if it was read."""
-    path = write_report(data, folder / report_name(data.video.video_id))
-    if index is not None:
-        write_index(index, folder)
-    return path
-
-
 def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | None:
     """Write the report of one video and refresh the index. Unknown videos give None.
 
@@ -87,7 +79,10 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
         if data is None:
             return None
         index_data = None if is_recent else read_index_data(now)
-    return publish_data(data, index_data, folder)
+    path = write_report(data, folder / report_name(video_id))
+    if index_data is not None:
+        write_index(index_data, folder)
+    return path
 
 
 def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:

@@ -9,8 +9,9 @@ from factible_assets.corpora.reading import CorpusVideo, load_corpora
 from factible_assets.errors import ExitCode, code_of
 from factible_assets.records.rows import VerdictChange
 from factible_assets.report.data import ReportData, read_report_data
-from factible_assets.report.writing import publish_data, read_index_data
+from factible_assets.report.writing import read_index_data, write_index, write_report
 from factible_assets.settings import Settings
+from resources.files import report_name
 from resources.statements import statements
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
@@ -85,7 +86,8 @@ class StoredVideo:
                 return None
             index = read_index_data(snapshot)
             (ever,) = snapshot.rows(_SQL["cost_of_all_checks"], {"video": self.video_id})
-        report = publish_data(data, index, settings.reports)
+        report = write_report(data, settings.reports / report_name(self.video_id))
+        write_index(index, settings.reports)
         return Checked(data, report, data.run_id, cost_ever=float(ever["usd"]))
 
     def finished_check(self) -> Checked | None:

@@ -15,9 +15,10 @@ from starlette.exceptions import HTTPException
 from factible_assets.records.rows import VerdictChange
 from factible_assets.records.stances import with_stances
 from factible_assets.report.data import ReportData, read_report_data, source_links
-from factible_assets.report.writing import publish_data
+from factible_assets.report.writing import write_report
 from factible_assets.settings import Settings
 from factible_assets.web import models
+from resources.files import report_name
 from resources.statements import statements
 from resources.text_files import quoted
 from warehouse.errors import WarehouseNotWritableError, WarehouseTooOldError
@@ -91,7 +92,7 @@ class PublishedResults:
 
     def write_report(self, video_id: str) -> None:
         """Write the report file of a video again after an act; acts change no row of the index."""
-        publish_data(self.data(video_id), None, self._reports)
+        write_report(self.data(video_id), self._reports / report_name(video_id))
 
     def _read_state(self, video_id: str, _: object) -> ReportData:
         with self.opened(video_id) as now:

@@ -22,8 +22,6 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class AppState:
-    """The objects that all routes share."""
-
     settings: Settings
     runs: RunManager
     results: PublishedResults

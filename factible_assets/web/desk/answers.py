@@ -80,10 +80,6 @@ class Visit:
     viewer: Viewer
     form: FormData = field(default_factory=FormData)
 
-    @property
-    def base_url(self) -> str:
-        return base_url(self.request, self.state)
-
     def field(self, name: str) -> str:
         """Return a field without the space around it, or an empty text."""
         value = self.form.get(name)
@@ -113,7 +109,7 @@ class Visit:
     def set_cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
         """Set a cookie that no script and no other site can use."""
         flags: dict[str, Any] = {"httponly": True, "samesite": "strict"}
-        secure = self.base_url.startswith("https:")
+        secure = base_url(self.request, self.state).startswith("https:")
         response.set_cookie(name, value, max_age=seconds, secure=secure, **flags)
 
 

@@ -189,7 +189,7 @@ def claim_page(
     with state.results.opened() as now:
         similar = lists.similar_claims(now, video_id, claim.text)
         queue = lists.read_queue(now, query, me, (video_id, claim.claim_id))
-    base = visit.base_url
+    base = base_url(visit.request, state)
     signature = state.clients.sign(visit.client, f"{video_id} {claim.claim_id}")
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim.claim_id, safe='')}?key={signature}"
     source, title = html.escape(base + card), html.escape(claim.text[:120])
