@@ -19,11 +19,7 @@ from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.pipeline.assets.transcripts import listed_video, with_details
 from factible_assets.pipeline.launchpad import run_config_for
 from factible_assets.pipeline.resources import FactCheckServices, RunContext
-from factible_assets.records.rows import VideoRows
 from factible_assets.records.tables import Video
-from factible_assets.runs.experiments.plan import Variant
-from factible_assets.runs.experiments.stage_keys import StageKeys
-from factible_assets.runs.experiments.variant_services import choose
 from factible_assets.runs.result import StoredVideo
 from factible_assets.runs.reusable import input_tags
 from factible_assets.services import reasoning
@@ -57,7 +53,7 @@ from resources.storage.answers import DiskCache
 from resources.storage.archive import Archive
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.scripted import ScriptedModel
-from tests.reasoners.material import CLAIM, PAGE, QUERY, VIDEO, transcript
+from tests.reasoners.material import CLAIM, PAGE, QUERY, VIDEO
 from tests.resources.llm import batches
 from tests.resources.llm.servers import CANARY as CANARY_KEY
 from tests.resources.llm.servers import CHAT, openai_answer
@@ -637,17 +633,11 @@ def test_a_default_causes_a_remark_only_without_an_option(tmp_path: Path) -> Non
 
 
 def test_another_effort_makes_another_answer(tmp_path: Path) -> None:
-    plain = settings(tmp_path, openai_api_key="k")
-    harder = settings(tmp_path, openai_api_key="k", reasoning_effort="high")
-    variant = Variant("v", {"model": "gpt-5-mini", "web": "miniature"})
-
-    def made(by: Settings) -> tuple[object, str]:
-        taken_over = input_tags(StoredVideo("everyday-beliefs-talk", by), FactCheckConfig())
-        words, choice = transcript("Honey keeps."), choose(variant, by, None)
-        said = VideoRows(videos=(VIDEO,), transcripts=(words,))
-        keys = StageKeys(by).of(variant.config, said, choice)
-        return taken_over, keys["claims"]
-
-    first, other = made(plain), made(harder)
-    assert first[0] != other[0]
-    assert first[1] != other[1]
+    plain, harder = (
+        input_tags(StoredVideo("everyday-beliefs-talk", made), FactCheckConfig())
+        for made in (
+            settings(tmp_path, openai_api_key="k"),
+            settings(tmp_path, openai_api_key="k", reasoning_effort="high"),
+        )
+    )
+    assert plain != harder

@@ -106,7 +106,7 @@ def _add_feed(
     address: str, settings: Settings, corpus: Path | None, web: str | None, limit: int | None
 ) -> None:
     # They load clients.
-    from factible_assets.exchange.podcast import list_feed
+    from factible_assets.corpora.podcast import list_feed
     from factible_assets.services.transcripts import fetch_feed
 
     feed = asyncio.run(fetch_feed(address, settings))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, OptionError
+from factible_assets.records.rows import VideoRows
 from factible_assets.runs.experiments.plan import (
     PRESETS,
     STAGES,
@@ -19,8 +20,10 @@ from factible_assets.runs.experiments.plan import (
     options,
     settings_of,
 )
-from factible_assets.runs.experiments.stage_keys import stage_keys
+from factible_assets.runs.experiments.stage_keys import StageKeys, stage_keys
+from factible_assets.runs.experiments.variant_services import choose
 from factible_assets.settings import Settings
+from tests.reasoners.material import VIDEO, transcript
 
 AROUND: dict[str, Any] = {"subject": "a video", "makers": {}, "code": "code"}
 
@@ -201,3 +204,14 @@ def test_the_key_names_the_chosen_reasoner_and_not_the_option() -> None:
 def test_the_transcript_and_the_code_change_all_keys(other: dict[str, str]) -> None:
     plain = stage_keys(FactCheckConfig(), **AROUND)
     assert differing(plain, stage_keys(FactCheckConfig(), **AROUND | other)) == list(STAGES)
+
+
+def test_another_effort_makes_another_key(tmp_path: Path) -> None:
+    variant = Variant("v", {"model": "gpt-5-mini", "web": "miniature"})
+    said = VideoRows(videos=(VIDEO,), transcripts=(transcript("Honey keeps."),))
+
+    def key(**given: Any) -> str:
+        made = Settings(home=tmp_path, **given)
+        return StageKeys(made).of(variant.config, said, choose(variant, made, None))["claims"]
+
+    assert key(openai_api_key="k") != key(openai_api_key="k", reasoning_effort="high")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from factible_assets.corpora.format import CorpusError
+from factible_assets.corpora.podcast import entry_of, list_feed
 from factible_assets.corpora.reading import load_corpus
-from factible_assets.exchange.podcast import entry_of, list_feed
 from resources.transcripts.podcast import Episode, Feed
 
 ADDRESS = "https://pods.example/feed.xml"
