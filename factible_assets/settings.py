@@ -88,7 +88,7 @@ NIGHTLY = "0 2 * * *"
 
 def variable(field: str) -> str:
     """Return the variable of a field. Keys and the settings of vendors have the vendors' names."""
-    if field == "lake":
+    if field == "warehouse_location":
         return "FACTIBLE_WAREHOUSE"
     is_common = field.endswith("_api_key") or field.startswith(("openai_", "ollama_"))
     return field.upper() if is_common else f"FACTIBLE_{field.upper()}"
@@ -231,7 +231,7 @@ class Settings(BaseModel):
     home_corpora: ClassVar[_InHome] = _InHome("corpora")
 
     home: Annotated[UserPath, RESTRICTED] = Field(default_factory=default_home)
-    lake: Annotated[SecretStr | None, RESTRICTED] = None
+    warehouse_location: Annotated[SecretStr | None, RESTRICTED] = None
     lake_data: Annotated[str | None, RESTRICTED] = None
     web: Web = "auto"
 
@@ -330,20 +330,22 @@ class Settings(BaseModel):
 
         Raises SettingsError: FACTIBLE_WAREHOUSE names no lake.
         """
-        if self.lake is None:
+        if self.warehouse_location is None:
             return self._file("warehouse.duckdb")
         from warehouse.errors import WarehouseError  # noqa: PLC0415 - for lakes
         from warehouse.lake import Lake  # noqa: PLC0415
 
         try:
-            return Lake.of(self.lake.get_secret_value(), self.lake_data or self.home / "lake")
+            location = self.warehouse_location.get_secret_value()
+            return Lake.of(location, self.lake_data or self.home / "lake")
         except WarehouseError as error:
             raise SettingsError(f"FACTIBLE_WAREHOUSE cannot be used. {error}") from None
 
     @property
     def published(self) -> Connector:
         """The copy of the warehouse for readers; a lake is its own copy."""
-        return self._file("published.duckdb") if self.lake is None else self.warehouse
+        live = self.warehouse
+        return live if live.is_shared else self._file("published.duckdb")
 
     def _file(self, name: str) -> Connector:
         from warehouse.connection import FileConnector  # noqa: PLC0415 - loads DuckDB

@@ -81,7 +81,7 @@ def _changed_at(file: Path) -> int | None:
 @lru_cache(maxsize=32)
 def _rating_set(file: Path, changed_at: int | None, described_at: int | None) -> datasets.RatingSet:
     kind = file.suffix.lower()
-    if kind not in datasets.TABLES:
+    if kind not in datasets.READERS:
         with errors_naming(file):
             return datasets.load_rating_yaml(file)
     layout = None

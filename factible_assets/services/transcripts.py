@@ -1,7 +1,4 @@
-"""The sources of transcripts: factible asks those that suit a video, in order.
-
-To add a source, add a function to SOURCES.
-"""
+"""The sources of transcripts: factible asks those that suit a video, in order."""
 
 from __future__ import annotations
 

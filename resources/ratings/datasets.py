@@ -357,7 +357,7 @@ def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[st
         raise PlacedError(f"this is not CSV: {error}", reader.line_num + 1) from error
 
 
-TABLES: Mapping[str, Callable[[Path, TableLayout], Iterator[ListedRating]]] = {
+READERS: Mapping[str, Callable[[Path, TableLayout], Iterator[ListedRating]]] = {
     ".csv": _table,
     ".json": _outlets,
 }
@@ -370,7 +370,7 @@ def load_table(file: Path, layout: TableLayout) -> RatingSet:
     Raises PlacedError.
     """
     ratings: dict[str, ListedRating] = {}
-    for row in TABLES[file.suffix.lower()](file, layout):
+    for row in READERS[file.suffix.lower()](file, layout):
         other = ratings.get(row.domain, row)
         ratings[row.domain] = min(other, row, key=lambda one: _RANKS.index(one.rating))
     return RatingSet(layout.dataset, ratings, layout.as_of, layout.licence)
