@@ -50,7 +50,7 @@ _SPAN = re.compile(r"(?<=[:.]\d\d)\s*[-–]+>?\s*(?=\d+:\d)|(?<=\.\d)\s*[-–]+>
 _UNITS: Final = {"s": 1.0, "m": 1e-3, "u": 1e-6, "t": 1e-7, "n": 1e-9}
 _WORDS = re.compile(
     r"(?:punctuated|display|full|plain|raw)?(?:text|body|transcript(?:ion)?|display|caption|sentence"
-    r"|content|utf8|value|word|line|subtitle|utterance|phrase)s?"
+    r"|content|utf8|value|word|line|subtitle|utterance|phrase|segment)s?"
 )
 _CHOICES = re.compile(r"alternatives|nbest|hypotheses|candidates")
 _SPEAKER = re.compile(

@@ -175,6 +175,7 @@ def test_xml_is_read_by_its_times(xml: str) -> None:
             for at, words in (("3", WALL), ("9", BATS)) for word in words.split()]}]}]},
         {"words": timed_words("text", "start", "end", 1000)},
         [{"start": at, "_": "x7", "text": words} for at, words in TWO],
+        {"segment": [{"start_offset": at * 12.5, "start": at, "segment": words} for at, words in TWO]},
         f"Zeit;Wer;Was\n00:00:03;Anna;{WALL}\n00:00:09;Tom;{BATS}\n",
         {"recognizedPhrases": [
             {"offset": "PT3S", "offsetInTicks": 3e7, "nBest": [{"display": WALL}, {"display": "x"}]},
