@@ -24,6 +24,7 @@ import lxml.html
 from resources.pages.hidden import drop_hidden
 from resources.pages.reviews import review_text
 from resources.text_files import BOMS, NotTextError, decode_text
+from resources.words import UNSPACED
 
 MAX_ELEMENTS = 40_000
 """Limit for trafilatura, which would be too slow beyond; of larger pages the text is all blocks."""
@@ -211,7 +212,8 @@ def _signs_of(tree: lxml.html.HtmlElement, url: str) -> _Signs:
 
 def _obstacle(text: str, signs: _Signs, markup_characters: int) -> Obstacle | None:
     """Return why a text is not that of its page, None if it is."""
-    characters = len(text)
+    # A letter of a script without spaces says as much as three others.
+    characters = len(text) + 2 * len(UNSPACED.findall(text))
     least = max(1, min(_ENOUGH_TEXT, markup_characters // _MARKUP_PER_CHARACTER))
     if characters < signs.redirect_text:
         return "needs a browser"

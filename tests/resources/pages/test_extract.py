@@ -28,6 +28,13 @@ def test_a_short_page_without_scripts_is_read_as_it_is() -> None:
     assert (page.obstacle, page.text, page.title) == (None, "Honey keeps for years.", "Fact")
 
 
+def test_letters_of_a_script_without_spaces_make_a_text_sooner() -> None:
+    article = f"<article><p>{'长城从月球上看不见。' * 20}</p></article>"
+    page = f"<title>长城</title><script></script><div class='{'x' * 220_000}'></div>{article}"
+    assert extract_html(page, "http://a.cn/").obstacle is None
+    assert extract_html(page.replace("长城从月球上看不见", "The wall."), "http://a.cn/").obstacle
+
+
 def test_the_beginning_of_an_article_that_is_not_free_is_locked() -> None:
     facts = '{"@type": "NewsArticle", "isAccessibleForFree": %s}'
     for stated, length, obstacle in (
