@@ -48,9 +48,8 @@ class LabelModel:
         `examples` are questions with their labels; the model sees them as earlier turns. The labels
         must differ in their first letters, because a token may be the beginning of a word.
 
-        Raises:
-            ModelError: The model does not answer, gives no probabilities, or would begin its answer
-                with another word.
+        Raises ModelError: The model does not answer, gives no probabilities, or would begin with
+        another word.
         """
         request = base.ModelRequest(
             system, parts, base.NextToken, max_tokens=1, temperature=1.0, examples=examples

@@ -10,6 +10,7 @@ import logging
 import shutil
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
@@ -146,12 +147,9 @@ class PromptFolder:
         """Delete the folders of expired days: all of them if `days` is 0."""
         oldest = (datetime.now(UTC) - timedelta(days=self._days)).date()
         for folder in self._path.glob("????-??-??"):
-            try:
-                day = date.fromisoformat(folder.name)
-            except ValueError:
-                continue
-            if day < oldest or not self._days:
-                shutil.rmtree(folder, ignore_errors=True)
+            with suppress(ValueError):
+                if date.fromisoformat(folder.name) < oldest or not self._days:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _contains(file: Path, texts: Sequence[str]) -> bool:

@@ -208,14 +208,13 @@ class Archive:
         if row is None:
             return None
         has_text = bool(row["text"])
+        no_text = "The archive has a search hit for this page, but not its text."
         same = {name: row[name] for name in _SAME_COLUMNS}
         return FetchedPage(
             **same,
             outcome="ok" if has_text else "absent",
             retrieved_at=datetime.fromisoformat(row["retrieved_at"] or row["stored_at"]),
-            reason=None
-            if has_text
-            else "The archive has a search hit for this page, but not its text.",
+            reason=None if has_text else no_text,
             via="archive" if has_text else None,
             title=row["title"] or None,
             published_on=_day(row["published_on"]),
