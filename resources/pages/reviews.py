@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import lxml.html
 
@@ -61,7 +61,8 @@ def _is_review_of(node: dict[str, Any], url: str) -> bool:
     if not isinstance(address, str) or not address:
         return True
     with suppress(ValueError):
-        return urlsplit(address).path.rstrip("/") == urlsplit(url).path.rstrip("/")
+        own, named = (unquote(urlsplit(link).path).rstrip("/") for link in (url, address))
+        return own == named
     return False
 
 
