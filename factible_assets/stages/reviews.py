@@ -93,10 +93,8 @@ class Corrections:
         )
 
     def blocked_page(self, canonical: str, final: str) -> str | None:
-        """Return the reason if a page is blocked where it was found or where it led to, else None.
-
-        A page that a reviewer added stays, wherever it leads to.
-        """
+        """Return the reason if a page is blocked, or the address that it led to; else None."""
+        # A page that a reviewer added stays, wherever it leads to.
         return self.blocked(canonical) or (None if self.adds(canonical) else self.blocked(final))
 
 
