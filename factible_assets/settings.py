@@ -226,6 +226,7 @@ class Settings(BaseModel):
     archive: ClassVar[_InHome] = _InHome("archive.sqlite")
     dagster_home: ClassVar[_InHome] = _InHome("dagster")
     reports: ClassVar[_InHome] = _InHome("reports")
+    experiments: ClassVar[_InHome] = _InHome("experiments")
     cache: ClassVar[_InHome] = _InHome("cache")
     prompts: ClassVar[_InHome] = _InHome("prompts")
     home_corpora: ClassVar[_InHome] = _InHome("corpora")

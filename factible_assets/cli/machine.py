@@ -174,7 +174,7 @@ def upgrade() -> None:
     """
     settings = load_settings()
     stores = [Warehouse(settings.warehouse)] if settings.warehouse.exists() else []
-    stores += map(Warehouse, sorted((settings.home / "experiments").glob("*.duckdb")))
+    stores += map(Warehouse, sorted(settings.experiments.glob("*.duckdb")))
     upgraded = []
     for store in stores:
         note(f"{store.path}")

@@ -290,7 +290,7 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
     _readings(
         "stances as in the baseline",
         "sources",
-        lambda outcome: evidence.agreement(outcome.evidence, outcome.baseline),
+        lambda outcome: evidence.agreement(outcome.evidence, outcome.baseline_evidence),
         better=None,
     ),
     _questions("questions answered", "answered"),

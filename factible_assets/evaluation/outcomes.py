@@ -25,13 +25,13 @@ class VideoOutcome(VideoRows):
     """The rows of one video, and its annotated claims (`truth`; None if it is not annotated).
 
     `first_verdict_seconds` is the time from the start to the first verdict, None if unknown.
-    `baseline` is the evidence of an experiment's baseline for the video. The metrics of an asset
-    without a set are undefined.
+    `baseline_evidence` is that of an experiment's baseline. The metrics of an asset without a set
+    are undefined.
     """
 
     truth: tuple[ClaimEntry, ...] | None = None
     first_verdict_seconds: float | None = None
-    baseline: Sequence[Evidence] = ()
+    baseline_evidence: Sequence[Evidence] = ()
 
     def ran(self, *assets: str) -> bool:
         return all(asset in self.sets for asset in assets)

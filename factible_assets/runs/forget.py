@@ -70,8 +70,7 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
     Raises WarehouseError: A warehouse is not readable or writable.
     """
     copies, unreadable = _replaced_copies(settings)
-    experiments = sorted((settings.home / "experiments").glob("*.duckdb"))
-    stores = [*map(Warehouse, experiments), *copies]
+    stores = [*map(Warehouse, sorted(settings.experiments.glob("*.duckdb"))), *copies]
     if settings.warehouse.exists():
         stores.insert(0, Warehouse(settings.warehouse))
     with open_instance(settings) as instance:
@@ -216,7 +215,7 @@ def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) 
 def _forget_files(done: Forgotten, settings: Settings) -> None:
     """Remove the video's report, the files that name it, and its lines in the SQL history."""
     home, video_id = settings.home, done.video_id
-    report, pages = settings.reports / report_name(video_id), (home / "experiments").glob("*.html")
+    report, pages = settings.reports / report_name(video_id), settings.experiments.glob("*.html")
     places = {
         "reports": [report] if report.exists() else [],
         "exports": _naming(_files(home / "exports"), [video_id])[video_id],

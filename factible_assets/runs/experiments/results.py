@@ -142,7 +142,7 @@ def _outcomes(
                 **rows.parts(),
                 truth=listed.claims,
                 first_verdict_seconds=rows.sets["verdicts"].first_result_seconds,
-                baseline=baseline,
+                baseline_evidence=baseline,
             )
             outcomes.append(outcome)
     return outcomes

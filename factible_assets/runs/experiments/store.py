@@ -27,7 +27,7 @@ _SQL = statements("factible_assets.runs.experiments", "experiments.sql")
 
 
 def experiment_file(settings: Settings, name: str) -> Path:
-    return settings.home / "experiments" / f"{name}.duckdb"
+    return settings.experiments / f"{name}.duckdb"
 
 
 class ExperimentStore:
