@@ -32,7 +32,7 @@ from factible_assets.services.models import (
     stage_model,
 )
 from factible_assets.services.ratings import CollectionRatings, rating_directory, rating_files
-from factible_assets.services.reasoning import choose_reasoners, open_models
+from factible_assets.services.reasoning import Choices, choose_reasoners, open_models
 from factible_assets.services.search import PROVIDERS, default_remarks, search_names, search_remark
 from factible_assets.services.web import (
     OpenWeb,
@@ -47,6 +47,7 @@ from factible_assets.stages.reliability import rate
 from resources.errors import SetupError
 from resources.llm import backend
 from resources.llm.backend import Batching
+from resources.llm.limits import Budget, Ceiling
 from resources.pages.base import FetchedPage
 from resources.search.base import SearchRequest
 from resources.storage.answers import DiskCache
@@ -304,6 +305,14 @@ def test_a_missing_reader_is_refused_with_the_command_that_pulls_it(
     options = Reasoners.model_validate({"evidence_by": reader})
     with pytest.raises(SetupError, match=remedy):
         choose_reasoners(options, settings(tmp_path, **NO_KEY))
+
+
+async def test_no_other_reader_replaces_one_whose_model_disappeared(tmp_path: Path) -> None:
+    gone = Choices(claims="embedded", queries="embedded", evidence="labels", verdicts="template")
+    made, cache = settings(tmp_path, **NO_KEY), DiskCache(tmp_path)
+    async with AsyncExitStack() as stack:
+        with pytest.raises(SetupError, match="reads pages by the label probabilities"):
+            await reasoning.open_reasoner(made, gone, stack, cache, Budget("this run", Ceiling()))
 
 
 @pytest.mark.parametrize("given", [NO_KEY, {"model": "gpt-4-turbo"}])

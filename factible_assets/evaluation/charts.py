@@ -1,8 +1,8 @@
-"""Draws small charts for the Dagster UI and for the page of an experiment.
+"""Draws small charts of metrics.
 
-Each is a short SVG in a `data:` address, because the UI folds Markdown of more than a thousand
-characters. The lines have the colours of Okabe and Ito (2008), which people with any colour vision
-can tell apart. Undefined values are not drawn.
+Each is a short SVG in a `data:` address, because Dagster's UI folds Markdown of more than a
+thousand characters. The lines have the colours of Okabe and Ito (2008), which people with any
+colour vision can tell apart. Undefined values are not drawn.
 """
 
 from __future__ import annotations
