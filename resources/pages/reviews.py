@@ -43,7 +43,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON text, the outer ones first; none if it is damaged."""
     waiting = deque[Any]()
     with suppress(ValueError, RecursionError):
-        waiting.append(json.loads(text))
+        waiting.append(json.loads(text, strict=False))  # many texts have raw line breaks
     while waiting:
         value = waiting.popleft()
         if isinstance(value, dict):

@@ -53,7 +53,8 @@ ARTICLE = (PARAGRAPH * 3).strip()
 
 def reviewed(**review: object) -> str:
     facts = {"@context": "https://schema.org", "@graph": [{"@type": "ClaimReview", **review}]}
-    script = f'<script type="application/ld+json">{json.dumps(facts)}</script>'
+    markup = json.dumps(facts).replace("\\n", "\n")
+    script = f'<script type="application/ld+json">{markup}</script>'
     return extract_html(f"<title>T</title>{script}<p>{ARTICLE}</p>", URL).text
 
 
