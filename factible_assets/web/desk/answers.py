@@ -28,7 +28,8 @@ from factible_assets.web.problems import problem_response
 from factible_assets.web.state import AppState, CurrentClient, State, state_of
 from factible_assets.wording import plain
 
-_MOST_FIELDS = 100
+_MOST_FIELDS = 500
+"""The choice among the claims of a video takes two fields for each claim."""
 _LONGEST_COOKIE = 2000
 NAME_COOKIE, _YEAR_SECONDS = "factible_reviewer", 365 * 24 * 3600
 _LONGEST_ORGANISATION = 200
@@ -274,7 +275,7 @@ def sign_in(visit: FormVisit) -> Response:
         return _sign_in_response(to=to, refused=True, kept=kept, path=path)
     response: Response = redirect(to)
     if kept:
-        words = dict(parse_qsl(kept, max_num_fields=_MOST_FIELDS))
+        words = dict(parse_qsl(kept))
         response = show("unrecorded", None, to=to, path=own_path(path), words=words)
     session = clients.begin_session(client)
     visit.set_cookie(response, SESSION_COOKIE, session, int(SESSION_SECONDS))
