@@ -10,7 +10,7 @@ import base64
 from typing import Any
 
 import httpx
-from pydantic import AliasPath, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasPath, BaseModel, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from resources.errors import SetupError
@@ -21,11 +21,7 @@ from resources.service import Service, whole_number, wrong_shape
 _MAX_MATCHES = 20
 
 
-class _Wire(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel)
-
-
-class _Detection(_Wire):
+class _Detection(BaseModel, alias_generator=to_camel):
     full_matching_images: list[_Found] = []
     partial_matching_images: list[_Found] = []
     visually_similar_images: list[_Found] = []
@@ -39,7 +35,7 @@ class _Found(_Detection):
     page_title: str = ""
 
 
-class _Annotation(_Wire):
+class _Annotation(BaseModel, alias_generator=to_camel):
     web_detection: _Detection = _Detection()
     error: dict[str, Any] = {}
 
