@@ -12,12 +12,11 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.embedder import Vectors, load_weights
+from factible_assets.reasoners.embedded.embedder import Vectors, load_weights, minilm
 
 SHORTEST, LONGEST = 4, 42
 """Words of a sentence that the model cuts."""
@@ -45,28 +44,19 @@ class Gap:
     marker: bool = False
 
 
-class WordReader(Protocol):
-    """Reads words in context: `embedder.OnnxEmbedder` with MiniLM."""
-
-    def read_words(self, runs: Sequence[Sequence[str]]) -> list[Vectors]:
-        """Return the states of the words of each run, shape [len(run), 384]."""
-        ...
-
-
 def find_sentences(
-    runs: Sequence[tuple[Sequence[str], Sequence[Gap]]], reader: WordReader
+    runs: Sequence[tuple[Sequence[str], Sequence[Gap]]],
 ) -> list[list[tuple[int, int, float]]]:
     """Split runs of folded words without punctuation into sentences, each run on its own.
 
-    A run has one gap fewer than words. `reader` is MiniLM, because the weights were fitted for its
-    states. Gaps are cut in the order of their likelihood, as long as it exceeds `_CUT` or more than
-    LONGEST words remain without a cut.
+    A run has one gap fewer than words. Gaps are cut in the order of their likelihood, as long as it
+    exceeds `_CUT` or more than LONGEST words remain without a cut.
 
     Returns for each run the first and last word of each sentence, and the probability that it is
     one whole sentence. Sentences have at least SHORTEST words, unless the run is shorter.
     """
     long = [words for words, _ in runs if len(words) >= 2 * SHORTEST]
-    odds = iter(_read_ends(reader.read_words(long)) if long else [])
+    odds = iter(_read_ends(minilm().read_words(long)) if long else [])
     return [
         _divide(len(words), gaps, next(odds)[:-1])
         if len(words) >= 2 * SHORTEST

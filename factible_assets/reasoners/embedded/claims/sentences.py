@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, find_sentences
-from factible_assets.reasoners.embedded.embedder import minilm
+from factible_assets.reasoners.embedded.claims.boundaries import Gap, find_sentences
 from factible_assets.reasoners.embedded.text import fold, is_abbreviation, word_set
 from factible_assets.records.tables import TranscriptSegment
 
@@ -87,13 +86,11 @@ class _Token:
     ends_sentence: bool = False
 
 
-def split_sentences(
-    text: str, segments: Sequence[TranscriptSegment] = (), reader: WordReader | None = None
-) -> list[Sentence]:
+def split_sentences(text: str, segments: Sequence[TranscriptSegment] = ()) -> list[Sentence]:
     """Split a transcript into sentences that cover every word outside markers, in order.
 
     The line ends and pauses of the timed `segments` help where punctuation is missing; offsets
-    outside the text are ignored. `reader` defaults to MiniLM.
+    outside the text are ignored.
     """
     markers = list(_MARKER.finditer(text))
     tokens = _tokens_of(text, markers)
@@ -111,7 +108,7 @@ def split_sentences(
             tokens[last].end,
             certainty,
         )
-        for first, last, certainty in _cut(tokens, gaps, runs, limit, reader)
+        for first, last, certainty in _cut(tokens, gaps, runs, limit)
     ]
 
 
@@ -176,11 +173,7 @@ def _is_stop(before: str, token: str, following: str) -> bool:
 
 
 def _cut(
-    tokens: Sequence[_Token],
-    gaps: Sequence[Gap],
-    runs: Sequence[tuple[int, int]],
-    limit: int,
-    reader: WordReader | None,
+    tokens: Sequence[_Token], gaps: Sequence[Gap], runs: Sequence[tuple[int, int]], limit: int
 ) -> Iterator[tuple[int, int, float]]:
     """Yield each run as one sentence, or the sentences that the model finds if it is too long.
 
@@ -191,7 +184,7 @@ def _cut(
         ([token.norm for token in tokens[first : last + 1]], gaps[first:last])
         for first, last in long
     ]
-    cuts = dict(zip(long, find_sentences(words, reader or minilm()), strict=True)) if long else {}
+    cuts = dict(zip(long, find_sentences(words), strict=True)) if long else {}
     for run in runs:
         if run not in cuts:
             yield (*run, CERTAIN)
