@@ -285,6 +285,31 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             ),
         )
     },
+    "A list of ratings.": {
+        "resources/ratings/datasets.py": (
+            Put(
+                """
+                STARS = TableLayout(
+                    dataset="stars",
+                    columns={"domain": "site", "rating": "stars"},
+                    thresholds={"high": 4, "low": 2},
+                )
+                """,
+                before='OUTLETS = TableLayout(dataset="mbfc")',
+            ),
+            Put('    ".txt": _table,\n', before='    ".json": _outlets,'),
+        ),
+        f"{A}services/ratings.py": (
+            Put('        project / "stars.csv",\n', before='        project / "credibility_tiers'),
+            Put(
+                """
+                    if "stars" in header:
+                        return datasets.STARS
+                """,
+                before="    optional = [column for",
+            ),
+        ),
+    },
     "A reader of stances.": {
         f"{A}reasoners/readers/echo.py": (
             Put(
@@ -376,6 +401,7 @@ FOUND = """
     from factible_assets.records.scales import AVERITEC
     from factible_assets.records.stances import with_stances
     from factible_assets.services.checkup import examine
+    from factible_assets.services.ratings import rating_directory
     from factible_assets.services.reasoning import _stance_reader, choose_reasoners
     from factible_assets.services.search import search_names, search_service
     from factible_assets.settings import Settings
@@ -460,6 +486,11 @@ FOUND = """
     choices = choose_reasoners(Reasoners(evidence_by="echo"), settings)
     assert "pages read by the claim alone" in choices.words
     assert _stance_reader(settings, choices.evidence, None, None, None, None).name == "echo"
+
+    # A list of ratings: recognised by its header.
+    Path("stars.csv").write_text("site,stars\\nexample.org,5\\n")
+    (star,) = rating_directory([Path("stars.csv")]).lookup("example.org")
+    assert (star.dataset, star.rating) == ("stars", "high")
 
     # A search provider: chosen, made with its key, known to doctor and described.
     chosen = Settings(home=settings.home, search="almanac", almanac_api_key="key")
