@@ -68,8 +68,12 @@ _SUBSET = re.compile(r"(\s*(?:<\?xml[^<>]*>\s*)?<!DOCTYPE[^\[<>]*)\[[^\]]*\]", r
 """Declarations in the head of XHTML, which libxml2 would read as text."""
 _CLOSED_EARLY = ("b", "big", "i", "s", "small", "strike", "tt", "u")
 """Tags that libxml2, unlike browsers, ends at the next paragraph."""
-# WHATWG Encoding, section 4.2: these labels stand for windows-1252.
-_LATIN_LABELS = frozenset({"ascii", "iso8859-1"})
+# WHATWG Encoding, section 4.2: browsers read these charsets as larger ones, and pages rely on it.
+_LARGER_CHARSETS = {
+    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
+    "tis-620": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs",
+    "shift_jis": "cp932", "euc_kr": "cp949",
+}  # fmt: skip
 # In these, text has many zero bytes; Western text in every second place.
 _WIDE = ("utf-16", "utf-32")
 # Codecs for host names, with quadratic time.
@@ -147,7 +151,7 @@ def _decode_as(body: bytes, label: str) -> str | None:
         is_narrow = name.startswith(_WIDE) and body.count(0) < len(body) // _WIDE_ZEROS
         if is_narrow or name in _HOST_CODECS:
             return None
-        text = body.decode("cp1252" if name in _LATIN_LABELS else name, "replace")
+        text = body.decode(_LARGER_CHARSETS.get(name, name), "replace")
     except (LookupError, ValueError):
         return None
     damaged = text.count("\ufffd")

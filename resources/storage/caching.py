@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # loads clients that the callers have loaded
 
 # Raise a version if the same question would now get another answer.
 _SEARCH_VERSION = 3
-_PAGES_VERSION = 5
+_PAGES_VERSION = 6
 _AGES_VERSION = 2
 _MODELS_VERSION = 2
 _READERS = ("trafilatura", "htmldate", "pypdf")

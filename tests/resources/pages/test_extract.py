@@ -222,6 +222,23 @@ def test_an_undeclared_charset_is_detected(sentence: str, charset: str) -> None:
     assert decode(html.encode(charset)) == html
 
 
+@pytest.mark.parametrize(
+    ("declared", "charset", "name", "text"),
+    [
+        ("gb2312", "gbk", "朱镕基", "长城从月球上看不见。"),
+        ("shift_jis", "cp932", "髙橋", "長城は月から見えない。"),
+        ("euc-kr", "cp949", "똠방각하", "만리장성은 달에서 보이지 않는다."),
+        ("big5", "big5hkscs", "佢哋喺度", "長城從月球上看不見。"),
+        ("iso-8859-9", "cp1254", "“Ayşe”", "Çin Seddi Ay'dan görünmez."),
+    ],
+)
+def test_a_declared_charset_includes_the_letters_that_browsers_add(
+    declared: str, charset: str, name: str, text: str
+) -> None:
+    html = f"<meta charset={declared}><p>{name}{text * 60}</p>"
+    assert decode(html.encode(charset)) == html
+
+
 @given(st.binary(max_size=400), st.sampled_from([None, "utf-8", "latin-1", "hex", "utf-7", "☃"]))
 def test_any_bytes_can_be_decoded(body: bytes, declared: str | None) -> None:
     assert isinstance(decode(body, declared), str)
