@@ -93,8 +93,10 @@ def parse_transcript(data: bytes, extension: str = "") -> base.TimedText:
     if file is None:
         return _prose(text, extension.lower())
     if all(caption.start is None and caption.speaker is None for caption in file.captions):
+        # One text alone, such as an imported claim, may be a formula.
+        is_alone = text.lstrip()[0] == "{" and len(file.captions) == 1
         text = "\n".join(caption.text for caption in file.captions)
-        transcript = _prose(text, "") if text else transcript_of(())
+        transcript = _prose(text, "", is_alone=is_alone) if text else transcript_of(())
     else:
         transcript = transcript_of(file.captions)
     check_lost(file.lines, transcript)
@@ -134,8 +136,11 @@ _READERS: Final[tuple[Callable[[str, str], CaptionFile | None], ...]] = (
 """The readers in the order in which they are asked; each returns None for other formats."""
 
 
-def _prose(text: str, extension: str) -> base.TimedText:
-    """Return a text without times: unchanged, or in cues if it names its speakers."""
+def _prose(text: str, extension: str, *, is_alone: bool = False) -> base.TimedText:
+    """Return a text without times: unchanged, or in cues if it names its speakers.
+
+    `is_alone`: it is the only text of a JSON file, so nothing was misread.
+    """
     if extension in _CAPTION_SUFFIXES:
         raise PlacedError(NO_TIMES)
     words = INVISIBLE.sub("", without_pages(_FRONT_MATTER.sub("", text))).strip()
@@ -161,7 +166,8 @@ def _prose(text: str, extension: str) -> base.TimedText:
         transcript = transcript_of(spoken)
         check_lost(lines, transcript)
         return transcript
-    check_prose(plain.split("\n"))
+    if not is_alone:
+        check_prose(plain.split("\n"))
     rows = words.split("\n")
     while rows and (not rows[-1].strip() or is_credit(rows[-1])):
         rows.pop()

@@ -163,7 +163,7 @@ _BELOW_HUNDRED = {
 """Number words below a hundred, such as "thirty-five"."""
 _SPOKEN_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALES = {**_SPOKEN_SCALES, "k": 1e3, "mn": 1e6, "m": 1e6, "bn": 1e9}
-_HUNDRED, _TEN = 100, 10
+_HUNDRED, _TEN, _MOST_WORDS = 100, 10, 10
 MONTHS = word_set(
     "january february march april may june july august september october november december"
 )
@@ -248,7 +248,7 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
     """
     total = current = 0.0
     count = 0
-    norms = [word.norm for word in words[position : position + _TEN]]
+    norms = [word.norm for word in words[position : position + _MOST_WORDS]]
     for at, word in enumerate(norms):
         small, scale = _BELOW_HUNDRED.get(word), _SPOKEN_SCALES.get(word)
         rest = current % _HUNDRED

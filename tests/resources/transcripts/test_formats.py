@@ -250,6 +250,11 @@ def test_next_to_no_words_among_other_values_are_data() -> None:
         parse(settings)
 
 
+@pytest.mark.parametrize("claim", ["2 + 2 = 5.", "CO2 = 420 ppm"])
+def test_the_only_text_of_a_json_file_may_be_a_formula(claim: str) -> None:
+    assert parse_transcript(json.dumps({"text": claim}).encode(), ".json").plain_text == claim
+
+
 def test_pieces_of_words_are_joined_by_their_own_spaces() -> None:
     pieces = [half for word in WALL.split() for half in (f" {word[:2]}", word[2:]) if half]
     tokens = [{"text": each, "start_ms": 3000 + 100 * n} for n, each in enumerate(pieces)]
