@@ -321,8 +321,6 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 
 
                 class EchoReader:
-                    name = "echo"
-
                     async def read(
                         self, claim: str, selection: Selection, *, title: str
                     ) -> PageReading:
@@ -485,7 +483,8 @@ FOUND = """
     assert "echo" in CliRunner().invoke(app, ["check", "--help-all"]).output
     choices = choose_reasoners(Reasoners(evidence_by="echo"), settings)
     assert "pages read by the claim alone" in choices.words
-    assert _stance_reader(settings, choices.evidence, None, None, None, None).name == "echo"
+    echo = _stance_reader(settings, choices.evidence, None, None, None, None)
+    assert type(echo).__name__ == "EchoReader"
 
     # A list of ratings: recognised by its header.
     Path("stars.csv").write_text("site,stars\\nexample.org,5\\n")
