@@ -179,7 +179,11 @@ _WHOIS_PORT, _WHOIS_BYTES, _BLOCK = 43, 65_536, 4_096
 _NAMED_SERVER = re.compile(r"whois:[ \t]+(\S+)")
 _FIELD = re.compile(r"\W*(?P<name>\w[\w /().-]{0,40}?)[\s.]*(?:[:\]]|\t)\s*(?P<value>.*)")
 """A field of a record: a name, then a colon, a closing bracket (.jp) or a tab, then a value."""
-_MOST_LINE = 200
+_MOST_LINE, _MOST_PARSED = 200, 4_096
+"""Characters of a line and of an answer that are parsed. Patterns of python-whois take quadratic
+time: a minute for 64 KB of one letter. The day of registration stands near the beginning.
+"""
+_BLANK_LINES = re.compile(r"\n\s*\n")
 _PARSER_ERRORS = WhoisError, ValueError, TypeError, AttributeError, LookupError, OverflowError
 
 
@@ -240,8 +244,10 @@ def _created(domain: str, answer: str) -> datetime | None:
     domain: refusals have too many wordings to recognise, but none looks like a record.
     """
     created, is_free = None, False
+    lines = "\n".join(line[:_MOST_LINE].rstrip() for line in answer.splitlines())
+    record = _BLANK_LINES.sub("\n\n", lines)[:_MOST_PARSED]
     try:
-        created = WhoisEntry.load(domain, answer).get("creation_date")
+        created = WhoisEntry.load(domain, record).get("creation_date")
     except WhoisDomainNotFoundError:
         is_free = "this tld has no whois server" not in answer.lower()
     except _PARSER_ERRORS:

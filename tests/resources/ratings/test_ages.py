@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from whois.parser import WhoisEntry
 
 from factible_assets.stages.ports import DomainAges
 from resources.http import HttpClient, HttpLimits, OutageError, RetryPolicy, UnavailableError
@@ -268,6 +269,24 @@ async def test_whois_says_when_a_domain_was_registered(whois_server: WhoisServer
     registered_at = await whois(whois_server).registered_at("agency.com")
     assert registered_at == datetime(2005, 6, 15, 12, tzinfo=UTC)
     assert whois_server.asked == ["com", "agency.com"]
+
+
+async def test_python_whois_gets_a_short_text_of_short_lines(
+    whois_server: WhoisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    load = WhoisEntry.load
+
+    def load_recorded(domain: str, text: str) -> WhoisEntry:
+        parsed.append(text)
+        return load(domain, text)
+
+    monkeypatch.setattr(WhoisEntry, "load", load_recorded)
+    whois_server.answer = say("a" * 20_000 + "\r\n" * 5_000 + FOUND + "a\r\n" * 5_000)
+    assert await whois(whois_server).registered_at("agency.com") is not None
+    (text,) = parsed
+    assert len(text) <= 4_096
+    assert max(map(len, text.splitlines())) <= 200
 
 
 async def test_a_suffixs_server_is_looked_up_once(whois_server: WhoisServer) -> None:
