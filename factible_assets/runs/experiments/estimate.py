@@ -169,8 +169,7 @@ def estimate(
             totals.done += done
             totals.shared += len(reusable) - done
             totals.compute += len(to_compute)
-            _add_requests(totals, work, to_compute)
-            _add_calls(calls, totals, work, to_compute, recorded)
+            _add_work(calls, totals, work, to_compute, recorded)
     by_stage = sorted(calls.values(), key=lambda each: (STAGES.index(each.stage), each.model))
     to_fetch = list(transcripts.values()).count(None)
     return Estimate(tuple(variants), tuple(by_stage), len(transcripts), to_fetch, tuple(missing))
@@ -196,24 +195,20 @@ def _video_work(
     )
 
 
-def _add_requests(totals: VariantEstimate, work: _VideoWork, to_compute: Sequence[str]) -> None:
-    if "search_hits" in to_compute:
-        choice = work.choice
-        providers = len(search_names(choice.settings)) if choice.web == "live" else 1
-        totals.searches += work.searches * max(1, providers)
-    if "evidence" in to_compute:
-        totals.pages += work.pages
-
-
-def _add_calls(
+def _add_work(
     calls: dict[tuple[str, str], CallEstimate],
     totals: VariantEstimate,
     work: _VideoWork,
     to_compute: Sequence[str],
     recorded: Mapping[tuple[str, str], Tokens],
 ) -> None:
-    """Add the model calls of some stages, by stage and model, with their tokens and cost."""
+    """Add the requests of some stages, and their model calls with tokens and cost."""
     choice, calls_of = work.choice, _calls_by_stage(work)
+    if "search_hits" in to_compute:
+        providers = len(search_names(choice.settings)) if choice.web == "live" else 1
+        totals.searches += work.searches * max(1, providers)
+    if "evidence" in to_compute:
+        totals.pages += work.pages
     for stage in to_compute:
         number = calls_of.get(stage, 0)
         if stage not in choice.models or not number:
