@@ -318,10 +318,11 @@ def _fields_of(form: FormData) -> dict[str, str]:
     """Return the fields of a form. The acts of the desk's own buttons become acts of reviews."""
     fields = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
     act, text, stance = (fields.get(name, "") for name in ("act", "text", "stance"))
+    site = text.partition("://")[2].partition("/")[0] or text
     replacing: dict[str, dict[str, str]] = {
         "agree": {"act": "overrule_source", "value": stance, "reason": _AGREEMENT},
         "withdraw": {"act": "overrule_source", "value": "none"},
-        "block_site": {"act": "block_source", "text": text.partition("://")[2].partition("/")[0]},
+        "block_site": {"act": "block_source", "text": site},
         "edit_claim": {"act": "split_claim" if len(text.splitlines()) > 1 else "reword_claim"},
         "edit_query": {"act": "edit_query" if text else "remove_query"},
     }
