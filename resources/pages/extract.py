@@ -28,6 +28,7 @@ from resources.words import UNSPACED
 
 MAX_ELEMENTS = 40_000
 """Limit for trafilatura, which would be too slow beyond; of larger pages the text is all blocks."""
+_RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _LITTLE_TEXT = 250  # Below so many characters the plain blocks may replace trafilatura's result.
 _SHELL_TEXT = 100  # A page with scripts and fewer characters needs a browser.
 _MOUNT = "//div[@id='root' or @id='app' or @id='__next'][string-length(normalize-space()) < 20]"
@@ -171,6 +172,9 @@ def extract_html(html: str, url: str) -> Extract:
     title, signs = page_title(tree), _signs_of(tree, url)
     review = storable(review_text(tree, url))
     drop_hidden(tree)
+    for raised in tree.iter("sup"):  # 10 to the power of 6 is not 106
+        if (raised.text or "").strip(" +-\u2212").isdecimal():
+            raised.text = raised.text.translate(_RAISED)
     for repeated in tree.xpath(_OG_TITLES)[1:]:  # of which Trafilatura would take the last
         repeated.drop_tree()
     plain = plain_text(tree)

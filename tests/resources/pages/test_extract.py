@@ -270,6 +270,7 @@ def test_utf8_is_decoded_despite_any_declaration(text: str) -> None:
         ("<ul><li>Outer<ul><li>Inner 55</li></ul></li></ul>", ["Inner 55"]),
         ("<figure><img src=a><figcaption>Rates rose by 12 %.</figcaption></figure>", ["12 %"]),
         ("<pre>year rate\n2020 5.1</pre>", ["2020 5.1"]),
+        ("<p>It has 10<sup>6</sup> cells in 5 km<sup>2</sup>.</p>", ["10⁶ cells in 5 km²."]),
     ],
 )
 def test_tables_lists_and_captions_survive(markup: str, facts: list[str]) -> None:
