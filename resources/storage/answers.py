@@ -165,9 +165,7 @@ class DiskCache:
         self._store("vectors", values, self.policy.vectors)
 
     def info(self) -> list[KindInfo]:
-        values, rows = {"now": time.time()}, None
-        if self._file.path.exists():
-            rows = self._attempt(lambda opened: opened.execute(_SQL["count"], values).fetchall())
+        rows = self._rows("count", {"now": time.time()})
         stored = {row["kind"]: (row["entries"], row["bytes"], row["oldest"]) for row in rows or ()}
         return [KindInfo(kind, self._room(kind), *stored.get(kind, (0, 0, None))) for kind in KINDS]
 
@@ -192,10 +190,8 @@ class DiskCache:
 
         None if it failed. With `dry_run`, only count. Vectors stay, because they reveal no text.
         """
-        values: dict[str, str] = {"texts": json.dumps(list(texts))}
-        rows: list[sqlite3.Row] | None = []
-        if self._file.path.exists():  # Writers need not wait while it reads all answers.
-            rows = self._attempt(lambda opened: opened.execute(_SQL["about"], values).fetchall())
+        # Writers need not wait while it reads all answers.
+        rows = self._rows("about", {"texts": json.dumps(list(texts))})
         if rows is None or dry_run:
             return None if rows is None else _counted(rows)
         return self._delete("forget", {"keys": json.dumps([row["key"] for row in rows])})
@@ -237,15 +233,19 @@ class DiskCache:
 
     def _delete(self, name: str, values: Mapping[str, Json]) -> dict[Kind, int] | None:
         """Delete answers, and return their numbers by kind; None if that fails."""
-        rows: list[sqlite3.Row] | None = []
-        if self._file.path.exists():
-            rows = self._attempt(
-                lambda opened: opened.execute(_SQL[name], values).fetchall(), "BEGIN IMMEDIATE"
-            )
+        rows = self._rows(name, values, "BEGIN IMMEDIATE")
         if rows:
             with suppress(sqlite3.OperationalError):  # another process reads the file
                 self._file.compact()
         return None if rows is None else _counted(rows)
+
+    def _rows(
+        self, name: str, values: Mapping[str, Json], begin: str = "BEGIN"
+    ) -> list[sqlite3.Row] | None:
+        """Return the rows of a statement, without a file none; None if it failed."""
+        if not self._file.path.exists():
+            return []
+        return self._attempt(lambda opened: opened.execute(_SQL[name], values).fetchall(), begin)
 
     def _attempt(
         self, work: Callable[[sqlite3.Connection], Value], begin: str = "BEGIN"
