@@ -100,10 +100,7 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
 
 
 def to_array(values: list[Any], table: str, column: str, kind: Any = None) -> pa.Array:
-    """Convert the values of a column, of a type or that of the values, to Arrow.
-
-    Raises WarehouseIntegrityError: A value does not fit its column.
-    """
+    """Convert values to Arrow. Raises WarehouseIntegrityError: A value does not fit its column."""
     import pyarrow as pa  # noqa: PLC0415 - see above
 
     try:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -194,10 +194,9 @@ class LocalServer:
         return max(1, min(_MOST_THREADS, math.ceil(self._cores * idle)))
 
     def _failure(self) -> str:
-        try:
+        log = ""
+        with suppress(OSError):
             log = (self._folder / local_server.LOG).read_text("utf-8", "replace")
-        except OSError:
-            log = ""
         last = backend.one_line("".join(log.strip().splitlines()[-1:]))
         end = f"; the end of {self._folder / local_server.LOG}: {last}" if last else ""
         return f"the model {self._weights.name} could not be loaded{end}"

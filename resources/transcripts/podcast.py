@@ -105,7 +105,7 @@ def parse_feed(data: bytes, url: str = "") -> Feed:
 
 def _episode(item: Any, url: str) -> Episode | None:
     transcripts = [
-        (_rank(_media_type(tag)), at, link)
+        (_rank(str(tag.get("type", "")).lower()), at, link)
         for at, tag in enumerate(item.iterfind("{*}transcript"))
         if (link := _link(tag.get("url"), url))
     ]
@@ -113,7 +113,7 @@ def _episode(item: Any, url: str) -> Episode | None:
         link
         for tag in item.findall("enclosure")
         if (link := _link(tag.get("url"), url))
-        if _media_type(tag).startswith(("audio/", "video/"))
+        if str(tag.get("type", "")).lower().startswith(("audio/", "video/"))
         or is_recording(Path(urlsplit(link).path))
     )
     transcript = min(transcripts)[2] if transcripts else None
@@ -135,10 +135,6 @@ def _episode(item: Any, url: str) -> Episode | None:
         transcript_url=transcript,
         recording_url=recording,
     )
-
-
-def _media_type(tag: Any) -> str:
-    return str(tag.get("type", "")).lower()
 
 
 def _rank(media_type: str) -> int:
