@@ -28,6 +28,7 @@ import requests
 import urllib3
 import yaml
 import youtube_transcript_api as library
+from babel.core import get_global
 from requests.adapters import HTTPAdapter
 from youtube_transcript_api import Transcript, TranscriptList, YouTubeTranscriptApi
 from youtube_transcript_api.proxies import GenericProxyConfig
@@ -280,7 +281,7 @@ class YouTubeTranscripts:
                 return _failure_of(cause, video_id, proxied=proxy is not None)
             details = details_of(session.player, session.answers.get(_WATCH_PATH, ""))
         kind: base.TranscriptKind = "generated" if captions.is_generated else "manual"
-        language, title = captions.language_code, details.title
+        language, title = _present_code(captions.language_code), details.title
         transcript = replace(transcript, language=language, kind=kind, title=title)
         return base.Found(transcript, provider, details)
 
@@ -330,7 +331,14 @@ def _choose_to_translate(
 
 
 def _base(language: str) -> str:
-    return language.lower().partition("-")[0]
+    return _present_code(language).lower().partition("-")[0]
+
+
+def _present_code(language: str) -> str:
+    """Return the present code of a language: YouTube calls Hebrew iw, its code until 1989."""
+    base, *rest = language.split("-")
+    present = get_global("language_aliases").get(base.lower(), base)
+    return "-".join([present.replace("_", "-"), *rest])
 
 
 # --- Details ------------------------------------------------------------------------------------

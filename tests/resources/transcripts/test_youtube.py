@@ -202,6 +202,15 @@ async def test_the_preferred_language_and_written_captions_come_first(
     assert asked_captions(server)["lang"] == [language]
 
 
+async def test_a_language_is_found_under_its_former_code_and_gets_its_present_one(
+    server: MisbehavingServer,
+) -> None:
+    open_video(server, EN, Track("iw"))
+    answer = await found(server, languages=("he", "en"))
+    assert answer.transcript.language == "he"
+    assert asked_captions(server)["lang"] == ["iw"]
+
+
 async def test_a_language_with_the_same_beginning_is_no_variant(server: MisbehavingServer) -> None:
     open_video(server, Track("enm"), DE)
     answer = await youtube(server).transcript(VIDEO)
