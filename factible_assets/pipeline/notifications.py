@@ -1,12 +1,13 @@
 """Webhook messages about verdicts and failures.
 
-A message is JSON with a `text` for chat services and facts for programs. The address of a webhook
-is a secret, so no log or error shows it.
+A message is JSON with a `text` for chat services and facts for programs. In the text, words of a
+video can mention nobody. The address of a webhook is a secret, so no log or error shows it.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
 import asyncio
+import html
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -92,7 +93,7 @@ def flips_message(
     fields = ("claim_id", "claim", "previous_stance", "stance", "confidence")
     return {
         "event": "verdict_flips",
-        "text": "\n".join(lines),
+        "text": _without_mentions("\n".join(lines)),
         "video_id": video_id,
         "title": title,
         "run_id": run_id,
@@ -104,7 +105,12 @@ def failure_message(video_id: str | None, job: str, run_id: str, reason: str) ->
     of_video = f" of {video_id}" if video_id else ""
     text = f"The run {run_id[:8]} ({job}){of_video} failed: {reason}"
     facts = {"video_id": video_id, "job": job, "run_id": run_id, "reason": reason}
-    return {"event": "run_failed", "text": text, **facts}
+    return {"event": "run_failed", "text": _without_mentions(text), **facts}
+
+
+def _without_mentions(text: str) -> str:
+    """Keep words from calling people: Slack reads `<!channel>`, others read `@channel`."""
+    return html.escape(text, quote=False).replace("@", "@\u200b")
 
 
 async def send(url: str, message: Message) -> str | None:

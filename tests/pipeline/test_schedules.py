@@ -230,6 +230,12 @@ async def test_a_webhook_on_a_private_network_gets_json(server: MisbehavingServe
     assert "and 2 more" in body["text"]
 
 
+def test_words_of_a_video_mention_nobody_in_a_chat() -> None:
+    message = flips_message("v", "Talk <!channel> @here", "run", [FLIP])
+    assert message["text"].startswith("1 verdict of Talk &lt;!channel&gt; @\u200bhere flipped.")
+    assert message["title"] == "Talk <!channel> @here"
+
+
 async def test_a_silent_webhook_gets_one_message(
     monkeypatch: pytest.MonkeyPatch, server: MisbehavingServer
 ) -> None:
