@@ -46,18 +46,18 @@ CONFIDENCE: dict[Ground, float] = {
 _FUNCTION_WORDS = MONTHS | word_set(
     "a an the this that these those it its he she they them his her their we our you your i my who"
     " which there here be is are was were been being am do does did done has have had having can of"
-    " in on at by for to from into with as and or so then also too very indeed really actually"
+    " in on at by for to from into with as and so then also too very indeed really actually"
     " fact s 's such own itself themselves ever"
 )
 """Words that may differ between a claim and a sentence of the same meaning."""
 _NEGATORS = word_set("not no never none nobody nothing neither nor cannot hardly barely")
 _LIMITS = word_set(
-    "may might could would should must will shall if whether unless perhaps maybe possibly probably"
-    " supposedly all every each any some few many much more most less least fewer only always often"
-    " usually sometimes rarely seldom almost nearly both half before after above below under over"
-    " until since up down out against except than once first last without"
+    "or may might could would should must will shall if whether unless perhaps maybe possibly"
+    " probably supposedly all every each any some few many much more most less least fewer only"
+    " always often usually sometimes rarely seldom almost nearly both half before after above below"
+    " under over until since up down out against except than once first last without"
 )
-"""Modals, quantifiers and prepositions that must agree between a claim and a sentence."""
+"""Modals, quantifiers, prepositions and "or", which must agree between a claim and a sentence."""
 _NEUTRAL = word_set("only all both")
 """Limiting words that do not change the figure after them: "only three seconds"."""
 _CONDITIONS = word_set("if unless or")

@@ -175,6 +175,11 @@ async def test_an_unknown_remark_takes_no_side(page: str) -> None:
     assert (await read(BATS, page)).stance == "unclear"
 
 
+async def test_an_alternative_says_less_than_the_claim() -> None:
+    page = "The Orin Bridge opened in 1930 or 1931. It has four lanes."
+    assert (await read("The Orin Bridge opened in 1930.", page)).stance == "unclear"
+
+
 async def test_a_denial_outweighs_the_claim_that_the_page_repeats() -> None:
     page = "Bats are blind. So it says in many books. In truth the eyes work. Bats are not blind."
     assert (await read(BATS, page)).stance == "refutes"
