@@ -275,8 +275,7 @@ def sign_in(visit: FormVisit) -> Response:
         return _sign_in_response(to=to, refused=True, kept=kept, path=path)
     response: Response = redirect(to)
     if kept:
-        words = dict(parse_qsl(kept))
-        response = show("unrecorded", None, to=to, path=own_path(path), words=words)
+        response = show("unrecorded", None, to=to, path=own_path(path), words=parse_qsl(kept))
     session = clients.begin_session(client)
     visit.set_cookie(response, SESSION_COOKIE, session, int(SESSION_SECONDS))
     return response

@@ -174,6 +174,13 @@ def test_a_form_after_the_end_of_the_session_keeps_its_words(
     assert (act.reviewer, act.action) == ("Reviewer One", "note")
 
 
+def test_a_choice_of_claims_after_the_end_of_the_session_keeps_every_claim(serve: Serve) -> None:
+    client = serve(serve_token=TOKENS)
+    form = {"kept": "keep=c1&keep=c2&text-c1=One", "path": f"/desk/videos/{VIDEO_ID}/claims"}
+    page = Page(client.submit("/desk/sign-in", {"token": REVIEWER, **form}).text)
+    assert page.all("//input[@name='keep']/@value") == ["c1", "c2"]
+
+
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
