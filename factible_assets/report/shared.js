@@ -1,44 +1,34 @@
 "use strict";
-// For every page: colours follow the system until the reader chooses.
+// For every page: the reader's choices, and colours, which follow the system until one is chosen.
+
+// A page from disk may have no storage, and a browser may forbid it. Then a choice lasts as long as
+// the page.
+const choices = {
+  read(key) {
+    try { return localStorage.getItem(key); } catch { return null; }
+  },
+  keep(key, value) {
+    try { localStorage.setItem(key, value); } catch { /* See above. */ }
+  },
+};
+
 (() => {
   const KEY = "factible-theme";
   const MODES = ["auto", "light", "dark"];
-  const root = document.documentElement;
-
-  // A page from disk may have no storage. Then the choice lasts as long as the page.
-  const stored = () => {
-    try {
-      return localStorage.getItem(KEY);
-    } catch {
-      return null;
-    }
-  };
-  const store = (mode) => {
-    try {
-      localStorage.setItem(KEY, mode);
-    } catch {
-      // See above.
-    }
-  };
-  const apply = (mode) => {
-    if (mode === "auto") delete root.dataset.theme;
-    else root.dataset.theme = mode;
-  };
-
-  let mode = MODES.includes(stored()) ? stored() : "auto";
-  apply(mode);
-  root.classList.add("scripted");
+  const { dataset, classList } = document.documentElement;
+  const kept = choices.read(KEY);
+  dataset.theme = MODES.includes(kept) ? kept : "auto";
+  classList.add("scripted");
 
   document.addEventListener("DOMContentLoaded", () => {
     const button = document.getElementById("theme");
     const label = () => {
-      button.textContent = `Colours: ${mode}`;
+      button.textContent = `Colours: ${dataset.theme}`;
     };
     label();
     button.addEventListener("click", () => {
-      mode = MODES[(MODES.indexOf(mode) + 1) % MODES.length];
-      apply(mode);
-      store(mode);
+      dataset.theme = MODES[(MODES.indexOf(dataset.theme) + 1) % MODES.length];
+      choices.keep(KEY, dataset.theme);
       label();
     });
   });

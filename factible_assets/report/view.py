@@ -222,14 +222,13 @@ def arrange(data: ReportData) -> ReportView:
     sources = _Sources(data)
     builder = _ClaimBuilder(data, sources)
     claims = [builder.claim(claim, number) for number, claim in enumerate(data.claims_by_time, 1)]
-    bases: set[str] = {each.basis for each in data.verdicts or data.claims}
+    bases: set[str] = {each.basis for each in data.verdicts}
     ends = [segment.begins + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]
     return ReportView(
         data=data,
         youtube_id=youtube_id(data.video),
-        judges=" and ".join(words for basis, words in _JUDGES.items() if basis in bases)
-        or "nobody yet",
+        judges=" and ".join(words for basis, words in _JUDGES.items() if basis in bases),
         counts=count_outcomes(
             (view.listed_outcome, view.verdict.basis if view.verdict and view.is_leaning else None)
             for view in claims

@@ -195,7 +195,7 @@ class RunManager:
             raise HTTPException(
                 404,
                 f"This service has no events of a run {quoted(run_id)}. Another program launched "
-                "it, or it ended long ago.",
+                "it, or it began before the service last started, or it ended long ago.",
             )
         return self._runs[run_id]
 

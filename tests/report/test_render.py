@@ -503,6 +503,9 @@ def test_a_video_without_anything_still_has_a_report() -> None:
     listed = Page(samples.report_data(**nothing, sets={"claims": samples.verdicts_set()}))
     assert "No check-worthy claim was found" in listed.text()
     assert "It is not known" not in listed.text()
+    assert listed.text("//header//p[@class='meta']").endswith(
+        "searched for claims 2 January 2026, 03:04 UTC"
+    )
 
 
 def test_the_report_says_how_many_claims_the_check_left_out() -> None:

@@ -231,3 +231,23 @@ def test_a_live_verdict_on_the_desk_has_the_usual_words(
     again = [badge.inner_text() for badge in page.query_selector_all("#claims .badge")]
     assert ["leaning" in each for each in again] == [False, True, False]
     script.worker().complete()
+
+
+def test_the_page_of_a_check_loads_again_if_its_events_are_refused(
+    browser: Installed, serve: Serve, script: Script
+) -> None:
+    client = serve()
+    run = send(client, "/desk/checks", link="everyday-beliefs-talk").headers["location"]
+    page = browser.context.new_page()
+    page.route("**/events", lambda route: route.fulfill(status=404))
+    page.goto(client.address + run)
+    script.worker().complete()
+    page.wait_for_selector("#done")
+
+
+def test_keys_work_without_storage(browser: Installed, serve: Serve, published: str) -> None:
+    page = browser.context.new_page()
+    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw 0; } })")
+    page.goto(f"{serve().address}/desk/queue")
+    page.keyboard.press("?")
+    assert page.is_visible("#keys")

@@ -26,8 +26,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const dialog = byId("keys");
   const toggle = byId("keys-on");
   if (toggle) {
-    toggle.checked = !localStorage.getItem(OFF);
-    toggle.addEventListener("change", () => localStorage.setItem(OFF, toggle.checked ? "" : "1"));
+    toggle.checked = !choices.read(OFF);
+    toggle.addEventListener("change", () => choices.keep(OFF, toggle.checked ? "" : "1"));
     byId("keys-button").addEventListener("click", () => dialog.showModal());
   }
 
@@ -82,6 +82,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const run = byId("run");
   if (!run || "over" in run.dataset) return;
+  const RETRY_MS = 3000;
   const STEPS = ["transcript_extraction", "transcript_complete", "claim_extraction", "claims_extracted", "verdict_reached", "still_running", "generating_report", "complete", "error"];
   const make = (name, className, ...content) => {
     const made = document.createElement(name);
@@ -122,4 +123,8 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   // A lost connection gives an error event too, but one without data.
   for (const kind of STEPS) events.addEventListener(kind, (event) => event.data && receive(event));
+  // The browser does not ask again if the server refuses, as after a restart. The page says why.
+  events.addEventListener("error", () => {
+    if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), RETRY_MS);
+  });
 });
