@@ -6,7 +6,7 @@ import itertools
 import random
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from tests.warehouse.samples import (
     FIRST_CHECK,
@@ -196,3 +196,13 @@ def test_the_view_shows_the_plan_of_the_next_tick_within_the_stored_limits(
     assert row == ("over_limit", tick)
     make_plan(in_memory, RecheckLimits(videos=3), NOW, preview=True)
     assert in_memory.query("SELECT decision FROM recheck_plan").item() == "over_limit"
+
+
+def test_the_plan_is_the_same_for_a_reader_in_any_time_zone(in_memory: Warehouse) -> None:
+    Past("v", [(datetime.now(UTC) - timedelta(days=30), "high", 0.1)]).write(in_memory)
+    ages = []
+    with in_memory.connection() as connection:
+        for zone in ("America/New_York", "Asia/Tokyo", "UTC"):
+            connection.execute(f"SET TimeZone = '{zone}'")
+            ages += connection.execute("SELECT round(age_days, 2) FROM recheck_plan").fetchall()
+    assert ages == [(30.0,)] * 3

@@ -9,7 +9,7 @@ import pytest
 from factible_assets.records.tables import ReviewAction
 from factible_assets.stages.reviews import corrections_by_claim
 from tests.stages.test_reviews import SUBJECTS, act, name
-from tests.warehouse.samples import fact_check, stamp
+from tests.warehouse.samples import asset_rows, fact_check, stamp, verdict
 from warehouse.bookkeeping import CarriedClaim, read_actions, read_carried, record_run
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.store import Warehouse
@@ -103,6 +103,29 @@ def test_a_run_for_one_claim_does_not_renew_the_video(in_memory: Warehouse) -> N
     checks = in_memory.query("SELECT run_id FROM evidence_checks WHERE claim_id = 'claim-v-1'")
     assert checks["run_id"].to_list() == ["run-1"]
     assert in_memory.query("SELECT count(*) FROM verdict_changes").item() == 0
+
+
+def test_copied_rows_of_a_claim_count_once(in_memory: Warehouse) -> None:
+    in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
+    held = CarriedClaim("claim-v-1", "run-1", stamp(1).checked_at)
+    in_memory.write_assets(
+        "v",
+        fact_check("v"),
+        stamp=stamp(2),
+        also=lambda connection: record_run(connection, "v", stamp(2), applied=[], carried=[held]),
+    )
+    refuted = verdict("v", 1).model_copy(update={"stance": "refutes"})
+    in_memory.write_assets("v", {"verdicts": asset_rows(refuted)}, stamp=stamp(3))
+    changes = in_memory.query("SELECT previous_run_id, run_id FROM verdict_changes")
+    assert changes.rows() == [("run-1", "run-3")]
+    verdicts = in_memory.query("SELECT verdicts FROM runs ORDER BY run_id")
+    assert verdicts["verdicts"].to_list() == [2, 1, 1]
+    answers = "SELECT answers FROM latency_by_stage WHERE stage = $stage"
+    # Three searches. One page, which both runs have with one time of retrieval, and two model calls.
+    assert in_memory.query(answers, {"stage": "search_hits"}).item() == 3
+    assert in_memory.query(answers, {"stage": "evidence"}).item() == 3
+    searched = in_memory.query("SELECT claim_id FROM retrieval_stability")
+    assert searched["claim_id"].to_list() == ["claim-v-2"]
 
 
 def test_the_next_night_applies_waiting_actions_on_queries(in_memory: Warehouse) -> None:

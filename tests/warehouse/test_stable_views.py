@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.warehouse.samples import asset_rows, claim, fact_check, llm_call, stamp, write_asset
+from tests.warehouse.samples import (
+    asset_rows,
+    claim,
+    fact_check,
+    llm_call,
+    prior_fact_check,
+    rating,
+    stamp,
+    write_asset,
+)
 from warehouse.store import Warehouse
 
 STABLE = {
@@ -81,6 +90,13 @@ def test_model_usage_tells_paid_tokens_from_kept_answers(in_memory: Warehouse) -
     assert (row["calls"], row["cache_hits"], row["repetitions"], row["invalid"]) == (3, 1, 1, 1)
     assert row["input_tokens"] == 2 * paid.input_tokens
     assert row["cost_usd"] == pytest.approx(2 * paid.cost_usd)
+    # If no row has the cost of the first answer, the cached one has it.
+    elsewhere = {"stage": "queries", "cache_hit": True, "request_id": "r"}
+    in_memory.write_assets(
+        "v", {"queries": asset_rows(paid.model_copy(update=elsewhere))}, stamp=stamp(2)
+    )
+    bought = "SELECT input_tokens, cost_usd FROM model_usage WHERE stage = 'queries'"
+    assert in_memory.query(bought).rows() == [(paid.input_tokens, paid.cost_usd)]
     assert (row["runs"], row["videos"], row["price_known"]) == (1, 1, paid.price_known)
 
 
@@ -104,8 +120,27 @@ def test_outages_are_counted_by_service_and_day(in_memory: Warehouse) -> None:
     for run in (1, 2):
         rows = asset_rows(claim("v"), call, lost)
         in_memory.write_assets("v", {call.stage: rows}, stamp=stamp(run))
+    # One look-up with two reviews.
+    reviews = [
+        prior_fact_check("v", rank).model_copy(update={"rank": rank, "claim_id": "claim-v-1"})
+        for rank in (1, 2)
+    ]
+    gone = {"status": "infra_error", "reason": "it is down"}
+    lost_look_up = prior_fact_check("v", 3).model_copy(
+        update=gone | dict.fromkeys(["url", "canonical_url", "similarity"])
+    )
+    # The registry told no age, because the domain is listed.
+    lost_age = rating("v").model_copy(update={"domain": "new.example", "status": "infra_error"})
+    sets = {
+        "search_hits": asset_rows(*reviews, lost_look_up),
+        "reliability_ratings": asset_rows(rating("v"), lost_age),
+    }
+    in_memory.write_assets("v", sets, stamp=stamp(1))
+    others = "SELECT kind, failures, attempts FROM outages WHERE kind <> 'model' ORDER BY kind"
+    assert in_memory.query(others).rows() == [("fact checks", 1, 2), ("ratings", 1, 1)]
     found = in_memory.query(
-        "SELECT kind, service, failures, attempts, share, videos, reason FROM outages"
+        "SELECT kind, service, failures, attempts, share, videos, reason FROM outages "
+        "WHERE kind = 'model'"
     ).rows()
     days = in_memory.query("SELECT count(DISTINCT checked_at::DATE) FROM llm_calls").item()
     service = f"{call.provider}/{call.model}"

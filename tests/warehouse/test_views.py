@@ -20,6 +20,7 @@ from tests.warehouse.samples import (
     media_finding,
     page,
     page_text,
+    prior_fact_check,
     search,
     search_hit,
     stamp,
@@ -112,9 +113,26 @@ def test_the_scoreboard_counts_agreement_with_the_verdict(in_memory: Warehouse) 
     assert (row["agreeing"], row["opposing"]) == (1, 1)
 
 
+def test_a_source_has_the_best_rating_of_its_pages_in_the_newest_check(
+    in_memory: Warehouse,
+) -> None:
+    overruled = {"rating": "very_low", "rating_score": 0.1, "source_class": "blog"}
+    pages = [evidence("v", 1).model_copy(update=overruled), evidence("v", 2)]
+    for run, rows in enumerate([pages, pages[::-1]], start=1):
+        sets = fact_check("v") | {"evidence": asset_rows(page("v"), page_text(), *rows)}
+        in_memory.write_assets("v", sets, stamp=stamp(run))
+        scored = in_memory.query("SELECT rating, rating_score, source_class FROM source_scoreboard")
+        assert scored.rows() == [("high", 0.85, "unknown")]
+        assert in_memory.query("SELECT rating FROM sources_by_month").item() == "high"
+
+
 def test_failures_are_those_of_the_newest_check(in_memory: Warehouse) -> None:
+    down = {"status": "infra_error", "reason": "it is down"}
+    lost = dict.fromkeys(["url", "canonical_url", "similarity"])
     broken = {
         "claims": asset_rows(claim("v")),
+        "search_hits": asset_rows(prior_fact_check("v").model_copy(update=down | lost)),
+        "media": asset_rows(media_finding("v").model_copy(update=down)),
         "evidence": asset_rows(failed_evidence("v")),
         "verdicts": asset_rows(
             incomplete_verdict("v"),
@@ -125,10 +143,14 @@ def test_failures_are_those_of_the_newest_check(in_memory: Warehouse) -> None:
     found = in_memory.query("SELECT asset, outcome FROM failures ORDER BY ALL").rows()
     assert found == [
         ("evidence", "infra_error"),
+        ("media", "infra_error"),
+        ("search_hits", "infra_error"),
         ("verdicts", "incomplete"),
         ("verdicts", "infra_error"),
     ]
-    in_memory.write_assets("v", fact_check("v"), stamp=stamp(2))
+    in_memory.write_assets(
+        "v", fact_check("v") | {"media": asset_rows(media_finding("v"))}, stamp=stamp(2)
+    )
     assert in_memory.query("SELECT * FROM failures").is_empty()
 
 
@@ -162,9 +184,9 @@ def test_a_change_of_stance_is_reported_once(in_memory: Warehouse) -> None:
 
 
 def test_stability_compares_sources_with_the_previous_check(in_memory: Warehouse) -> None:
-    def hits(*paths: str) -> AssetRows:
+    def hits(*paths: str, status: str = "ok") -> AssetRows:
         return asset_rows(
-            search("v"),
+            search("v").model_copy(update={"status": status}),
             *(
                 search_hit("v").model_copy(
                     update={"hit_id": path, "canonical_url": f"https://bees.example/{path}"}
@@ -179,11 +201,18 @@ def test_stability_compares_sources_with_the_previous_check(in_memory: Warehouse
             {"transcripts": asset_rows(video("v")), "search_hits": hits(*paths)},
             stamp=stamp(run),
         )
+    for run, status in ((10, "infra_error"), (11, "no_evidence"), (12, "no_evidence")):
+        in_memory.write_assets("v", {"search_hits": hits(status=status)}, stamp=stamp(run))
     found = in_memory.query(
         "SELECT run_id, previous_run_id, days_apart, urls, shared_urls, jaccard "
         "FROM retrieval_stability ORDER BY checked_at"
     )
-    assert found.rows() == [("run-2", "run-1", 1.0, 3, 2, 0.5), ("run-9", "run-2", 7.0, 3, 3, 1.0)]
+    assert found.rows() == [
+        ("run-2", "run-1", 1.0, 3, 2, 0.5),
+        ("run-9", "run-2", 7.0, 3, 3, 1.0),
+        ("run-11", "run-9", 2.0, 0, 0, 0.0),
+        ("run-12", "run-11", 1.0, 0, 0, None),
+    ]
 
 
 def test_claims_are_counted_by_speaker(in_memory: Warehouse) -> None:

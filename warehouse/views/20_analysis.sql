@@ -197,13 +197,16 @@ judged AS (
     JOIN evidence_of_runs AS used
         ON used.video_id = reached.video_id
         AND used.verdict_run_id = reached.run_id
-)
+),
 -- Only evidence with the status ok has a stance. FILTER would take a tenth more time than CASE.
+counted AS (
 SELECT
     evidence.domain,  -- Registrable domain.
-    arg_max(evidence.rating, evidence.checked_at) AS rating,  -- Newest rating: high, medium, low, very_low or unknown.
-    arg_max(evidence.rating_score, evidence.checked_at) AS rating_score,  -- Newest rating, from 0 to 1.
-    arg_max(evidence.source_class, evidence.checked_at) AS source_class,  -- The class of the publisher of the domain.
+    arg_max({
+        'rating': evidence.rating,  -- Newest rating: high, medium, low, very_low or unknown. If the pages of one check differ, the best of them.
+        'rating_score': evidence.rating_score,  -- That rating, from 0 to 1.
+        'source_class': evidence.source_class  -- The class of the publisher of the domain.
+    }, (evidence.checked_at, evidence.rating_score)) AS newest,
     count(DISTINCT evidence.video_id) AS videos,  -- Videos in whose fact-check the domain appears.
     count(DISTINCT evidence.claim_id) AS claims,  -- Claims on which a page of the domain was sought or read.
     count(*) AS sources,  -- Pieces of evidence, with any status.
@@ -225,14 +228,16 @@ JOIN judged
     ON judged.video_id = evidence.video_id
     AND judged.claim_id = evidence.claim_id
     AND judged.evidence_run_id = evidence.run_id
-GROUP BY evidence.domain;
+GROUP BY evidence.domain
+)
+SELECT domain, unnest(newest), * EXCLUDE (domain, newest) FROM counted;
 
 CREATE OR REPLACE VIEW failures AS  -- Failures in each video's newest check: questions that stayed open because a service failed. Failed model calls count even if a repetition succeeded.
 SELECT
     video_id,  -- The video.
     'queries' AS asset,  -- The asset in which it broke.
     claim_id,  -- The claim, if it concerns one.
-    query_id AS subject,  -- The object of the request: a query, a provider, a domain, a URL, a claim or a model.
+    query_id AS subject,  -- The object of the request: a query, a provider, a domain, a URL, a picture, a claim or a model.
     status AS outcome,  -- infra_error; ok where only a part is missing; incomplete for verdicts; for model calls also invalid, truncated or refused.
     reason,  -- The service that failed, and its error.
     run_id,  -- The run.
@@ -243,11 +248,17 @@ SELECT video_id, 'search_hits', claim_id, provider || ' ' || query_id, status, r
 -- An answer with a reason is partial: the reason names the missing part.
 FROM current_searches WHERE status = 'infra_error' OR reason IS NOT NULL
 UNION ALL
+SELECT video_id, 'search_hits', claim_id, provider, status, reason, run_id, checked_at
+FROM current_prior_fact_checks WHERE status = 'infra_error'
+UNION ALL
 SELECT video_id, 'reliability_ratings', NULL, domain, status, array_to_string(reasons, '; '), run_id, checked_at
 FROM current_reliability_ratings WHERE status = 'infra_error'
 UNION ALL
 SELECT video_id, 'evidence', claim_id, canonical_url, status, reason, run_id, checked_at
 FROM current_evidence WHERE status = 'infra_error' OR page_due
+UNION ALL
+SELECT video_id, 'media', claim_id, provider || ' ' || picture, status, reason, run_id, checked_at
+FROM current_media WHERE status = 'infra_error'
 UNION ALL
 SELECT video_id, 'verdicts', claim_id, claim_id, status, reason, run_id, checked_at
 FROM verdict_history
@@ -279,6 +290,8 @@ WITH reached AS (
         lag(run_id) OVER in_time AS previous_run_id,
         lag(checked_at) OVER in_time AS previous_checked_at
     FROM verdict_history
+    -- A run of some claims copies the verdicts on the others.
+    ANTI JOIN carried_claims USING (video_id, run_id, claim_id)
     WHERE status = 'complete'
     WINDOW in_time AS (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id)
 )
@@ -300,7 +313,7 @@ SELECT
     reached.previous_confidence_score,  -- The confidence before, from 0 to 1.
     reached.confidence_score,  -- The confidence after, from 0 to 1.
     reached.confidence_score - reached.previous_confidence_score AS confidence_move,  -- The difference of the two scores, from -1 to 1.
-    reached.previous_basis,  -- The earlier reader: embedded or llm. Another reader alone may cause another verdict.
+    reached.previous_basis,  -- The earlier reader: embedded, labels or llm. Another reader alone may cause another verdict.
     reached.basis,  -- The later reader.
     videos.title AS video_title,  -- Title of the video.
     videos.channel  -- The publisher of the video.

@@ -30,7 +30,7 @@ ORDER BY claims DESC, speaker;
 
 CREATE OR REPLACE VIEW verdicts_by_month AS  -- The current claims over time: one row per month, channel, speaker, topic and verdict.
 SELECT
-    date_trunc('month', coalesce(published_on, CAST(checked_at AT TIME ZONE 'UTC' AS DATE)))::DATE AS month,  -- First day of the month in which the videos were published; of the check, if that is not known.
+    date_trunc('month', coalesce(published_on, CAST(checked_at AT TIME ZONE 'UTC' AS DATE)))::DATE AS month,  -- First day of the month in which the videos were published; of the check, if that is not known; null without either.
     channel,  -- The publisher of the videos.
     speaker,  -- The speaker, if a transcript or a corpus names one.
     topic,  -- Field that the claims belong to; null if their finder names none.
@@ -46,7 +46,7 @@ SELECT
     verdicts.channel,  -- The publisher of the videos.
     verdicts.speaker,  -- The speaker, if a transcript or a corpus names one.
     evidence.domain,  -- Registrable domain of the source.
-    arg_max(evidence.rating, evidence.checked_at) AS rating,  -- Newest rating of the source: high, medium, low, very_low or unknown.
+    arg_max(evidence.rating, (evidence.checked_at, evidence.rating_score)) AS rating,  -- Newest rating of the source: high, medium, low, very_low or unknown. If the pages of one check differ, the best of them.
     count(DISTINCT evidence.claim_id) AS claims,  -- Number of claims.
     count(*) AS pages,  -- Pages that were read and speak of the claim.
     count(*) FILTER (verdict_of(evidence.stance) = verdicts.verdict AND evidence.stance <> 'unclear') AS agreeing,  -- Pages whose stance became the verdict (unclear ones not counted).

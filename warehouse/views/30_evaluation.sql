@@ -4,12 +4,9 @@ CREATE OR REPLACE VIEW corpus_quality AS  -- The newest evaluation of each corpu
 SELECT metrics.*
 FROM metrics
 WHERE metrics.video_id IS NULL
-QUALIFY row_number() OVER (
-    PARTITION BY corpus, metric, averaging ORDER BY evaluated_at DESC, run_id DESC
-) = 1
-    AND run_id = first_value(run_id) OVER (
-        PARTITION BY corpus ORDER BY evaluated_at DESC, run_id DESC
-    );
+QUALIFY run_id = first_value(run_id) OVER (
+    PARTITION BY corpus ORDER BY evaluated_at DESC, run_id DESC
+);
 
 CREATE OR REPLACE VIEW video_quality AS  -- The newest evaluation of each corpus, video by video: one row per video and metric.
 SELECT metrics.*
@@ -44,16 +41,19 @@ FROM metrics
 WHERE metrics.video_id IS NULL
 WINDOW history AS (PARTITION BY corpus, metric, averaging ORDER BY evaluated_at, run_id);
 
-CREATE OR REPLACE VIEW retrieval_stability AS  -- The share of a claim's sources that are found again: each check of a claim against its previous check, by the Jaccard index of the two sets of addresses (Chen et al. 2023, arXiv:2305.11859, appendix B). Over a corpus: avg(jaccard) by corpus. If a check covers only some claims, the others are taken over with an index of 1.
+CREATE OR REPLACE VIEW retrieval_stability AS  -- The share of a claim's sources that are found again: each check of a claim against its previous check, by the Jaccard index of the two sets of addresses (Chen et al. 2023, arXiv:2305.11859, appendix B). Over a corpus: avg(jaccard) by corpus. A check counts only for the claims that it checked itself, and only if all of their searches were answered.
 WITH retrieved AS (
     SELECT
         video_id,
         claim_id,
         run_id,
-        any_value(checked_at) AS checked_at,
-        list_sort(list_distinct(list(canonical_url))) AS urls
-    FROM search_hits
+        any_value(searches.checked_at) AS checked_at,
+        coalesce(list(DISTINCT canonical_url) FILTER (canonical_url IS NOT NULL), []) AS urls
+    FROM searches
+    LEFT JOIN search_hits USING (video_id, claim_id, run_id, query_id)
+    ANTI JOIN carried_claims USING (video_id, claim_id, run_id)
     GROUP BY video_id, claim_id, run_id
+    HAVING bool_and(status <> 'infra_error')
 ),
 compared AS (
     SELECT
@@ -77,7 +77,7 @@ SELECT
     len(compared.previous_urls) AS previous_urls,  -- Addresses that were found before.
     len(list_intersect(compared.urls, compared.previous_urls)) AS shared_urls,  -- Addresses that were found both times.
     len(list_intersect(compared.urls, compared.previous_urls))
-        / len(list_distinct(list_concat(compared.urls, compared.previous_urls))) AS jaccard  -- Shared addresses / addresses of either time, from 0 to 1.
+        / nullif(len(list_distinct(list_concat(compared.urls, compared.previous_urls))), 0) AS jaccard  -- Shared addresses / addresses of either time, from 0 to 1; null if both found none.
 FROM compared
 LEFT JOIN current_videos AS videos ON videos.video_id = compared.video_id
 WHERE compared.previous_run_id IS NOT NULL;

@@ -253,7 +253,7 @@ SELECT
     corpus,  -- The corpus file that lists the video.
     planned_for  -- The moment of the plan (UTC): the next tick of the schedule, or now if none is known.
 FROM recheck_plan_at(
-    (SELECT greatest(make_timestamp(epoch_us(now())), max(next_tick_at)) FROM recheck_settings), []
+    (SELECT greatest(now(), max(next_tick_at)) FROM recheck_settings), []
 );
 
 CREATE OR REPLACE VIEW evidence_checks AS  -- One row per claim and check of its evidence, in order.

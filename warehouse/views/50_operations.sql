@@ -2,9 +2,11 @@
 
 CREATE OR REPLACE VIEW latency_by_stage AS  -- Compute time of each stage: one row per stage, over all runs. The claim-level stages overlap, so their times do not add up to that of a run.
 WITH answers AS (
-    SELECT 'search_hits' AS stage, latency_seconds FROM searches
+    -- A run of some claims copies the searches and pages of the others.
+    SELECT 'search_hits' AS stage, latency_seconds
+    FROM searches ANTI JOIN carried_claims USING (video_id, run_id, claim_id)
     UNION ALL
-    SELECT 'evidence', latency_seconds FROM pages
+    SELECT DISTINCT ON (video_id, page_id, retrieved_at) 'evidence', latency_seconds FROM pages
     UNION ALL
     -- The latency of a cached answer is that of the original call.
     SELECT stage, latency_seconds FROM llm_calls WHERE NOT cache_hit
@@ -65,8 +67,8 @@ SELECT
     count(*) FILTER (outcome = 'truncated') AS truncated,  -- Answers that broke off at the limit of tokens.
     count(*) FILTER (outcome = 'refused') AS refused,  -- Answers in which the model declined.
     count(*) FILTER (outcome = 'infra_error') AS failed,  -- Calls that its service did not answer.
-    sum(input_tokens) FILTER (NOT cache_hit)::BIGINT AS input_tokens,  -- Paid input tokens, without cached answers; null if the cache answered all calls.
-    sum(output_tokens) FILTER (NOT cache_hit)::BIGINT AS output_tokens,  -- Paid output tokens; null if the cache answered all calls.
+    sum(input_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS input_tokens,  -- Input tokens of the calls whose cost is in cost_usd; null if the cache answered all calls at no cost.
+    sum(output_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS output_tokens,  -- Their output tokens.
     sum(cost_usd) AS cost_usd,  -- Cost in US dollars; 0 for a model without a listed price.
     sum(cost_usd) / count(DISTINCT video_id) AS cost_per_video_usd,  -- Cost in US dollars per video, over all its runs.
     bool_and(price_known) AS price_known,  -- Whether the model had a listed price in all these calls.

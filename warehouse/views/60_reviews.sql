@@ -25,7 +25,7 @@ SELECT
     applied.run_id,  -- The first run that applied it; null: none yet, or an opinion.
     applied.applied_at,  -- Time of that run's check (UTC).
     previous.stance AS stance_before,  -- The claim's stance before that run; null: none, or incomplete.
-    reached.stance AS stance_after  -- The claim's stance after that run; null: incomplete.
+    reached.stance AS stance_after  -- The claim's stance after that run; null: none, or incomplete.
 FROM review_actions AS acts
 LEFT JOIN review_applications AS applied USING (action_id)
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded
@@ -47,7 +47,7 @@ LEFT JOIN (
     AND previous.run_id = applied.run_id
 ORDER BY acts.video_id, acts.claim_id, acts.acted_at, acts.position;
 
-CREATE OR REPLACE VIEW standing_reviews AS  -- The corrections and opinions of reviewers that are in force: one row per claim and query, source (and its overruled stance or rating), assessment, ruling or assignment. The latest action on each counts. Actions on an earlier wording of a claim appear at its current wording.
+CREATE OR REPLACE VIEW standing_reviews AS  -- The corrections and opinions of reviewers that are in force: one row per claim and query, source (and its overruled stance or rating), assessment, ruling or assignment. The latest action on each counts. Actions on an earlier wording of a claim have the id of that wording.
 WITH effects AS (
     SELECT *, 'query' AS kind, target AS subject, 'not asked' AS effect, 1 AS part
     FROM review_actions WHERE action IN ('edit_query', 'remove_query')
@@ -82,7 +82,7 @@ latest AS (
 )
 SELECT
     latest.video_id,  -- The video.
-    latest.claim_id,  -- The claim.
+    latest.claim_id,  -- The claim, in the words that it had then.
     latest.kind,  -- query; source; stance or rating (overruled, of a source); assessment, ruling or assignment.
     latest.subject,  -- The query_id, the canonical URL or domain of the source, or the claim.
     latest.effect,  -- asked or not asked for queries; blocked or added for sources; else the stance, the rating, the label or the person.

@@ -22,10 +22,12 @@ reached AS (
         count(*) FILTER (stance = 'supports') AS supported,
         count(*) FILTER (stance = 'refutes') AS refuted
     FROM verdict_history
+    -- A run of some claims copies the verdicts on the others.
+    ANTI JOIN carried_claims USING (video_id, run_id, claim_id)
     GROUP BY run_id, video_id
 ),
 paid AS (
-    SELECT run_id, video_id, sum(cost_usd) AS cost_usd, bool_and(cost_known) AS cost_known  -- Whether all of that has a listed price.
+    SELECT run_id, video_id, sum(cost_usd) AS cost_usd, bool_and(cost_known) AS cost_known
     FROM costs
     GROUP BY run_id, video_id
 )
@@ -41,34 +43,38 @@ SELECT
     coalesce(reached.refuted, 0) AS refuted,  -- Verdicts that refute their claim.
     done.seconds,  -- Seconds of its work: transcript and claims one after the other, then the longest of the rest, which run at once.
     coalesce(paid.cost_usd, 0) AS cost_usd,  -- Its cost in US dollars; see costs.
-    coalesce(paid.cost_known, true) AS cost_known
+    coalesce(paid.cost_known, true) AS cost_known  -- Whether all of it has a listed price.
 FROM done
 LEFT JOIN reached USING (run_id, video_id)
 LEFT JOIN paid USING (run_id, video_id)
 LEFT JOIN current_videos ON current_videos.video_id = done.video_id;
 
 CREATE OR REPLACE VIEW outages AS  -- Failures of services over time: one row per day, kind and service that failed, over all runs.
+-- A run of some claims copies the requests of the others.
 WITH asked AS (
     SELECT 'search' AS kind, provider AS service, status = 'infra_error' AS failed, reason, video_id, checked_at
-    FROM searches
+    FROM searches ANTI JOIN carried_claims USING (video_id, run_id, claim_id)
     UNION ALL
-    SELECT 'page', domain, status = 'infra_error', reason, video_id, checked_at FROM pages
+    SELECT DISTINCT ON (video_id, page_id, retrieved_at)
+        'page', domain, status = 'infra_error', reason, video_id, retrieved_at
+    FROM pages
     UNION ALL
     SELECT 'model', provider || '/' || model, outcome = 'infra_error', reason, video_id, checked_at
     FROM llm_calls WHERE NOT cache_hit
     UNION ALL
     SELECT 'fact checks', provider, status = 'infra_error', reason, video_id, checked_at
-    FROM prior_fact_checks
+    FROM prior_fact_checks ANTI JOIN carried_claims USING (video_id, run_id, claim_id)
+    WHERE rank = 1
     UNION ALL
     SELECT 'ratings', 'domain registries', status = 'infra_error', array_to_string(reasons, '; '), video_id, checked_at
-    FROM reliability_ratings
+    FROM reliability_ratings WHERE status = 'infra_error' OR domain_age_years IS NOT NULL
 )
 SELECT
     CAST(checked_at AT TIME ZONE 'UTC' AS DATE) AS day,  -- The day (UTC).
     kind,  -- search, page, model, fact checks or ratings.
     service,  -- The search provider, the site, or the model as PROVIDER/MODEL.
     count(*) FILTER (failed) AS failures,  -- Requests that failed because of the service: searches, pages, calls, look-ups.
-    count(*) AS attempts,  -- All requests to it that day, with failures.
+    count(*) AS attempts,  -- All requests to it that day, with failures. Domain registries: the domains whose age they told, and failures.
     count(*) FILTER (failed) / count(*) AS share,  -- failures divided by attempts.
     count(DISTINCT video_id) FILTER (failed) AS videos,  -- Videos whose checks it concerns.
     arg_max(reason, checked_at) FILTER (failed) AS reason,  -- Reason of the last failure.
