@@ -25,9 +25,8 @@ SELECT
     rulings.organisation,
     rulings.signed_at
 FROM current_claims AS claims
-LEFT JOIN current_videos AS videos ON videos.video_id = claims.video_id
-LEFT JOIN current_verdicts AS verdicts
-    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+LEFT JOIN current_videos AS videos USING (video_id)
+LEFT JOIN current_verdicts AS verdicts USING (video_id, claim_id)
 LEFT JOIN signed_rulings AS rulings
     ON rulings.video_id = claims.video_id AND rulings.claim_id = claims.claim_id AND rulings.stands
 WHERE CASE $kind

@@ -14,9 +14,8 @@ SELECT
     any_value(verdicts.basis) AS basis,
     max(verdicts.checked_at) AS checked_at
 FROM current_videos AS videos
-LEFT JOIN current_claims AS claims ON claims.video_id = videos.video_id
-LEFT JOIN current_verdicts AS verdicts
-    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+LEFT JOIN current_claims AS claims USING (video_id)
+LEFT JOIN current_verdicts AS verdicts USING (video_id, claim_id)
 GROUP BY ALL
 ORDER BY checked_at DESC NULLS LAST, videos.video_id
 LIMIT $limit OFFSET $offset

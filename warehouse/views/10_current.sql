@@ -56,11 +56,8 @@ SELECT
     current_claims.text AS claim,  -- Wording of the claim.
     current_videos.title AS video_title  -- Title of the video.
 FROM verdict_history AS verdicts
-JOIN current_claims
-    ON current_claims.claim_id = verdicts.claim_id
-    AND current_claims.video_id = verdicts.video_id
-LEFT JOIN current_videos
-    ON current_videos.video_id = verdicts.video_id
+JOIN current_claims USING (claim_id, video_id)
+LEFT JOIN current_videos USING (video_id)
 WINDOW newest_first AS (
     PARTITION BY verdicts.video_id, verdicts.claim_id
     ORDER BY verdicts.checked_at > now() + INTERVAL 1 HOUR, verdicts.checked_at DESC, verdicts.run_id DESC

@@ -47,10 +47,8 @@ SELECT
     claims.claim_id,  -- The claim.
     judged.run_id  -- The run that reached the verdict.
 FROM current_claims AS claims
-LEFT JOIN current_videos AS videos
-    ON videos.video_id = claims.video_id
-LEFT JOIN current_verdicts AS judged
-    ON judged.claim_id = claims.claim_id AND judged.video_id = claims.video_id
+LEFT JOIN current_videos AS videos USING (video_id)
+LEFT JOIN current_verdicts AS judged USING (claim_id, video_id)
 ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.rank;
 
 -- A verdict rests on the evidence of its own run, else on the newest evidence at that time.
@@ -141,12 +139,9 @@ SELECT
     verdicts.run_id AS verdict_run_id,  -- The run that reached the verdict.
     verdicts.checked_at  -- Time of the verdict's check (UTC).
 FROM verdict_evidence AS evidence
-JOIN current_claims AS claims
-    ON claims.claim_id = evidence.claim_id AND claims.video_id = evidence.video_id
-JOIN current_verdicts AS verdicts
-    ON verdicts.claim_id = evidence.claim_id AND verdicts.video_id = evidence.video_id
-LEFT JOIN current_videos AS videos
-    ON videos.video_id = evidence.video_id
+JOIN current_claims AS claims USING (claim_id, video_id)
+JOIN current_verdicts AS verdicts USING (claim_id, video_id)
+LEFT JOIN current_videos AS videos USING (video_id)
 LEFT JOIN pages
     ON pages.page_id = evidence.page_id
     AND pages.video_id = evidence.video_id
@@ -175,10 +170,8 @@ SELECT
     media.run_id AS evidence_run_id,
     media.checked_at
 FROM current_media AS media
-JOIN current_claims AS claims
-    ON claims.claim_id = media.claim_id AND claims.video_id = media.video_id
-LEFT JOIN current_videos AS videos
-    ON videos.video_id = media.video_id;
+JOIN current_claims AS claims USING (claim_id, video_id)
+LEFT JOIN current_videos AS videos USING (video_id);
 
 CREATE OR REPLACE VIEW source_scoreboard AS  -- The sources behind verdicts: one row per domain, over the evidence that current verdicts rest on.
 -- The rows of current_verdicts without its additions, which saves a sort and a join of all rows.
@@ -262,10 +255,7 @@ FROM current_media WHERE status = 'infra_error'
 UNION ALL
 SELECT video_id, 'verdicts', claim_id, claim_id, status, reason, run_id, checked_at
 FROM verdict_history
-SEMI JOIN current_materializations AS newest
-    ON newest.asset = 'verdicts'
-    AND newest.video_id = verdict_history.video_id
-    AND newest.run_id = verdict_history.run_id
+SEMI JOIN (FROM current_materializations WHERE asset = 'verdicts') USING (video_id, run_id)
 WHERE status = 'incomplete'
 UNION ALL
 SELECT video_id, stage, claim_id, provider || ' ' || model, outcome, reason, run_id, checked_at
@@ -318,8 +308,7 @@ SELECT
     videos.title AS video_title,  -- Title of the video.
     videos.channel  -- The publisher of the video.
 FROM reached
-LEFT JOIN current_videos AS videos
-    ON videos.video_id = reached.video_id
+LEFT JOIN current_videos AS videos USING (video_id)
 WHERE reached.previous_stance <> reached.stance
     -- A confidence that is low because services failed has not moved.
     OR NOT reached.is_open AND (

@@ -53,8 +53,7 @@ SELECT
     count(*) FILTER (evidence.stance = 'supports' AND verdicts.verdict = 'refuted'
         OR evidence.stance = 'refutes' AND verdicts.verdict = 'supported') AS opposing  -- Pages whose stance is the opposite of the verdict.
 FROM verdict_evidence AS evidence
-JOIN verdicts
-    ON verdicts.video_id = evidence.video_id AND verdicts.claim_id = evidence.claim_id
+JOIN verdicts USING (video_id, claim_id)
 WHERE evidence.status = 'ok'
 GROUP BY ALL
 ORDER BY ALL;

@@ -76,8 +76,7 @@ SELECT
     len(compared.urls) AS urls,  -- Addresses that were found.
     len(compared.previous_urls) AS previous_urls,  -- Addresses that were found before.
     len(list_intersect(compared.urls, compared.previous_urls)) AS shared_urls,  -- Addresses that were found both times.
-    len(list_intersect(compared.urls, compared.previous_urls))
-        / nullif(len(list_distinct(list_concat(compared.urls, compared.previous_urls))), 0) AS jaccard  -- Shared addresses / addresses of either time, from 0 to 1; null if both found none.
+    shared_urls / nullif(len(list_distinct(list_concat(compared.urls, compared.previous_urls))), 0) AS jaccard  -- Shared addresses / addresses of either time, from 0 to 1; null if both found none.
 FROM compared
-LEFT JOIN current_videos AS videos ON videos.video_id = compared.video_id
+LEFT JOIN current_videos AS videos USING (video_id)
 WHERE compared.previous_run_id IS NOT NULL;

@@ -35,7 +35,7 @@ SELECT
     count(*) FILTER (score = 2) AS scored_2,  -- Subjects with the score 2.
     count(*) FILTER (score IS NULL) AS without_score  -- Subjects without a score: the service failed, or the judge declined or gave no usable answer. No mean counts them.
 FROM current_judgements AS judgements
-LEFT JOIN current_videos AS videos ON videos.video_id = judgements.video_id
+LEFT JOIN current_videos AS videos USING (video_id)
 GROUP BY GROUPING SETS (
     (videos.corpus, judgements.video_id, criterion, provider, model, prompt_version),
     (videos.corpus, criterion, provider, model, prompt_version)

@@ -42,15 +42,11 @@ SELECT
     results.matcher  -- Rule that matched claims.
 FROM experiment_results AS results
 JOIN experiments USING (experiment)
-JOIN experiment_variants AS variants
-    ON variants.experiment = results.experiment AND variants.variant = results.variant
+JOIN experiment_variants AS variants USING (experiment, variant)
+LEFT JOIN paired USING (experiment, variant, metric)
 LEFT JOIN experiment_results AS base
     ON base.experiment = results.experiment
     AND base.variant = experiments.baseline
     AND base.metric = results.metric
     AND base.averaging = results.averaging
-LEFT JOIN paired
-    ON paired.experiment = results.experiment
-    AND paired.variant = results.variant
-    AND paired.metric = results.metric
 ORDER BY results.experiment, results.metric, results.averaging, variants.position;

@@ -21,8 +21,7 @@ claim_counts AS (
         count(*) FILTER (verdicts.latest_status = 'complete' AND verdicts.recheck_due) AS open_claims,
         count(*) FILTER (verdicts.status = 'complete' AND verdicts.confidence = 'low') AS low_confidence_claims
     FROM current_claims AS claims
-    LEFT JOIN current_verdicts AS verdicts
-        ON verdicts.claim_id = claims.claim_id AND verdicts.video_id = claims.video_id
+    LEFT JOIN current_verdicts AS verdicts USING (claim_id, video_id)
     GROUP BY claims.video_id
 ),
 -- One row per check, and whether services left part of it open.
@@ -32,11 +31,9 @@ checks AS (
         judged.checked_at,
         coalesce(bool_or(verdicts.status = 'incomplete' OR verdicts.recheck_due), false) AS failed
     FROM materializations AS judged
-    LEFT JOIN verdict_history AS verdicts
-        ON verdicts.video_id = judged.video_id AND verdicts.run_id = judged.run_id
+    LEFT JOIN verdict_history AS verdicts USING (video_id, run_id)
     -- A run of some claims does not check the video as a whole.
-    ANTI JOIN (SELECT DISTINCT video_id, run_id FROM carried_claims) AS partial
-        ON partial.video_id = judged.video_id AND partial.run_id = judged.run_id
+    ANTI JOIN carried_claims USING (video_id, run_id)
     WHERE judged.asset = 'verdicts'
     GROUP BY judged.video_id, judged.run_id, judged.checked_at
 ),
@@ -79,10 +76,8 @@ missing_queries AS (
             queries.claim_id IS NULL OR queries.status = 'infra_error' OR open_actions.claim_id IS NOT NULL
         ) AS with_queries
     FROM current_claims AS claims
-    LEFT JOIN current_queries AS queries
-        ON queries.claim_id = claims.claim_id AND queries.video_id = claims.video_id
-    LEFT JOIN open_actions
-        ON open_actions.claim_id = claims.claim_id AND open_actions.video_id = claims.video_id
+    LEFT JOIN current_queries AS queries USING (claim_id, video_id)
+    LEFT JOIN open_actions USING (claim_id, video_id)
     GROUP BY claims.video_id
 ),
 recent_costs AS (
@@ -145,11 +140,11 @@ candidates AS (
     FROM claim_counts
     CROSS JOIN limits
     CROSS JOIN average
-    LEFT JOIN checked ON checked.video_id = claim_counts.video_id
-    LEFT JOIN failures ON failures.video_id = claim_counts.video_id
-    LEFT JOIN missing_queries ON missing_queries.video_id = claim_counts.video_id
-    LEFT JOIN costs ON costs.video_id = claim_counts.video_id
-    LEFT JOIN current_videos AS videos ON videos.video_id = claim_counts.video_id
+    LEFT JOIN checked USING (video_id)
+    LEFT JOIN failures USING (video_id)
+    LEFT JOIN missing_queries USING (video_id)
+    LEFT JOIN costs USING (video_id)
+    LEFT JOIN current_videos AS videos USING (video_id)
 ),
 classified AS (
     SELECT
@@ -300,12 +295,9 @@ WITH sources AS (
         checks.run_id,
         checks.checked_at,
         checks.searches_complete,
-        list(DISTINCT evidence.canonical_url) FILTER (evidence.status <> 'skipped') AS urls
+        coalesce(list(DISTINCT evidence.canonical_url) FILTER (evidence.status <> 'skipped'), []) AS urls
     FROM evidence_checks AS checks
-    LEFT JOIN evidence
-        ON evidence.video_id = checks.video_id
-        AND evidence.run_id = checks.run_id
-        AND evidence.claim_id = checks.claim_id
+    LEFT JOIN evidence USING (video_id, run_id, claim_id)
     GROUP BY ALL
 ),
 pairs AS (
@@ -314,7 +306,7 @@ pairs AS (
         lag(run_id) OVER in_time AS previous_run_id,
         lag(checked_at) OVER in_time AS previous_checked_at,
         lag(searches_complete) OVER in_time AS previous_searches_complete,
-        lag(coalesce(urls, [])) OVER in_time AS previous_urls
+        lag(urls) OVER in_time AS previous_urls
     FROM sources
     WINDOW in_time AS (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id)
 )
@@ -323,10 +315,9 @@ SELECT
     pairs.claim_id,  -- The claim.
     wordings.text AS claim,  -- Wording of the claim.
     len(previous_urls) AS previous_sources,  -- URLs that the previous check wanted to read, without those that a rule skipped.
-    len(coalesce(urls, [])) AS sources,  -- URLs that this check wanted to read.
-    len(list_intersect(previous_urls, coalesce(urls, []))) AS shared,  -- URLs in both.
-    len(list_intersect(previous_urls, coalesce(urls, [])))
-        / nullif(len(list_distinct(list_concat(previous_urls, coalesce(urls, [])))), 0) AS jaccard,  -- Jaccard index of the two sets: shared URLs by all URLs, from 0 to 1; null if both are empty.
+    len(urls) AS sources,  -- URLs that this check wanted to read.
+    len(list_intersect(previous_urls, urls)) AS shared,  -- URLs in both.
+    shared / nullif(len(list_distinct(list_concat(previous_urls, urls))), 0) AS jaccard,  -- Jaccard index of the two sets: shared URLs by all URLs, from 0 to 1; null if both are empty.
     searches_complete AND previous_searches_complete AS searches_complete,  -- Whether all searches of both checks were answered. If not, an outage lowers the overlap.
     previous_checked_at,  -- Time of the previous check (UTC).
     checked_at,  -- Time of the new check (UTC).
@@ -358,11 +349,8 @@ sightings AS (
         CASE WHEN pages.status = 'ok' AND pages.via <> 'snippet' THEN pages.content_hash END AS content_hash
     FROM evidence
     JOIN evidence_checks AS checks USING (video_id, claim_id, run_id)
-    LEFT JOIN pages
-        ON pages.video_id = evidence.video_id
-        AND pages.run_id = evidence.run_id
-        -- Not by URL: after a check of one claim, two readings of a page can stand side by side.
-        AND pages.page_id = evidence.page_id
+    -- Not by URL: after a check of one claim, two readings of a page can stand side by side.
+    LEFT JOIN pages USING (video_id, run_id, page_id)
 ),
 whole_checks AS (
     SELECT
@@ -480,7 +468,7 @@ SELECT
     count(needed.content_hash) > 0 AS is_current,  -- Whether a current verdict rests on it, or the newest evidence was sought in it. Such texts are never trimmed.
     any_value(trimmed.trimmed_at) FILTER (texts.content_hash IS NULL) AS trimmed_at  -- Time of the removal (UTC).
 FROM used
-LEFT JOIN page_texts AS texts ON texts.content_hash = used.content_hash
-LEFT JOIN trimmed_texts AS trimmed ON trimmed.content_hash = used.content_hash
-LEFT JOIN needed ON needed.content_hash = used.content_hash
+LEFT JOIN page_texts AS texts USING (content_hash)
+LEFT JOIN trimmed_texts AS trimmed USING (content_hash)
+LEFT JOIN needed USING (content_hash)
 GROUP BY used.content_hash, texts.content_hash, trimmed.content_hash;

@@ -28,8 +28,7 @@ SELECT
     reached.stance AS stance_after  -- The claim's stance after that run; null: none, or incomplete.
 FROM review_actions AS acts
 LEFT JOIN review_applications AS applied USING (action_id)
-LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded
-    ON worded.claim_id = acts.claim_id
+LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
 LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
     ON asked.query_id = acts.target
 LEFT JOIN verdict_history AS reached
@@ -120,10 +119,8 @@ SELECT
     verdicts.confidence AS machine_confidence,  -- Confidence of that verdict.
     acts.action_id  -- The action.
 FROM review_actions AS acts
-LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded
-    ON worded.claim_id = acts.claim_id
-LEFT JOIN current_verdicts AS verdicts
-    ON verdicts.video_id = acts.video_id AND verdicts.claim_id = acts.claim_id
+LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
+LEFT JOIN current_verdicts AS verdicts USING (video_id, claim_id)
 WHERE acts.action = 'sign'
 WINDOW newest_first AS (
     PARTITION BY acts.video_id, acts.claim_id

@@ -30,6 +30,6 @@ SELECT
     others.video_id AS other_video_id,  -- The other video.
     newest.other_claim_id  -- The claim in the other video.
 FROM newest
-JOIN verdicts AS mine ON mine.claim_id = newest.claim_id
+JOIN verdicts AS mine USING (claim_id)
 JOIN verdicts AS others ON others.claim_id = newest.other_claim_id
 ORDER BY mine.claim, others.published_on NULLS LAST, others.claim;

@@ -47,7 +47,7 @@ SELECT
 FROM done
 LEFT JOIN reached USING (run_id, video_id)
 LEFT JOIN paid USING (run_id, video_id)
-LEFT JOIN current_videos ON current_videos.video_id = done.video_id;
+LEFT JOIN current_videos USING (video_id);
 
 CREATE OR REPLACE VIEW outages AS  -- Failures of services over time: one row per day, kind and service that failed, over all runs.
 -- A run of some claims copies the requests of the others.

@@ -63,10 +63,9 @@ SELECT
     coalesce(acts.decided_at > verdicts.latest_checked_at, false) AS is_decided
 FROM current_claims AS claims
 LEFT JOIN current_videos AS videos USING (video_id)
-LEFT JOIN current_verdicts AS verdicts
-    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
-LEFT JOIN acts ON acts.video_id = claims.video_id AND acts.claim_id = claims.claim_id
-LEFT JOIN flipped ON flipped.video_id = claims.video_id AND flipped.claim_id = claims.claim_id
+LEFT JOIN current_verdicts AS verdicts USING (video_id, claim_id)
+LEFT JOIN acts USING (video_id, claim_id)
+LEFT JOIN flipped USING (video_id, claim_id)
 WHERE ($corpus = '' OR videos.corpus = $corpus)
     AND ($channel = '' OR videos.channel = $channel)
     AND ($video = '' OR claims.video_id = $video)
@@ -193,12 +192,10 @@ SELECT
     CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
     CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END AS confidence
 FROM best
-JOIN texts ON texts.kind = best.kind AND texts.row_id = best.row_id
-LEFT JOIN current_videos AS videos ON videos.video_id = texts.video_id
-LEFT JOIN current_claims AS claims
-    ON claims.video_id = texts.video_id AND claims.claim_id = texts.claim_id
-LEFT JOIN current_verdicts AS verdicts
-    ON verdicts.video_id = texts.video_id AND verdicts.claim_id = texts.claim_id
+JOIN texts USING (kind, row_id)
+LEFT JOIN current_videos AS videos USING (video_id)
+LEFT JOIN current_claims AS claims USING (video_id, claim_id)
+LEFT JOIN current_verdicts AS verdicts USING (video_id, claim_id)
 ORDER BY best.kind, best.score DESC, best.row_id
 
 -- name: claims
