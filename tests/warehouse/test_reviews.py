@@ -121,7 +121,7 @@ def test_copied_rows_of_a_claim_count_once(in_memory: Warehouse) -> None:
     verdicts = in_memory.query("SELECT verdicts FROM runs ORDER BY run_id")
     assert verdicts["verdicts"].to_list() == [2, 1, 1]
     answers = "SELECT answers FROM latency_by_stage WHERE stage = $stage"
-    # Three searches. One page, which both runs have with one time of retrieval, and two model calls.
+    # Three searches. One page, retrieved once for both runs, and two model calls.
     assert in_memory.query(answers, {"stage": "search_hits"}).item() == 3
     assert in_memory.query(answers, {"stage": "evidence"}).item() == 3
     searched = in_memory.query("SELECT claim_id FROM retrieval_stability")
