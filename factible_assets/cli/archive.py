@@ -39,7 +39,7 @@ def import_(
     settings.ensure_home()
     archive = _open_archive(settings.archive)
     reports = {str(source): _import(archive, source, collection) for source in sources}
-    words = (f"{name} → {collection}: {_import_words(each)}" for name, each in reports.items())
+    words = (f"{name} → {collection}: {_import_words(report)}" for name, report in reports.items())
     result(reports, *words)
 
 
@@ -80,7 +80,7 @@ def _import_words(report: ImportReport) -> str:
         (report.hits, "hit", "hits"),
         (report.unusable, "left out", "left out"),
     )
-    return ", ".join(counted(*each) for each in amounts if each[0]) or "nothing to import"
+    return ", ".join(counted(*amount) for amount in amounts if amount[0]) or "nothing to import"
 
 
 def import_pages(folder: Path, settings: Settings) -> str:

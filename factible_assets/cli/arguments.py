@@ -63,10 +63,14 @@ def without_claim_options(command: Command) -> Command:
 
 def _with_options(command: Command, options: Iterable[RunOption]) -> Command:
     signature, kind = inspect.signature(command, eval_str=True), inspect.Parameter.KEYWORD_ONLY
-    kept = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    kept = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ]
     added = [
-        inspect.Parameter(each.name, kind, default=None, annotation=_declared(each))
-        for each in options
+        inspect.Parameter(option.name, kind, default=None, annotation=_declared(option))
+        for option in options
     ]
     vars(command)["__signature__"] = signature.replace(parameters=[*kept, *added])  # Typer reads it
     return command

@@ -141,7 +141,7 @@ def _show(checked: Checked, choices: Choices | None = None) -> None:
         note("These verdicts are automatic leanings; the report shows the quotes.")
     if checked.failures and verdicts:
         note("The check failed. These are the stored verdicts.")
-    unread = sum(each.stance == "unclear" and bool(each.unclear) for each in verdicts)
+    unread = sum(verdict.stance == "unclear" and bool(verdict.unclear) for verdict in verdicts)
     if choices is not None and choices.evidence == "plain" and unread:
         note(
             f"{counted(unread, 'claim is', 'claims are')} unclear because the plain reader misses "
@@ -149,12 +149,12 @@ def _show(checked: Checked, choices: Choices | None = None) -> None:
         )
     if checked.code is ExitCode.INCOMPLETE:
         note("Some verdicts are incomplete because services failed. Check the video again.")
-    elif any(each.recheck_due for each in verdicts):
+    elif any(verdict.recheck_due for verdict in verdicts):
         note("Some verdicts lack sources because services failed. Check the video again.")
     reasons = Counter(
-        each.reason.removesuffix(" Check the claim again.")
-        for each in verdicts
-        if each.reason and (each.recheck_due or each.stance in {None, "unclear"})
+        verdict.reason.removesuffix(" Check the claim again.")
+        for verdict in verdicts
+        if verdict.reason and (verdict.recheck_due or verdict.stance in {None, "unclear"})
     )
     for reason, times in reasons.most_common(_SHOWN_REASONS):
         note(f"  {counted(times, 'verdict')}: {plain(reason, _SHOWN_CHARACTERS)}")
@@ -213,7 +213,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
     rows = (checked.data.verdict_of, checked.data.rulings)
     claims = []
     for claim in checked.data.claims_by_time:
-        stored = (each.get(claim.claim_id) for each in rows)
+        stored = (by_claim.get(claim.claim_id) for by_claim in rows)
         verdict, ruling = (row and row.model_dump(mode="json", exclude=ids) for row in stored)
         document = claim.model_dump(mode="json", exclude={"video_id"})
         claims.append({**document, "verdict": verdict, "ruling": ruling})

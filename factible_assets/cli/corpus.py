@@ -151,7 +151,7 @@ def remove(
     result(
         {"video_id": video_id, "corpus": file, "left_beside": freed},
         f"{file} no longer lists {plain(video_id)}",
-        *(f"{each} stays, but no entry names it any more" for each in freed if each.exists()),
+        *(f"{path} stays, but no entry names it any more" for path in freed if path.exists()),
     )
 
 
@@ -165,7 +165,7 @@ def list_(
     """
     reading = read_corpora(load_settings())
     documents = [
-        _listing(each) for each in (reading.everything() if everything else reading.videos())
+        _listing(entry) for entry in (reading.everything() if everything else reading.videos())
     ]
     columns = ("id: video_id", "title", "corpus", "web", "transcript: source")
     show_rows(documents, (*columns, "annotated claims: claims"))
@@ -209,9 +209,12 @@ def validate(
         readings = [replace(load_corpora(load_settings().corpus_folders), ignored=())]
     words = "This is no corpus. Begin it with videos: and a list."
     problems = [problem for reading in readings for problem in reading.problems]
-    problems += [FileProblem(file, None, words) for each in readings for file in each.ignored]
+    problems += [FileProblem(file, None, words) for reading in readings for file in reading.ignored]
     result(
-        [{"file": each.file, "line": each.line, "problem": each.sentence} for each in problems],
+        [
+            {"file": problem.file, "line": problem.line, "problem": problem.sentence}
+            for problem in problems
+        ],
         *map(str, problems),
     )
     if problems:
@@ -321,7 +324,7 @@ def _named_corpus(name: str, settings: Settings) -> Corpus:
     reading = read_corpora(settings)
     corpus = reading.corpus(name)
     if corpus is None:
-        known = ", ".join(each.name for each in reading.corpora)
+        known = ", ".join(corpus.name for corpus in reading.corpora)
         raise FactibleError(f"There is no corpus {plain(name)!r}.", f"Corpora: {plain(known)}.")
     return corpus
 
@@ -372,21 +375,21 @@ def forget(
     corpus_file: Path | None = None
     if corpus is not None:
         named = _named_corpus(corpus, settings)
-        video_ids = [each.video.video_id for each in named.videos]
+        video_ids = [entry.video.video_id for entry in named.videos]
         corpus_file = named.file if settings.home_corpora in named.file.parents else None
     forgotten = forget_videos(video_ids, settings, dry_run=not yes)
     if yes and corpus_file is not None:
         corpus_file.unlink(missing_ok=True)
-    rows = [(each.video_id, place, n) for each in forgotten for place, n in each.counts.items()]
+    rows = [(video.video_id, place, n) for video in forgotten for place, n in video.counts.items()]
     headings = ("video", "what", "removed" if yes else "would be removed")
     result(forgotten, table(headings, rows) if rows else "There was nothing to remove.")
-    for remark in dict.fromkeys(remark for each in forgotten for remark in each.remarks):
+    for remark in dict.fromkeys(remark for video in forgotten for remark in video.remarks):
         note(plain(remark))
     if not yes:
         videos_text = counted(len(forgotten), "video")
         note(f"Nothing was removed. To remove {videos_text} for good, add --yes.")
         return
-    files = dict.fromkeys(str(path) for each in forgotten for path in each.still_named_in)
+    files = dict.fromkeys(str(path) for video in forgotten for path in video.still_named_in)
     if files:
         note(
             f"Still named in {plain(', '.join(files))}: in rows of other videos that found it as a "

@@ -46,7 +46,8 @@ def evaluate(
     store, reading = open_store(settings), read_corpora(settings)
     evaluations = evaluate_corpora(store, reading, default_matcher(), corpora=corpus or [])
     if output_mode.json:
-        result({"corpora": {name: tables.document(each) for name, each in evaluations.items()}})
+        documents = {name: tables.document(scores) for name, scores in evaluations.items()}
+        result({"corpora": documents})
         return
     for name, evaluation in evaluations.items():
         _show(name, evaluation, every=every)
@@ -96,10 +97,12 @@ def judge(
     settings = load_settings()
     store = open_store(settings)
     models = plan_judge(settings)
-    ids = list(dict.fromkeys(bare_id(each) for each in videos or ()))
+    ids = list(dict.fromkeys(bare_id(video) for video in videos or ()))
     for video_id in sorted(set(ids) - set(store.video_ids() if ids else ())):
         raise unchecked(video_id, settings)
-    names = [name.strip() for each in criteria or () for name in each.split(",") if name.strip()]
+    names = [
+        name.strip() for listed in criteria or () for name in listed.split(",") if name.strip()
+    ]
     reading, chosen = read_corpora(settings), rubrics(names)
     planned = plan_judging(
         store, reading, models, chosen, videos=ids, corpora=corpus or (), sample=sample
@@ -127,7 +130,7 @@ def judge(
     known = read_judgements(store, [task.judgement_id for task in planned.tasks])
     scores = figures(list(known.values()), planned.rubrics, _human_scores(planned))
     _show_scores(planned, scores, judged)
-    if judged.not_asked or any(each.without_score for each in scores):
+    if judged.not_asked or any(score.without_score for score in scores):
         raise Exit(ExitCode.INCOMPLETE)
 
 
@@ -142,20 +145,20 @@ def _human_scores(planned: JudgingPlan) -> dict[str, Mapping[tuple[str, str], in
         return {}
     matcher = default_matcher()
     note(f"The matcher between these claims and the human-scored ones: {matcher.rule}.")
-    return {each.video.video_id: human_scores(each, matcher) for each in scored}
+    return {video.video.video_id: human_scores(video, matcher) for video in scored}
 
 
 def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
     estimates = planned.estimate(store)
-    calls = sum(each.calls for each in estimates)
-    usd = None if planned.info.price is None else sum(each.usd or 0.0 for each in estimates)
+    calls = sum(estimate.calls for estimate in estimates)
+    usd = None if planned.info.price is None else sum(estimate.usd or 0.0 for estimate in estimates)
     columns: Columns = (
         *("criterion", "subjects", "judged before: judged", "calls"),
         ("tokens", lambda each: f"{each.input_tokens:,} + {each.output_tokens:,}"),
         ("cost", lambda each: "unknown" if each.usd is None else dollars(each.usd)),
     )
     cost = "without a listed price" if usd is None else f"about {dollars(usd)}"
-    assumed = any(each.calls and each.tokens_from == "assumed" for each in estimates)
+    assumed = any(estimate.calls and estimate.tokens_from == "assumed" for estimate in estimates)
     basis = "the length of the questions" if assumed else "the tokens of earlier judgements"
     result(
         {"judge": planned.judge, "calls": calls, "usd": usd, "criteria": estimates},
@@ -180,11 +183,11 @@ def _show_scores(
     shown = [table_of(scores, columns, title=f"Scores by {planned.judge}, normalised: 1 is best")]
     agreement = [
         (
-            *(each.criterion, agreed.name, "undefined" if agreed.value is None else agreed.value),
+            *(score.criterion, agreed.name, "undefined" if agreed.value is None else agreed.value),
             *(between(agreed.interval), agreed.baseline, agreed.n),
         )
-        for each in scores
-        for agreed in each.agreement
+        for score in scores
+        for agreed in score.agreement
     ]
     if agreement:
         headings = ("criterion", "measure", "value", "95 % interval", "trivial", "n")

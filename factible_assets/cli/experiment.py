@@ -104,11 +104,11 @@ def _show_run(
     experiment: Experiment, outcomes: Sequence[VariantOutcome], comparison: Comparison
 ) -> None:
     """Print the outcome of a run, and exit if a part of it failed or is incomplete."""
-    counts, incomplete = _stage_counts(outcomes), sum(each.incomplete for each in outcomes)
+    counts, incomplete = _stage_counts(outcomes), sum(outcome.incomplete for outcome in outcomes)
     failures = [
-        {"variant": each.variant, "video_id": each.video_id, "reason": each.failure}
-        for each in outcomes
-        if each.failure is not None
+        {"variant": outcome.variant, "video_id": outcome.video_id, "reason": outcome.failure}
+        for outcome in outcomes
+        if outcome.failure is not None
     ]
     summary = {**counts, "incomplete": incomplete, "failures": failures}
     result(
@@ -132,7 +132,7 @@ def _show_run(
 def _stage_counts(outcomes: Sequence[VariantOutcome]) -> dict[str, int]:
     """Return how many stages were computed, shared with another variant, or kept."""
     kinds = ("computed", "shared", "kept")
-    return {kind: sum(len(getattr(each, kind)) for each in outcomes) for kind in kinds}
+    return {kind: sum(len(getattr(outcome, kind)) for outcome in outcomes) for kind in kinds}
 
 
 @app.command("list")
@@ -148,14 +148,14 @@ def list_() -> None:
     finished = finished_experiments(Warehouse(settings.warehouse)) if stored else {}
     documents = [
         {
-            "experiment": each.name,
-            "variants": len(each.variants),
-            "videos": len(each.videos),
-            "finished_at": finished.get(each.name),
-            "description": each.description,
-            "file": each.file,
+            "experiment": experiment.name,
+            "variants": len(experiment.variants),
+            "videos": len(experiment.videos),
+            "finished_at": finished.get(experiment.name),
+            "description": experiment.description,
+            "file": experiment.file,
         }
-        for each in reading.experiments
+        for experiment in reading.experiments
     ]
     columns: Columns = (
         *("experiment", "variants", "videos"),
@@ -217,7 +217,7 @@ def compare(
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
     comparison = _comparison(experiment.name, settings, baseline)
-    known = [each.name for each in comparison.metrics]
+    known = [known_metric.name for known_metric in comparison.metrics]
     for each in metric or ():
         if each not in known:
             raise UsageError(
@@ -231,7 +231,10 @@ def compare(
         {**as_json(comparison), "report": path},
         _overview(comparison, chosen),
         # One video has no interval and no test, so the overview says it all.
-        *(_metric_table(comparison, each) for each in (chosen if videos > 1 or metric else ())),
+        *(
+            _metric_table(comparison, chosen_metric)
+            for chosen_metric in (chosen if videos > 1 or metric else ())
+        ),
         _basis(comparison),
         f"report: {path}",
     )
@@ -256,16 +259,18 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     """
     files, path = experiment_files(settings), Path(name)
     named_file = path.resolve() if path.is_file() else None
-    if named_file and named_file not in {each.resolve() for each in files}:
+    if named_file and named_file not in {path.resolve() for path in files}:
         files = [*files, path]
     reading = load_experiments(files, corpora, settings)
-    for each in reading.experiments:
-        if named_file == each.file.resolve() or (named_file is None and each.name == name):
-            return each
+    for experiment in reading.experiments:
+        if named_file == experiment.file.resolve() or (
+            named_file is None and experiment.name == name
+        ):
+            return experiment
     # Perhaps its file has a problem.
     stem = path.stem.replace("_", "-")
-    _refuse(each for each in reading.problems if each.file.stem.replace("_", "-") == stem)
-    meant = did_you_mean(name, (each.name for each in reading.experiments))
+    _refuse(problem for problem in reading.problems if problem.file.stem.replace("_", "-") == stem)
+    meant = did_you_mean(name, (experiment.name for experiment in reading.experiments))
     unread = f" {reading.problems[0]}" if reading.problems else ""
     raise FactibleError(
         f"There is no experiment {plain(name, 80)}.",
@@ -294,7 +299,7 @@ def _comparison(name: str, settings: Settings, baseline: str | None = None) -> C
 
 def _metrics_named(comparison: Comparison, names: Sequence[str]) -> Sequence[MetricComparison]:
     """Return the named metrics that the comparison has, else the main ones."""
-    chosen = [found for each in names if (found := comparison.metric(each)) is not None]
+    chosen = [found for name in names if (found := comparison.metric(name)) is not None]
     return chosen or comparison.headlines
 
 

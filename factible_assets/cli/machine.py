@@ -50,7 +50,7 @@ def doctor(
         ),
     )
     show_rows(findings, columns, lines=True)
-    broken = [each.service for each in findings if each.state == "fails"]
+    broken = [finding.service for finding in findings if finding.state == "fails"]
     if broken:
         note(f"Set up but not working: {', '.join(broken)}.")
         raise Exit(ExitCode.FAILED)
@@ -189,8 +189,8 @@ def upgrade() -> None:
     DiskCache(settings.cache).delete_former_files()
     result(
         upgraded,
-        *(f"{each['warehouse']} has the schema of this version." for each in upgraded),
-        *(f"The old file is kept as {each['kept']}." for each in upgraded if each["kept"]),
+        *(f"{upgrade['warehouse']} has the schema of this version." for upgrade in upgraded),
+        *(f"The old file is kept as {upgrade['kept']}." for upgrade in upgraded if upgrade["kept"]),
     )
 
 
@@ -221,7 +221,7 @@ def migrate_home(
     moved = move_into(
         path, lake, lambda each: note(f"{each.table}: {counted(each.rows, 'row')}, verified")
     )
-    rows = sum(each.rows for each in moved)
+    rows = sum(table.rows for table in moved)
     result(
         {"lake": str(lake), "data": lake.data, "tables": moved},
         f"{lake} has {counted(rows, 'row')} of {counted(len(moved), 'table')}, all verified.",

@@ -81,7 +81,7 @@ _WITHOUT_JSON = {"dev", "mcp", "completion"}
 
 _DASHES = "An id that begins with a dash follows two dashes, after the options: -- -LDjqcvSbP4"
 
-_PLACES = {name: place for each in COMMANDS.values() for name, (place, _) in each.items()}
+_PLACES = {name: place for group in COMMANDS.values() for name, (place, _) in group.items()}
 
 
 def _set_mode(option: typer.CallbackParam, value: bool | None) -> None:
@@ -134,16 +134,18 @@ def _shared_options() -> Sequence[Any]:
 
 def _add_shared_options(command: Any) -> None:
     """Give a command, or every command of a group, the shared options and the exit codes."""
-    has_arguments = any(each.param_type_name == "argument" for each in command.params)
+    has_arguments = any(parameter.param_type_name == "argument" for parameter in command.params)
     command.epilog = f"{_DASHES}\n\n{EXIT_CODES}" if has_arguments else EXIT_CODES
     for child in getattr(command, "commands", {}).values():
         child.short_help = child.get_short_help_str(limit=500)  # never cut
         _add_shared_options(child)
     if not hasattr(command, "commands"):
         without = {"--json"} if command.name in _WITHOUT_JSON else set()
-        if not any(getattr(each, "hidden", False) for each in command.params):
+        if not any(getattr(parameter, "hidden", False) for parameter in command.params):
             without.add("--help-all")
-        command.params += [each for each in _shared_options() if without.isdisjoint(each.opts)]
+        command.params += [
+            option for option in _shared_options() if without.isdisjoint(option.opts)
+        ]
 
 
 class Command(TyperCommand):
@@ -151,11 +153,11 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         listed: dict[str, list[Any]] = {}
-        each: Any
-        for each in self.get_params(ctx):
-            usual = "Arguments" if each.param_type_name == "argument" else "Options"
-            if record := each.get_help_record(ctx):
-                listed.setdefault(each.rich_help_panel or usual, []).append(record)
+        parameter: Any
+        for parameter in self.get_params(ctx):
+            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            if record := parameter.get_help_record(ctx):
+                listed.setdefault(parameter.rich_help_panel or usual, []).append(record)
         for heading, records in listed.items():
             with formatter.section(heading):
                 formatter.write_dl(records)

@@ -66,9 +66,9 @@ def add(
     settings, model = load_settings(), known_models()[name]
     settings.ensure_home()
     note(f"{model.title}: licence {model.licence}, from {model.source}")
-    names = [Path(each.path).name for each in model.files]
-    candidates = ([path / each for each in names] if path.is_dir() else [path] for path in files)
-    receipt = add_model(settings.home, model, [file for each in candidates for file in each])
+    names = [Path(part.path).name for part in model.files]
+    candidates = ([path / name for name in names] if path.is_dir() else [path] for path in files)
+    receipt = add_model(settings.home, model, [file for paths in candidates for file in paths])
     _print_model(settings, model, receipt)
 
 
@@ -162,7 +162,7 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
         name = TextColumn("{task.description}")
         with progress_bar(name, BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bar:
             tasks = {
-                each.save_as: bar.add_task(each.save_as, total=each.bytes) for each in model.files
+                part.save_as: bar.add_task(part.save_as, total=part.bytes) for part in model.files
             }
 
             def progress(file: str, done: int, total: int) -> None:
@@ -176,7 +176,7 @@ def _document(
 ) -> dict[str, object]:
     folder = settings.home / "models" / model.name
     return {
-        **{each: getattr(model, each) for each in _FIELDS_SHOWN},
+        **{field: getattr(model, field) for field in _FIELDS_SHOWN},
         "pulled": receipt is not None,
         "path": str(folder) if receipt else None,
         "bytes": model.size if receipt else None,

@@ -117,8 +117,8 @@ def _print_stderr(words: str) -> None:
     except BrokenPipeError:
         # The reader closed the pipe, perhaps stdout's too. The work goes on without it.
         out, err, nowhere = sys.stdout.fileno(), sys.stderr.fileno(), os.open(os.devnull, os.O_RDWR)
-        for each in (out, err) if os.path.sameopenfile(out, err) else (err,):
-            os.dup2(nowhere, each)
+        for stream in (out, err) if os.path.sameopenfile(out, err) else (err,):
+            os.dup2(nowhere, stream)
 
 
 def result(document: Any, *shown: Any) -> None:
@@ -129,11 +129,11 @@ def result(document: Any, *shown: Any) -> None:
     if output_mode.json:
         print_json(document)
         return
-    for each in shown:
-        if isinstance(each, str):
-            typer.echo(each)
+    for part in shown:
+        if isinstance(part, str):
+            typer.echo(part)
         else:
-            stdout().print(each, crop=False)
+            stdout().print(part, crop=False)
 
 
 def print_json(value: Any) -> None:
@@ -153,7 +153,7 @@ def as_json(value: Any) -> Any:
     Fields that a dataclass keeps out of its repr, such as passwords, stay out.
     """
     if is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in fields(value) if each.repr}
+        return {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     return value.isoformat() if isinstance(value, date) else str(value)
@@ -188,13 +188,15 @@ def table(
 
     frame = box.SIMPLE_HEAD if bare else box.HEAVY_HEAD
     drawn = Table(title=title and plain(title), title_justify="left", show_lines=lines, box=frame)
-    cells = [[each if isinstance(each, Text) else cell_text(each) for each in row] for row in rows]
+    cells = [
+        [value if isinstance(value, Text) else cell_text(value) for value in row] for row in rows
+    ]
     for heading, *column in zip(headings, *cells, strict=True):
-        shown = [str(each) for each in column]
+        shown = [str(value) for value in column]
         is_figures = any(map(_FIGURE.fullmatch, shown)) and all(
-            _FIGURE.fullmatch(each) or not any(map(str.isdigit, each)) for each in shown
+            _FIGURE.fullmatch(text) or not any(map(str.isdigit, text)) for text in shown
         )
-        words = (word for each in (heading, *shown) for word in each.split())
+        words = (word for text in (heading, *shown) for word in text.split())
         drawn.add_column(
             heading,
             overflow="fold",
@@ -208,8 +210,8 @@ def table(
 
 def table_of(documents: Iterable[Any], columns: Columns, **drawn: Any) -> Table:
     headings, cells = [], []
-    for each in columns:
-        heading, cell = each.rpartition(": ")[::2] if isinstance(each, str) else each
+    for column in columns:
+        heading, cell = column.rpartition(": ")[::2] if isinstance(column, str) else column
         headings.append(heading or str(cell).replace("_", " "))
         cells.append(cell)
 

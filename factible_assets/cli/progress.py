@@ -201,7 +201,9 @@ class LiveObserver(Observer):
         with self._lock:
             self._has_transcript = self._has_claims = True
             begun = self._lines
-            self._lines = {each.claim_id: begun.get(each.claim_id, _State(each)) for each in claims}
+            self._lines = {
+                claim.claim_id: begun.get(claim.claim_id, _State(claim)) for claim in claims
+            }
         if left_out:
             self._tell(Text(claims_words(len(claims), left_out)))
 

@@ -66,7 +66,7 @@ def recheck(
     arguments.checked_config(options)
     overrides = {name: value for name, value in options.items() if value is not None}
     settings = load_settings()
-    named = [bare_id(each) for each in videos or ()]
+    named = [bare_id(video) for video in videos or ()]
     if plan:
         _show_plan(next_plan(settings, limit, named))
         return
@@ -92,8 +92,8 @@ def recheck(
     )
     nothing = "No video is due; factible recheck --plan says why."
     shown = table_of(checked, columns, title="Checked again") if checked else nothing
-    result([_rechecked(each) for each in checked], shown)
-    raise Exit(gravest(each.code for each in checked))
+    result([_rechecked(video) for video in checked], shown)
+    raise Exit(gravest(video.code for video in checked))
 
 
 def _rechecked(checked: Checked) -> dict[str, Any]:

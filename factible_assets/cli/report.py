@@ -184,7 +184,7 @@ def export(
     done = export_results(request, folder, settings, live=live)
     for remark in done.left_out:
         note(f"  {remark}")
-    files = [dict(zip(("format", "path", "rows"), each, strict=True)) for each in done.files]
+    files = [dict(zip(("format", "path", "rows"), file, strict=True)) for file in done.files]
     result(
         {"folder": folder, "videos": done.videos, "files": files, "left_out": done.left_out},
         *(f"{rows:>7,}  {path}" for _, path, rows in done.files),

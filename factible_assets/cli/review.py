@@ -129,15 +129,15 @@ def review(
     }
     changes = [
         *(
-            Change("add_query", each, query_type=query_type, opposite=opposite)
-            for each in add_query or ()
+            Change("add_query", query, query_type=query_type, opposite=opposite)
+            for query in add_query or ()
         ),
         *([Change("edit_query", edit_query[1], number=edit_query[0])] if edit_query else ()),
         *(Change("remove_query", number=number) for number in remove_query or ()),
         *([Change("overrule_source", overrule[0], value=overrule[1])] if overrule else ()),
         *([] if add_claim is None else [Change("add_claim", add_claim, said=said)]),
         *([] if sign is None else [Change("sign", sign, reason=ruling)]),
-        *(Change(kind, each) for kind, of_kind in texts.items() for each in of_kind),
+        *(Change(kind, text) for kind, of_kind in texts.items() for text in of_kind),
     ]
     for option, value, partner, partner_value in (
         ("--ruling", ruling, "--sign", sign),
@@ -185,10 +185,10 @@ def _apply(
     for failure in done.checked.failures:
         print_error(failure)
     files = open_video(file.video_id, file.settings)
-    after = [find_claim(files, each) for each in done.claims]
+    after = [find_claim(files, claim) for claim in done.claims]
     document = {
         **_document(after[0]),
-        "claims": [_brief(each) for each in after],
+        "claims": [_brief(claim_file) for claim_file in after],
         "verdict_before": file.verdict,
         "recorded": done.actions,
         "remarks": done.remarks,
@@ -285,14 +285,14 @@ def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[
     for remark in done.remarks:
         note(remark)
     if done.run_id is not None and not done.checked.failures:
-        for each in after:
-            if each.claim.claim_id != before.claim.claim_id:
-                lines.append(f"claim: {plain(each.claim.text)}")
-            old, new = _verdict_words(before), _verdict_words(each)
+        for claim_file in after:
+            if claim_file.claim.claim_id != before.claim.claim_id:
+                lines.append(f"claim: {plain(claim_file.claim.text)}")
+            old, new = _verdict_words(before), _verdict_words(claim_file)
             lines.append(f"verdict: {old} → {new}" if old != new else f"verdict: {new}, as before")
             lines += [
                 f"left out: {plain(row.canonical_url)}: {plain(row.reason or '')}"
-                for row in each.sources
+                for row in claim_file.sources
                 if (row.reason or "").startswith("Blocked by")
             ]
         note(f"{counted(done.others, 'other claim')} unchanged (run {done.run_id[:8]}).")

@@ -111,9 +111,9 @@ def runs(
 
     Example: factible runs --status failure --limit 5
     """
-    for each in status or ():
-        if each not in _STATUSES:
-            raise UsageError(f"There is no status {each!r}.", f"Use {', '.join(_STATUSES)}.")
+    for named in status or ():
+        if named not in _STATUSES:
+            raise UsageError(f"There is no status {named!r}.", f"Use {', '.join(_STATUSES)}.")
     video_id = bare_id(video) if video else None
     rows = list_runs(load_settings(), video=video_id, job=job, statuses=status or (), limit=limit)
     if not rows:

@@ -65,12 +65,12 @@ def remove_video(file: Path, video_id: str) -> tuple[Path, ...]:
     target = file.resolve()
     with _locked(target):
         before, videos = _read(target)
-        numbers = [number for number, each in enumerate(videos) if _id_of(each) == video_id]
+        numbers = [number for number, entry in enumerate(videos) if _id_of(entry) == video_id]
         if not numbers:
             raise CorpusError(f"{target} does not list the video {video_id!r}.")
-        rest = [each for number, each in enumerate(videos) if number not in numbers]
+        rest = [entry for number, entry in enumerate(videos) if number not in numbers]
         files = {name for number in numbers for name in _files_of(videos[number])}
-        files -= {name for each in rest for name in _files_of(each)}
+        files -= {name for entry in rest for name in _files_of(entry)}
         _replace(target, before, _Listing.of(before).without(numbers), rest)
     return tuple(sorted(target.parent / name for name in files))
 
@@ -133,8 +133,8 @@ def _item_of(entry: VideoEntry) -> str:
     values = entry.model_dump(mode="json", exclude_defaults=True)
     # Write whole seconds without the decimal zero.
     plain = {
-        key: int(each) if isinstance(each, float) and each.is_integer() else each
-        for key, each in values.items()
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in values.items()
     }
     return yaml.safe_dump(
         [plain], sort_keys=False, allow_unicode=True, width=LINE_WIDTH, default_flow_style=False

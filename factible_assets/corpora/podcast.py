@@ -35,12 +35,12 @@ def list_feed(
     """
     description = f"Podcast: {address}"
     # The oldest first, so that appended episodes stay in order of time.
-    entries = [entry_of(each, feed) for each in reversed(feed.episodes[:limit])]
+    entries = [entry_of(episode, feed) for episode in reversed(feed.episodes[:limit])]
     if not file.exists():
         values = {"corpus": file.stem, "description": description, "videos": entries}
         corpus = CorpusFile.model_validate(values | ({"web": web} if web else {}))
         write_corpus(file.parent, corpus, {})
-        return ListedFeed(file, tuple(each.video_id for each in entries))
+        return ListedFeed(file, tuple(entry.video_id for entry in entries))
     reading = load_corpus(file)
     if not reading.corpora:
         raise CorpusError(f"{reading.problems[0]} Nothing was added to this file.")
@@ -50,9 +50,9 @@ def list_feed(
             f"{file}: this corpus was not made of the feed {address}. Name another file for it "
             "(--corpus on the command line)."
         )
-    listed = {_hash_in(each.video.video_id) for each in known.videos}
-    new = [each for each in entries if _hash_in(each.video_id) not in listed]
-    return ListedFeed(file, tuple(add_video(file, each) for each in new))
+    listed = {_hash_in(entry.video.video_id) for entry in known.videos}
+    new = [entry for entry in entries if _hash_in(entry.video_id) not in listed]
+    return ListedFeed(file, tuple(add_video(file, entry) for entry in new))
 
 
 def entry_of(episode: Episode, feed: Feed) -> VideoEntry:

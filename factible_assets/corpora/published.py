@@ -87,7 +87,7 @@ def _entry(
 ) -> VideoEntry:
     """Return the entry of a video; `transcript` is the path of its file, in `language`."""
     video_id = row["video_id"]
-    kind, category = ((row.get(each) or "").strip() for each in ("kind", "category"))
+    kind, category = ((row.get(column) or "").strip() for column in ("kind", "category"))
     kind = _KINDS.get(kind, kind)
     title = (truth.video_title if truth else None) or (listed.title if listed else None)
     return VideoEntry(

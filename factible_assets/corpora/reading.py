@@ -97,7 +97,7 @@ class CorporaReading:
 
     def videos(self) -> Iterator[CorpusVideo]:
         """Return every entry except those of on-demand corpora."""
-        return (entry for each in self.corpora if not each.on_demand for entry in each.videos)
+        return (entry for corpus in self.corpora if not corpus.on_demand for entry in corpus.videos)
 
     def everything(self) -> Iterator[CorpusVideo]:
         """Return every entry, on-demand ones last."""
@@ -110,7 +110,7 @@ class CorporaReading:
 
     @cached_property
     def _by_id(self) -> dict[str, CorpusVideo]:
-        return {each.video.video_id: each for each in reversed([*self.everything()])}
+        return {entry.video.video_id: entry for entry in reversed([*self.everything()])}
 
     def corpus(self, name: str) -> Corpus | None:
         return next((corpus for corpus in self.corpora if corpus.name == name), None)

@@ -71,7 +71,7 @@ def list_new_video(
         "media": f"{RECORDINGS}/{video_id}{media.suffix.lower()}" if media else None,
     }
     try:
-        entry = VideoEntry.model_validate({key: each for key, each in values.items() if each})
+        entry = VideoEntry.model_validate({key: value for key, value in values.items() if value})
     except ValidationError as error:
         why = problem_words(error.errors()[0], VideoEntry)
         raise CorpusError(why, code=ExitCode.USAGE) from error

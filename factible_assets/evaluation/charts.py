@@ -76,7 +76,7 @@ def dots(points: Mapping[str, tuple[float, float]]) -> str:
     """Draw labelled points (across, up; none negative) from zero on; empty with fewer than two."""
     if len(points) < 2:  # noqa: PLR2004 - a comparison needs two
         return ""
-    right, top = (max(each[axis] for each in points.values()) or 1.0 for axis in (0, 1))
+    right, top = (max(point[axis] for point in points.values()) or 1.0 for axis in (0, 1))
     drawn = f'<path fill="none" stroke="{_OTHER}" d="M0 0v{_PLOT}h{2 * _PLOT}"/>'
     for label, (across, up) in points.items():
         x, y = round(2 * _PLOT * across / right), round(_PLOT * (1 - up / top))
@@ -104,15 +104,17 @@ def inline_charts(evaluation: Evaluation) -> dict[str, str]:
         "F1": [point.f1 for point in points],
     }
     shares = {
-        f"{each.low:.0%} to {each.high:.0%}, n={each.n}": round(each.accuracy, 2)
-        for each in evaluation.reliability
-        if each.accuracy is not None
+        f"{bucket.low:.0%} to {bucket.high:.0%}, n={bucket.n}": round(bucket.accuracy, 2)
+        for bucket in evaluation.reliability
+        if bucket.accuracy is not None
     }
     took = ((asset, evaluation.figure(f"seconds of {asset}")) for asset in METHOD)
-    seconds = {name: round(each.value, 1) for name, each in took if each and each.value is not None}
+    seconds = {
+        name: round(figure.value, 1) for name, figure in took if figure and figure.value is not None
+    }
     costs = {name: round(usd, 4) for name, usd in evaluation.costs.items()}
     drawn = {
-        "precision and recall by max_claims": curves([each.max_claims for each in points], lines),
+        "precision and recall by max_claims": curves([point.max_claims for point in points], lines),
         "share that is right, by confidence": bars(shares),
         "seconds by stage": bars(seconds, " s"),
         "cost by stage and model": bars(costs, " $"),

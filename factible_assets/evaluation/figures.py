@@ -49,8 +49,8 @@ class Ratio:
         """Return the ratio over all items of all videos."""
         listed = list(ratios)
         return Ratio(
-            math.fsum(each.numerator for each in listed),
-            math.fsum(each.denominator for each in listed),
+            math.fsum(ratio.numerator for ratio in listed),
+            math.fsum(ratio.denominator for ratio in listed),
         )
 
 

@@ -108,7 +108,7 @@ class RatioMeasure(MeasureBase):
         if self.is_mean:
             return (averaged,)
         value, baseline = Ratio.pooled(ratios).value, Ratio.pooled(trivial).value
-        interval, n = pooled_interval(ratios, resamples=resamples), sum(each.n for each in ratios)
+        interval, n = pooled_interval(ratios, resamples=resamples), sum(ratio.n for ratio in ratios)
         return averaged, Figure(self.name, value, n, self.unit, interval, baseline, "micro")
 
 
@@ -360,6 +360,6 @@ MEASURES: Final[tuple[Measure, ...]] = (
 )
 """Every metric, in the order of reports."""
 
-CATALOGUE: Final[Mapping[str, Measure]] = {each.name: each for each in MEASURES}
+CATALOGUE: Final[Mapping[str, Measure]] = {measure.name: measure for measure in MEASURES}
 
-HEADLINES: Final = tuple(each.name for each in MEASURES if each.headline)
+HEADLINES: Final = tuple(measure.name for measure in MEASURES if measure.headline)

@@ -63,7 +63,7 @@ def outcome_of(video_id: str, rows: VideoRows, reading: CorporaReading) -> Video
     # The time is unknown if several runs made the sets. Pauses between steps do not count.
     sets = [rows.sets[asset] for asset in METHOD if asset in rows.sets]
     seconds = None
-    if len(sets) == len(METHOD) and len({each.run_id for each in sets}) == 1:
+    if len(sets) == len(METHOD) and len({stored.run_id for stored in sets}) == 1:
         transcripts, claims, *_, verdicts = sets
         first = verdicts.first_result_seconds
         before = transcripts.duration_seconds + claims.duration_seconds

@@ -58,7 +58,9 @@ class Evaluation:
 
     def figure(self, name: str, averaging: str = "macro") -> Figure | None:
         key = (name, averaging)
-        return next((each for each in self.figures if (each.name, each.averaging) == key), None)
+        return next(
+            (figure for figure in self.figures if (figure.name, figure.averaging) == key), None
+        )
 
 
 def evaluate_corpora(
@@ -90,7 +92,7 @@ def score(
     """
     videos = {outcome.video.video_id: _scored(outcome, matcher) for outcome in outcomes}
     scored = list(videos.values())
-    judgements = [judgement for each in scored for judgement in each.judgements]
+    judgements = [judgement for video in scored for judgement in video.judgements]
     costs: dict[str, float] = defaultdict(float)
     for call in (call for outcome in outcomes for call in outcome.llm_calls):
         costs[f"{call.stage}, {call.model}"] += call.cost_usd
@@ -100,8 +102,8 @@ def score(
         ),
         judgements=tuple(judgements),
         per_video={
-            video_id: tuple(measure.of_video(each) for measure in MEASURES)
-            for video_id, each in videos.items()
+            video_id: tuple(measure.of_video(video) for measure in MEASURES)
+            for video_id, video in videos.items()
         },
         matcher=matcher.rule,
         videos=len(videos),
@@ -129,7 +131,9 @@ def _scored(outcome: VideoOutcome, matcher: Matcher) -> ScoredVideo:
     matched = matched_with_gold(
         ClaimEntry(text=claim.text, importance=claim.importance) for claim in outcome.claims
     )
-    trivial = matched_with_gold(ClaimEntry(text=each) for each in _evenly_spaced_sentences(outcome))
+    trivial = matched_with_gold(
+        ClaimEntry(text=sentence) for sentence in _evenly_spaced_sentences(outcome)
+    )
     judgements, levels = [], []
     for pair in matched.pairs if outcome.ran("verdicts") else ():
         annotated = gold[pair.gold]
@@ -159,11 +163,11 @@ def _evenly_spaced_sentences(outcome: VideoOutcome) -> list[str]:
 
 def _precision_recall(videos: Sequence[ScoredVideo]) -> tuple[DepthPoint, ...]:
     matched = [video.matched for video in videos]
-    deepest = max((len(each.system) for each in matched), default=0)
+    deepest = max((len(video.system) for video in matched), default=0)
     points = []
     for k in range(1, deepest + 1):
         precision, recall, f1 = (
-            [metric(each, k).value for each in matched]
+            [metric(video, k).value for video in matched]
             for metric in (claims.precision_at_k, claims.recall_at_k, claims.f1_at_k)
         )
         defined = sum(value is not None for value in recall)

@@ -90,5 +90,5 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
     del whole["judgements"]
     return whole | {
         "figures": described(evaluation.figures),
-        "per_video": {video: described(each) for video, each in evaluation.per_video.items()},
+        "per_video": {video: described(figures) for video, figures in evaluation.per_video.items()},
     }

@@ -119,7 +119,7 @@ class _Averitec(DataSetModel):
     def to_item(self, **others: Any) -> dict[str, Any]:
         """Return the JSON object of the data set, with further keys."""
         item = self.model_dump(by_alias=True)
-        for answer in (answer for each in item["questions"] for answer in each["answers"]):
+        for answer in (answer for question in item["questions"] for answer in question["answers"]):
             if answer["boolean_explanation"] is None:
                 del answer["boolean_explanation"]
         return {**item, **others}

@@ -93,9 +93,9 @@ def _reviews(document: Any, graph: dict[str, Node]) -> Iterator[Node]:
                 graph.setdefault(current["@id"], current)
             if is_public and _is_review(current):
                 yield current
-            inner = [(each, is_public and key in _CONTAINERS) for key, each in current.items()]
+            inner = [(value, is_public and key in _CONTAINERS) for key, value in current.items()]
         elif isinstance(current, list):
-            inner = [(each, is_public) for each in current]
+            inner = [(value, is_public) for value in current]
         waiting += reversed(inner)
 
 
@@ -138,7 +138,9 @@ def _claim_of(node: Node, graph: Graph, line: int | None) -> AnnotatedClaim:
         said_on=said_on,
         appeared_at=next(filter(None, appeared), None),
         review_url=_url(node.get("url"), graph),
-        review_publisher=next(filter(None, (_text(each.get("name")) for each in publishers)), None),
+        review_publisher=next(
+            filter(None, (_text(publisher.get("name")) for publisher in publishers)), None
+        ),
     )
     return AnnotatedClaim(claim, line, language=_text(node.get("inLanguage")))
 

@@ -28,11 +28,11 @@ def community_note(data: ReportData, claim_id: str) -> str:
         raise FactibleError("Nobody has signed a ruling on this claim.", "Sign one first.")
     links = source_links(data, data.evidence)
     sources = [
-        each
-        for each in data.evidence
-        if each.claim_id == claim_id
-        and each.stance == ruling.stance
-        and links[each.evidence_id] is not None
+        source
+        for source in data.evidence
+        if source.claim_id == claim_id
+        and source.stance == ruling.stance
+        and links[source.evidence_id] is not None
     ]
     if not sources:
         raise FactibleError(

@@ -61,10 +61,10 @@ class _Fever(DataSetModel):
         stance = stance_of(self.label, FEVER) if self.label else None
         # A pointer without a page belongs to a claim without evidence.
         pointers = [
-            (str(each[_PAGE]), each[_SENTENCE] if len(each) > _SENTENCE else None)
+            (str(line[_PAGE]), line[_SENTENCE] if len(line) > _SENTENCE else None)
             for group in self.evidence
-            for each in group
-            if len(each) > _PAGE and each[_PAGE] not in {None, ""}
+            for line in group
+            if len(line) > _PAGE and line[_PAGE] not in {None, ""}
         ]
         return [
             PassageEntry(
@@ -85,12 +85,12 @@ class _ClimateFever(DataSetModel):
     def passages(self) -> list[PassageEntry]:
         return [
             PassageEntry(
-                source=each.source,
-                text=each.text,
-                place=each.place,
-                stance=stance_of(each.label, FEVER) if each.label else None,
+                source=group.source,
+                text=group.text,
+                place=group.place,
+                stance=stance_of(group.label, FEVER) if group.label else None,
             )
-            for each in self.evidences
+            for group in self.evidences
         ]
 
 
@@ -135,15 +135,17 @@ def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[st
                 values["claim_label"] = _climate_label(claim.stance)
             values["evidences"] = [
                 {
-                    "evidence_id": each.place,
-                    "evidence_label": _climate_label(each.stance) if each.stance else None,
-                    "article": each.source,
-                    "evidence": each.text,
+                    "evidence_id": passage.place,
+                    "evidence_label": _climate_label(passage.stance) if passage.stance else None,
+                    "article": passage.source,
+                    "evidence": passage.text,
                 }
-                for each in claim.passages
+                for passage in claim.passages
             ]
         else:
-            evidence = [[[None, None, each.source, _number(each.place)]] for each in claim.passages]
+            evidence = [
+                [[None, None, passage.source, _number(passage.place)]] for passage in claim.passages
+            ]
             values = {"id": _number(key), "claim": claim.text}
             if claim.stance is not None:
                 is_unclear = claim.stance == "unclear"

@@ -107,5 +107,7 @@ def validated(model: type[_Model], item: JsonItem, file: Path) -> _Model | list[
     except ValidationError as error:
         subject = f"Item {item.number}{f' ({quoted(name)})' if isinstance(name, str) else ''}"
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
-        words = [problem_words(each, model, ".".join(map(str, each["loc"]))) for each in details]
-        return [FileProblem(file, item.line, f"{subject}: {each}") for each in words]
+        words = [
+            problem_words(detail, model, ".".join(map(str, detail["loc"]))) for detail in details
+        ]
+        return [FileProblem(file, item.line, f"{subject}: {word}") for word in words]

@@ -64,8 +64,8 @@ def _cell(value: Any) -> Any:
 def with_text_keys(value: Any) -> Any:
     """Return a value of DuckDB for JSON, which allows only text as keys of a map."""
     if isinstance(value, dict):
-        return {str(key): with_text_keys(each) for key, each in value.items()}
-    return [with_text_keys(each) for each in value] if isinstance(value, list | tuple) else value
+        return {str(key): with_text_keys(item) for key, item in value.items()}
+    return [with_text_keys(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 TableFormat: TypeAlias = Literal["parquet", "csv"]

@@ -34,7 +34,9 @@ def due_requests(
         video_id = run.tags.get(PARTITION_TAG, "")
         tries[video_id] += 1
         last.setdefault(video_id, run)
-    due = [each for each in last if each in candidates and tries[each] < _MOST_TRIES]
+    due = [
+        video_id for video_id in last if video_id in candidates and tries[video_id] < _MOST_TRIES
+    ]
     return [
         dg.RunRequest(
             run_key=f"{tick:%Y-%m-%dT%H:%MZ} {video_id}",

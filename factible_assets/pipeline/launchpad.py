@@ -45,7 +45,7 @@ def _group(model: type[BaseModel]) -> dg.Field:
 def _field(option: FieldInfo, schema: Mapping[str, Any], shared: Mapping[str, Any]) -> dg.Field:
     """Return the field for an option with its JSON Schema; `shared` are the schema's `$defs`."""
     alternatives = schema.get("anyOf", [schema])
-    value = next(each for each in alternatives if each.get("type") != "null")
+    value = next(alternative for alternative in alternatives if alternative.get("type") != "null")
     value = shared.get(value.get("$ref", "").rpartition("/")[2], value)
     choices = tuple(value.get("enum", ()))
     dagster_type: Any = _enum(choices) if choices else _TYPES.get(value["type"], str)

@@ -87,7 +87,7 @@ def flips_message(
     video_id: str, title: str | None, run_id: str, flips: Sequence[VerdictChange]
 ) -> Message:
     lines = [f"{counted(len(flips), 'verdict')} of {title or video_id} flipped."]
-    lines += [f"{each.words}: {each.claim}" for each in flips[:_SHOWN_FLIPS]]
+    lines += [f"{flip.words}: {flip.claim}" for flip in flips[:_SHOWN_FLIPS]]
     if len(flips) > _SHOWN_FLIPS:
         lines.append(f"and {len(flips) - _SHOWN_FLIPS} more")
     fields = ("claim_id", "claim", "previous_stance", "stance", "confidence")
@@ -97,7 +97,7 @@ def flips_message(
         "video_id": video_id,
         "title": title,
         "run_id": run_id,
-        "flips": [{name: getattr(each, name) for name in fields} for each in flips],
+        "flips": [{name: getattr(flip, name) for name in fields} for flip in flips],
     }
 
 

@@ -96,7 +96,9 @@ def remove_old_items(context: dg.OpExecutionContext, services: FactCheckServices
         services.settings(), context.instance, now=datetime.now(UTC), **context.op_config
     )
     numbers = asdict(removed) | {"answers": sum(removed.answers.values())}
-    context.add_output_metadata({name.replace("_", " "): each for name, each in numbers.items()})
+    context.add_output_metadata(
+        {name.replace("_", " "): number for name, number in numbers.items()}
+    )
 
 
 @dg.job

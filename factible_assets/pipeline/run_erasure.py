@@ -38,7 +38,7 @@ def delete_runs(instance: dg.DagsterInstance, run_ids: Iterable[str]) -> None:
 
 def runs_of(instance: dg.DagsterInstance, video_id: str) -> list[str]:
     filters = (dg.RunsFilter(tags={name: video_id}) for name in VIDEO_TAGS)
-    return sorted({run.run_id for each in filters for run in instance.get_runs(each)})
+    return sorted({run.run_id for condition in filters for run in instance.get_runs(condition)})
 
 
 def forget_video(instance: dg.DagsterInstance, video_id: str, mention: re.Pattern[str]) -> None:
@@ -115,7 +115,7 @@ def _renew_newest(instance: dg.DagsterInstance, video_id: str, deleted: list[str
 def _holds(file: Path, needle: bytes) -> bool:
     """Tell whether an SQLite file or its write-ahead log contains some bytes."""
     parts = (file, file.with_name(f"{file.name}-wal"))
-    return any(each.exists() and needle in each.read_bytes() for each in parts)
+    return any(path.exists() and needle in path.read_bytes() for path in parts)
 
 
 def vacuum(root: Path, needle: bytes) -> None:

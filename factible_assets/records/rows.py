@@ -125,7 +125,7 @@ class VideoRows:
     def parts(self, assets: Iterable[str] | None = None) -> dict[str, Any]:
         """Return the rows of all or some assets by field, for building a subclass."""
         if assets is None:
-            return {each.name: getattr(self, each.name) for each in fields(VideoRows)}
+            return {field.name: getattr(self, field.name) for field in fields(VideoRows)}
         names = {_FIELD_OF[record] for asset in assets for record in records.ASSET_RECORDS[asset]}
         return {name: getattr(self, name) for name in names}
 

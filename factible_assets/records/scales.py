@@ -80,7 +80,7 @@ _RATING: Final = re.compile(
 )
 _BETWEEN_PARTS: Final = re.compile(r"[:;,.()\u2013\u2014]|\bthat\b")
 _EVERY_LABEL: Final[Mapping[str, Stance]] = {
-    **{each: each for each in STANCES},
+    **{stance: stance for stance in STANCES},
     **AVERITEC,
     **FEVER,
     **VERACITY,

@@ -79,20 +79,20 @@ STANCES: Final[Mapping[Stance, StanceLabel]] = {
     )
 }  # fmt: skip
 """Every stance by its name, in the order of tables and summaries."""
-SIDES: Final[frozenset[Stance]] = frozenset(name for name, each in STANCES.items() if each.weight)
+SIDES: Final[frozenset[Stance]] = frozenset(name for name, label in STANCES.items() if label.weight)
 """The stances that take one side."""
 DEFINITE: Final[frozenset[Stance]] = frozenset(
-    name for name, each in STANCES.items() if each.weight is not None
+    name for name, label in STANCES.items() if label.weight is not None
 )
 """The stances that say something ("actionable" in Factible, table 5)."""
 LEANINGS: Final[frozenset[str | None]] = frozenset({"embedded", "labels"})
 """The bases (records/tables.py) whose verdicts are automatic leanings."""
-_FIELD: Final = re.compile("{(" + "|".join(each.name for each in fields(StanceLabel)) + ")}")
+_FIELD: Final = re.compile("{(" + "|".join(field.name for field in fields(StanceLabel)) + ")}")
 _LINE: Final = re.compile(rf"^.*{_FIELD.pattern}.*\n", re.MULTILINE)
 _LISTS: Final[Mapping[str, str]] = {
-    "{stances}": ", ".join(f"'{each}'" for each in STANCES),
+    "{stances}": ", ".join(f"'{name}'" for name in STANCES),
     "{any stance}": " or ".join(", ".join(STANCES).rsplit(", ", 1)),
-    "{verdicts}": ", ".join(each.word for each in STANCES.values()),
+    "{verdicts}": ", ".join(label.word for label in STANCES.values()),
 }
 
 
@@ -106,7 +106,7 @@ def with_stances(text: str) -> str:
     for place, words in _LISTS.items():
         text = text.replace(place, words)
     every = STANCES.values()
-    return _LINE.sub(lambda line: "".join(_filled(line[0], each) for each in every), text)
+    return _LINE.sub(lambda line: "".join(_filled(line[0], label) for label in every), text)
 
 
 def _filled(line: str, stance: StanceLabel) -> str:

@@ -196,7 +196,7 @@ def _remove_query(state: _ClaimState, change: Change) -> Fields:
 def _numbered_query(state: _ClaimState, number: int | str | None) -> records.Query:
     queries = state.file.queries
     numbered = enumerate(queries, start=1)
-    query = next((each for place, each in numbered if number in {place, each.query_id}), None)
+    query = next((query for place, query in numbered if number in {place, query.query_id}), None)
     if query is None:
         raise FactibleError(
             f"The claim has no query {number}; it has {len(queries)}, numbered from 1.",

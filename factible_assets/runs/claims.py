@@ -99,7 +99,9 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
     corrections, acts = reviews.corrections_by_claim(actions), reviews.by_claim(actions)
     in_force = reviews.claims_in_force(actions)
     claims = corrected_claims(rows.claims, actions, known, rows.transcript, rows.segments)
-    worded = {key: bare_claim(video_id, each.text) for key, each in in_force.worded.items()} | known
+    worded = {
+        key: bare_claim(video_id, rewording.text) for key, rewording in in_force.worded.items()
+    } | known
     gone = (worded.get(key) for key in in_force.gone)
     verdict_of = rows.verdict_of
     files: list[ClaimFile] = []
@@ -112,7 +114,7 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
             ClaimFile(
                 rows=rows,
                 settings=settings,
-                claims=frozenset(each.claim_id for each in claims),
+                claims=frozenset(claim.claim_id for claim in claims),
                 claim=claim,
                 number=len(files) + 1,
                 verdict=verdict_of.get(key),
@@ -170,7 +172,9 @@ def find_claim(files: Sequence[ClaimFile], claim: str) -> ClaimFile:
     if claim.isdecimal() and len(claim) < _SHORTEST_PREFIX:
         matching = [file for file in files if file.number == int(claim)]
     else:
-        matching = [file for file in files if any(each.startswith(claim) for each in ids_of(file))]
+        matching = [
+            file for file in files if any(claim_id.startswith(claim) for claim_id in ids_of(file))
+        ]
     if len(matching) != 1:
         raise FactibleError(
             f"{'Several claims begin with' if matching else 'The video has no claim'} "

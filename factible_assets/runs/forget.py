@@ -75,29 +75,33 @@ def forget(video_ids: Sequence[str], settings: Settings, *, dry_run: bool) -> li
         stores.insert(0, Warehouse(settings.warehouse))
     with open_instance(settings) as instance:
         refuse_busy(instance, video_ids)
-        found = [_forget_one(each, settings, instance, stores, dry_run=True) for each in video_ids]
-        for each in found:
-            if each.counts:
+        found = [
+            _forget_one(video_id, settings, instance, stores, dry_run=True)
+            for video_id in video_ids
+        ]
+        for video in found:
+            if video.counts:
                 continue
             # Free space of a file may still name a video after an interrupted removal.
-            named_in = _still_naming([each.video_id], settings)[each.video_id]
+            named_in = _still_naming([video.video_id], settings)[video.video_id]
             if dry_run or not named_in:
-                words = f"The data folder has nothing about a video {plain(each.video_id, 120)}."
+                words = f"The data folder has nothing about a video {plain(video.video_id, 120)}."
                 if named_in:
                     words += f" These letters stand in {', '.join(map(str, named_in))}."
                 raise FactibleError(words, "All: factible corpus list --all")
         done = found
         if not dry_run:
             done = [
-                _forget_one(each, settings, instance, stores, dry_run=False) for each in video_ids
+                _forget_one(video_id, settings, instance, stores, dry_run=False)
+                for video_id in video_ids
             ]
-    for each in done:
-        each.remarks += unreadable
+    for video in done:
+        video.remarks += unreadable
     if not dry_run:
         _reclaim_space(settings, stores, done)
         naming = _still_naming(video_ids, settings)
-        for each in done:
-            each.still_named_in = naming[each.video_id]
+        for video in done:
+            video.still_named_in = naming[video.video_id]
     return done
 
 
@@ -139,11 +143,11 @@ def _reclaim_space(
         Warehouse(live).publish(published)
     if live.exists() and (settings.reports / INDEX).exists():
         write_index(read_index_data(Warehouse(live)), settings.reports)
-    for each in done:
+    for video in done:
         try:
-            run_erasure.vacuum(settings.dagster_home, each.video_id.encode())
+            run_erasure.vacuum(settings.dagster_home, video.video_id.encode())
         except sqlite3.Error as error:
-            each.remarks.append(
+            video.remarks.append(
                 f"Removed records of Dagster still take room in {settings.dagster_home} ({error}). "
                 "Close the Dagster UI, and run the command again."
             )
@@ -174,12 +178,12 @@ def _forget_entries(done: Forgotten, settings: Settings) -> None:
     obsolete = [file for file in copied if file.stem == video_id]
     obsolete += filter(Path.exists, [corpora / GROUND_TRUTH_FOLDER / f"{video_id}.yaml"])
     done.add("files beside corpora", len(obsolete))
-    listed = [each for corpus in load_corpora([corpora]).corpora for each in corpus.videos]
-    files = {each.file for each in listed if each.video.video_id == video_id}
+    listed = [entry for corpus in load_corpora([corpora]).corpora for entry in corpus.videos]
+    files = {entry.file for entry in listed if entry.video.video_id == video_id}
     done.add("entries of corpora", len(files))
     for file in () if done.dry_run else files:
-        freed = (each.resolve() for each in remove_video(file, video_id))
-        obsolete += (each for each in freed if corpora.resolve() in each.parents)
+        freed = (path.resolve() for path in remove_video(file, video_id))
+        obsolete += (path for path in freed if corpora.resolve() in path.parents)
     for file in () if done.dry_run else obsolete:
         file.unlink(missing_ok=True)
     entry = load_corpora([settings.project_corpora]).find(video_id)
@@ -192,9 +196,9 @@ def _forget_entries(done: Forgotten, settings: Settings) -> None:
 
 def _forget_answers(done: Forgotten, settings: Settings, traces: list[Erasure]) -> None:
     """Remove cached pages, searches and model answers."""
-    addresses = {address for each in traces for address in each.addresses}
-    requests = {request for each in traces for request in each.requests}
-    sentences = {sentence for each in traces for sentence in each.sentences}
+    addresses = {address for trace in traces for address in trace.addresses}
+    requests = {request for trace in traces for request in trace.requests}
+    sentences = {sentence for trace in traces for sentence in trace.sentences}
     if settings.cache.exists():
         cache = DiskCache(settings.cache, settings.cache_policy)
         about = {done.video_id} | addresses | requests | sentences
@@ -268,12 +272,15 @@ def _mentioned(file: Path, video_ids: Sequence[str]) -> list[str]:
         except duckdb.Error:  # a table without videos
             return []
         return [video_id for (video_id,) in rows]
-    content, patterns = file.read_bytes(), {each: _mention_pattern(each) for each in video_ids}
+    content = file.read_bytes()
+    patterns = {video_id: _mention_pattern(video_id) for video_id in video_ids}
     if file.suffix in _DATABASES or "-wal" in file.suffix:
-        searched = (each for each, pattern in patterns.items() if pattern is not _MATCHES_NOTHING)
-        return [each for each in searched if each.encode() in content]
+        searched = (
+            video_id for video_id, pattern in patterns.items() if pattern is not _MATCHES_NOTHING
+        )
+        return [video_id for video_id in searched if video_id.encode() in content]
     text = content.decode("latin-1")
-    return [each for each, pattern in patterns.items() if pattern.search(text)]
+    return [video_id for video_id, pattern in patterns.items() if pattern.search(text)]
 
 
 def _still_naming(video_ids: Sequence[str], settings: Settings) -> dict[str, list[Path]]:

@@ -90,7 +90,7 @@ class JudgingPlan:
     @property
     def unscored(self) -> tuple[Task, ...]:
         """The questions that have no score yet."""
-        return tuple(each for each in self.tasks if not each.known or each.known.outcome != "ok")
+        return tuple(task for task in self.tasks if not task.known or task.known.outcome != "ok")
 
     def estimate(self, store: Warehouse) -> tuple[CriterionPlan, ...]:
         """Count and price the open questions.
@@ -105,7 +105,7 @@ class JudgingPlan:
             questions = [task.question for task in self.unscored if task.question.rubric == rubric]
             calls, recorded = len(questions), usage.get(rubric.name)
             read, written = recorded or (_ASSUMED_OVERHEAD, _ASSUMED_ANSWER)
-            characters = 0 if recorded else sum(each.characters for each in questions)
+            characters = 0 if recorded else sum(question.characters for question in questions)
             tokens = round(characters / CHARACTERS_PER_TOKEN + read * calls), round(written * calls)
             plans.append(
                 CriterionPlan(
@@ -165,12 +165,12 @@ def plan_judging(
         )
     sampled = {rubric.name: _sampled_ids(rubric, questions, sample) for rubric in rubrics}
     chosen = {
-        each.judgement_id(judge_name): each
-        for each in questions
-        if each.subject.subject_id in sampled[each.rubric.name]
+        question.judgement_id(judge_name): question
+        for question in questions
+        if question.subject.subject_id in sampled[question.rubric.name]
     }
     known = read_judgements(store, list(chosen))
-    tasks = tuple(Task(name, each, known.get(name)) for name, each in chosen.items())
+    tasks = tuple(Task(name, question, known.get(name)) for name, question in chosen.items())
     return JudgingPlan(info, judge_name, outcomes, tasks, tuple(rubrics))
 
 
@@ -198,14 +198,14 @@ def _questions(
         texts = {**outcome.texts, **judged.texts}
         for subject in subjects_of(outcome, judged.evidence, texts):
             questions += [
-                question_on(subject, each) for each in rubrics if each.subject == subject.kind
+                question_on(subject, rubric) for rubric in rubrics if rubric.subject == subject.kind
             ]
     return questions
 
 
 def _sampled_ids(rubric: Rubric, questions: Sequence[Question], sample: int | None) -> set[str]:
     """Return the ids of sampled subjects; a larger sample contains a smaller one."""
-    ids = {each.subject.subject_id for each in questions if each.rubric == rubric}
+    ids = {question.subject.subject_id for question in questions if question.rubric == rubric}
     order = sorted(ids, key=lambda each: hashlib.sha256(each.encode()).digest())
     return set(order[:sample])
 
@@ -317,7 +317,7 @@ def _rows(
     if task.known is not None:
         # The earlier attempt recorded the cost of its calls, which the cache answers now.
         free = {"cost_usd": 0.0}
-        calls = tuple(each.model_copy(update=free) if each.cache_hit else each for each in calls)
+        calls = tuple(call.model_copy(update=free) if call.cache_hit else call for call in calls)
     question, subject = task.question, task.question.subject
     row = JudgementRow(
         judgement_id=task.judgement_id,

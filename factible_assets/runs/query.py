@@ -87,7 +87,9 @@ def ask(
         with store.connection(read_only=True) as connection:
             _refuse_unknown_words(connection, query, parameters)
             # A lake grants access to its folder, where COPY could write.
-            if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
+            if any(
+                statement.type.name == "COPY" for statement in connection.extract_statements(query)
+            ):
                 raise duckdb.PermissionException("COPY")
             # DuckDB ignores Ctrl-C in its own thread, so the query runs in another.
             stopped = threading.Event()
@@ -183,8 +185,8 @@ def _position(place: re.Match[str]) -> str:
 # also for an ENUM column, so the mistake would look like a finding.
 
 _VALID_WORDS = {"stance": tuple(STANCES), "verdict": tuple(OUTCOME_WORDS.values())}
-_COUNTERPARTS: dict[str, str] = {each.word: each.name for each in STANCES.values()}
-_COUNTERPARTS |= {each.name: each.word for each in STANCES.values()}
+_COUNTERPARTS: dict[str, str] = {label.word: label.name for label in STANCES.values()}
+_COUNTERPARTS |= {label.name: label.word for label in STANCES.values()}
 
 
 def _refuse_unknown_words(

@@ -43,8 +43,8 @@ class Checked:
     @property
     def flips(self) -> tuple[VerdictChange, ...]:
         """The verdicts that this run flipped."""
-        changes = (each for each in self.data.changes if each.run_id == self.run_id)
-        return tuple(each for each in changes if each.change == "flip")
+        changes = (change for change in self.data.changes if change.run_id == self.run_id)
+        return tuple(change for change in changes if change.change == "flip")
 
     @property
     def code(self) -> ExitCode:

@@ -136,7 +136,7 @@ def _with_same_inputs(
 def has_pending_corrections(claims: Sequence[Claim], actions: Iterable[ReviewAction]) -> bool:
     """Tell whether reviewers changed claims in a way that the stored claims do not show yet."""
     corrected = corrected_claims(claims, list(actions), {}, None, ())
-    return {each.text for each in corrected} != {each.text for each in claims}
+    return {claim.text for claim in corrected} != {claim.text for claim in claims}
 
 
 def _digest(value: list[Any]) -> str:

@@ -117,11 +117,11 @@ def record(
     Raises OutdatedClaimError: The claim has another version, and a change depends on it.
     Raises FactibleError: There is no such claim, or a change is invalid.
     """
-    added = next((each.text or "" for each in changes if each.kind == "add_claim"), None)
+    added = next((change.text or "" for change in changes if change.kind == "add_claim"), None)
     with review_lock(settings):
         files = open_video(video, settings)
         file = find_claim(files, claim) if added is None else new_claim(files, added)
-        if file.version != seen and any(each.kind not in _UNVERSIONED for each in changes):
+        if file.version != seen and any(change.kind not in _UNVERSIONED for change in changes):
             raise OutdatedClaimError(file.video_id)
         actions = actions_of(file, changes, reviewer, reason)
         Warehouse(settings.warehouse).write_rows({"review_actions": actions})
@@ -147,11 +147,11 @@ def choose_claims(
         files = open_video(video, settings)
         video_id = files[0].video_id
         found = {file.claim.claim_id: file for file in files if file.gone is None}
-        wanted = {claim_id(video_id, plain(each)): plain(each) for each in texts}
+        wanted = {claim_id(video_id, plain(text)): plain(text) for text in texts}
         refuse(not wanted, "No claim was chosen.", "Choose or add at least one.")
         new = [text for wanted_id, text in wanted.items() if wanted_id not in found]
         replaceable = found.keys() - wanted.keys()
-        reworded = {rewords[each]: each for each in new if rewords.get(each) in replaceable}
+        reworded = {rewords[new_id]: new_id for new_id in new if rewords.get(new_id) in replaceable}
         # Other punctuation leaves the id of a claim as it was.
         reworded |= {
             found_id: wanted[found_id]
@@ -251,10 +251,16 @@ def _unused_blocks(file: ClaimFile, actions: Sequence[records.ReviewAction]) -> 
 def _resulting_claims(file: ClaimFile) -> tuple[str, ...]:
     """Return the current ids of a claim: of its newest wording, or of its parts."""
     files, ids = open_video(file.video_id, file.settings), {file.claim.claim_id}
-    for each in files:
-        if each.gone and each.gone.action == "split_claim" and ids & ids_of(each):
-            ids |= {claim_id(file.video_id, part) for part in (each.gone.value or "").splitlines()}
-    return tuple(each.claim.claim_id for each in files if not each.gone and ids & ids_of(each))
+    for claim_file in files:
+        if claim_file.gone and claim_file.gone.action == "split_claim" and ids & ids_of(claim_file):
+            ids |= {
+                claim_id(file.video_id, part) for part in (claim_file.gone.value or "").splitlines()
+            }
+    return tuple(
+        claim_file.claim.claim_id
+        for claim_file in files
+        if not claim_file.gone and ids & ids_of(claim_file)
+    )
 
 
 def check_again(

@@ -23,10 +23,10 @@ def said_before(store: Warehouse, text: str, *, without: str | None = None) -> l
     matches = matches_of(claims_sharing_words(store, [text], without=without))
     if not matches:
         return []
-    verdicts = store.rows(_SQL["verdicts_of"], {"ids": [each.other_claim_id for each in matches]})
+    verdicts = store.rows(_SQL["verdicts_of"], {"ids": [match.other_claim_id for match in matches]})
     rows = {row["claim_id"]: row for row in verdicts}
     return [
-        rows[each.other_claim_id] | {"relation": each.relation, "similarity": each.similarity}
-        for each in matches
-        if each.other_claim_id in rows
+        rows[match.other_claim_id] | {"relation": match.relation, "similarity": match.similarity}
+        for match in matches
+        if match.other_claim_id in rows
     ]

@@ -15,7 +15,7 @@ from factible_assets.records.tables import Stance
 from factible_assets.wording import plain
 
 _SCALES: Final[Mapping[str, Mapping[str, Stance]]] = {
-    "factible": {each.word.capitalize(): name for name, each in STANCES.items()},
+    "factible": {label.word.capitalize(): name for name, label in STANCES.items()},
     "averitec": AVERITEC,
     "fever": FEVER,
     "veracity": VERACITY,
@@ -51,7 +51,7 @@ def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
         return Scale(name, _SCALES[name])
     corpus = load_corpora(corpora).corpus(name)
     claims = [claim for video in corpus.videos for claim in video.claims or ()] if corpus else []
-    labels = {each.label: each.stance for each in claims if each.label and each.stance}
+    labels = {claim.label: claim.stance for claim in claims if claim.label and claim.stance}
     if not labels:
         raise FactibleError(
             f"There is no scale {plain(name, 80)!r} for rulings.",

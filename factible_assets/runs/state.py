@@ -50,7 +50,7 @@ def state_of(settings: Settings) -> dict[str, Any]:
         **_services(settings),
         "listed": {
             "videos": sum(1 for _ in reading.videos()),
-            "problems": [str(each) for each in reading.problems],
+            "problems": [str(problem) for problem in reading.problems],
         },
         **(counts_of(settings) if is_readable else _NOTHING),
         "running": running,

@@ -165,7 +165,7 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     video_id = f"{slug(given_title or path.stem)}-{content}"
     reading = load_corpora(settings.corpus_folders)
     listed = reading.find(video_id) or next(
-        (each for each in reading.videos() if each.video.video_id.endswith(f"-{content}")), None
+        (entry for entry in reading.videos() if entry.video.video_id.endswith(f"-{content}")), None
     )
     if listed is not None:
         if title not in {None, listed.video.title}:

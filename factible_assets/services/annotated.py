@@ -44,7 +44,7 @@ class GivenPages:
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         now = datetime.now(UTC)
-        page = next((each for each in self.pages if each.canonical_url == url), None)
+        page = next((candidate for candidate in self.pages if candidate.canonical_url == url), None)
         if page is None:
             return FetchedPage(url, "absent", now, reason="It is no annotated source.")
         return FetchedPage(url, "ok", now, text=page.text, title=page.title, via="archive")

@@ -120,7 +120,7 @@ def _local_parts(settings: Settings) -> list[PartStatus]:
 
 def _folder(name: str, place: Path, remedy: str) -> PartStatus:
     """Test whether a folder is writable or can be created."""
-    existing = next(each for each in (place, *place.parents) if each.exists())
+    existing = next(folder for folder in (place, *place.parents) if folder.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):
             pass
@@ -212,7 +212,7 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[PartStatus]
                 PartStatus("language model", "not set up", f"{plan.missing} is not set.", remedy)
             ]
         clients = await stack.enter_async_context(model_clients(settings, plan.registry))
-        models = [clients.model(each.name, provider=each.provider) for each in plan.models]
+        models = [clients.model(model.name, provider=model.provider) for model in plan.models]
     except SetupError as error:
         return [PartStatus("language model", "fails", str(error), "Correct it in .env.")]
     probes = await asyncio.gather(*(model.probe() for model in models))

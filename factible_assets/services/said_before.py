@@ -80,16 +80,19 @@ def relation_of(one: str, other: str) -> Relation | None:
         return None
     first, second = terms_of(fold(one)), terms_of(fold(other))
     figures, theirs = first.quantities, second.quantities
-    are_parallel = [each.dimension for each in figures] == [each.dimension for each in theirs]
+    are_parallel = [figure.dimension for figure in figures] == [
+        figure.dimension for figure in theirs
+    ]
     if are_parallel:
         figures_differ = any(map(_differs, figures, theirs))
     else:
         # A figure differs if the other claim has figures of its kind, and none agrees.
         comparable = (
-            (each, [their for their in theirs if each.is_like(their)]) for each in figures
+            (figure, [their for their in theirs if figure.is_like(their)]) for figure in figures
         )
         figures_differ = any(
-            alike and all(_differs(each, their) for their in alike) for each, alike in comparable
+            alike and all(_differs(figure, their) for their in alike)
+            for figure, alike in comparable
         )
     if figures_differ:
         return "other figure"

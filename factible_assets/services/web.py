@@ -121,7 +121,9 @@ async def _live(settings: Settings, stack: AsyncExitStack, cache: DiskCache) -> 
         google = search.open_service(GoogleFactChecks, http, settings)
         fact_checks = CachingFactChecks(google, cache, identity=google.identity)
     return OpenWeb(
-        MergedSearch([CachingSearch(each, cache, identity=each.identity) for each in providers]),
+        MergedSearch(
+            [CachingSearch(provider, cache, identity=provider.identity) for provider in providers]
+        ),
         CachingFetcher(fetcher.fetch, cache, archive, identity=identity),
         CachingAges(ages.age, cache, identity=f"rdap {rdap.bootstrap_url}, whois"),
         fact_checks,
@@ -176,7 +178,7 @@ def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
 
     address = settings.secret("youtube_proxy")
     return YouTubeTranscripts(
-        languages=tuple(each for each in settings.languages if each != TRANSLATED),
+        languages=tuple(language for language in settings.languages if language != TRANSLATED),
         translate=TRANSLATED in settings.languages,
         proxy=GenericProxyConfig(http_url=address) if address else None,
         origin=settings.endpoints.get("youtube", ORIGIN),

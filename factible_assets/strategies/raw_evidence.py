@@ -191,7 +191,8 @@ class _PassageReader:
             draft = ports.EvidenceDraft(
                 stance="unclear",
                 stance_confidence=0.0,
-                relevance=document.score / max(each.score for each in self._selected.values()),
+                relevance=document.score
+                / max(selected.score for selected in self._selected.values()),
                 summary=summary,
                 quotes=excerpts.split_quotes(answer.quotes, document.text),
             )

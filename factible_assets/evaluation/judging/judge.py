@@ -94,11 +94,11 @@ RUBRICS: tuple[Rubric, ...] = (
 
 def rubrics(names: Sequence[str] = ()) -> tuple[Rubric, ...]:
     """Return the named criteria, or all. Raises UsageError: A name is unknown."""
-    known = {each.name: each for each in RUBRICS}
+    known = {rubric.name: rubric for rubric in RUBRICS}
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"There is no criterion {unknown[0]!r}.", f"Known: {', '.join(known)}.")
-    return tuple(each for each in RUBRICS if not names or each.name in names)
+    return tuple(rubric for rubric in RUBRICS if not names or rubric.name in names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ def figures(
     """
     listed = list(judgements)
     return tuple(
-        _figures_of(rubric, [each for each in listed if each.criterion == rubric.name], human)
+        _figures_of(rubric, [score for score in listed if score.criterion == rubric.name], human)
         for rubric in rubrics
     )
 
@@ -125,10 +125,10 @@ def _figures_of(
 ) -> CriterionFigures:
     by_video: dict[str, list[int]] = defaultdict(list)
     by_claim: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for each in judgements:
-        if each.score is not None:
-            by_video[each.video_id].append(each.score)
-            by_claim[each.video_id, each.claim_id].append(each.score)
+    for judgement in judgements:
+        if judgement.score is not None:
+            by_video[judgement.video_id].append(judgement.score)
+            by_claim[judgement.video_id, judgement.claim_id].append(judgement.score)
     scores = [score for values in by_video.values() for score in values]
     ratios = [
         Ratio(sum(map(rubric.normalised, values)), len(values)) for values in by_video.values()
@@ -163,7 +163,7 @@ def human_scores(outcome: VideoOutcome, matcher: Matcher) -> Mapping[tuple[str, 
     claims = outcome.claims
     if not scored or not claims:
         return {}
-    pairs = matcher.match([each.text for each in claims], [each.text for each in scored])
+    pairs = matcher.match([claim.text for claim in claims], [claim.text for claim in scored])
     return {
         (claims[pair.system].claim_id, criterion): score
         for pair in pairs

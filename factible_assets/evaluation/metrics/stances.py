@@ -30,7 +30,7 @@ class Judgement:
 
 
 def answered(judgements: Sequence[Judgement]) -> list[Judgement]:
-    return [each for each in judgements if each.predicted is not None]
+    return [item for item in judgements if item.predicted is not None]
 
 
 def accuracy(judgements: Sequence[Judgement]) -> Ratio:
@@ -39,12 +39,12 @@ def accuracy(judgements: Sequence[Judgement]) -> Ratio:
     Undefined if nothing was answered.
     """
     judged = answered(judgements)
-    return Ratio(sum(each.predicted == each.gold for each in judged), len(judged))
+    return Ratio(sum(item.predicted == item.gold for item in judged), len(judged))
 
 
 def majority_class(judgements: Sequence[Judgement]) -> str | None:
     """Return the most frequent gold class of the answered claims; ties go to the first by name."""
-    counts = Counter(each.gold for each in answered(judgements))
+    counts = Counter(item.gold for item in answered(judgements))
     return min(counts, key=lambda name: (-counts[name], name)) if counts else None
 
 
@@ -61,9 +61,9 @@ def macro_f1(judgements: Sequence[Judgement]) -> float | None:
 def f1_by_class(judgements: Sequence[Judgement]) -> dict[str, float]:
     """Return the F1 of each class that occurs among gold or predicted, in order of name."""
     judged = answered(judgements)
-    gold = Counter(each.gold for each in judged)
-    predicted = Counter(str(each.predicted) for each in judged)
-    correct = Counter(each.gold for each in judged if each.gold == each.predicted)
+    gold = Counter(item.gold for item in judged)
+    predicted = Counter(str(item.predicted) for item in judged)
+    correct = Counter(item.gold for item in judged if item.gold == item.predicted)
     # TP + FP is the number of predictions of a class, TP + FN its number among gold.
     return {
         name: 2 * correct[name] / (gold[name] + predicted[name])
@@ -76,7 +76,7 @@ def as_majority(
 ) -> list[Judgement]:
     """Return the judgements of always answering the majority class (of `among`, if given)."""
     majority = majority_class(judgements if among is None else among)
-    return [Judgement(each.video_id, each.gold, majority) for each in answered(judgements)]
+    return [Judgement(item.video_id, item.gold, majority) for item in answered(judgements)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Confusion:
 
 def confusion_matrix(judgements: Sequence[Judgement]) -> Confusion:
     judged = answered(judgements)
-    pairs = Counter((each.gold, each.predicted) for each in judged)
+    pairs = Counter((item.gold, item.predicted) for item in judged)
     rows = tuple(tuple(pairs[gold, predicted] for predicted in STANCES) for gold in STANCES)
     return Confusion(tuple(STANCES), rows, len(judgements) - len(judged))
 
@@ -156,9 +156,9 @@ def expected_calibration_error(judgements: Sequence[Judgement]) -> Ratio:
     majority class with its share as confidence reaches 0, so read it beside the accuracy. Undefined
     if no claim was decided.
     """
-    diagram = [each for each in reliability_diagram(judgements) if each.n]
-    gaps = [each.n * abs((each.accuracy or 0.0) - (each.confidence or 0.0)) for each in diagram]
-    return Ratio(math.fsum(gaps), sum(each.n for each in diagram))
+    diagram = [bar for bar in reliability_diagram(judgements) if bar.n]
+    gaps = [bar.n * abs((bar.accuracy or 0.0) - (bar.confidence or 0.0)) for bar in diagram]
+    return Ratio(math.fsum(gaps), sum(bar.n for bar in diagram))
 
 
 def decided(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -167,14 +167,14 @@ def decided(judgements: Sequence[Judgement]) -> list[Judgement]:
     Calibration counts only these, because an abstention has no probability of being correct.
     """
     return [
-        each
-        for each in answered(judgements)
-        if each.confidence is not None and each.predicted != "unclear"
+        item
+        for item in answered(judgements)
+        if item.confidence is not None and item.predicted != "unclear"
     ]
 
 
 def _outcomes(judgements: Sequence[Judgement]) -> list[tuple[float, bool]]:
-    return [(each.confidence or 0.0, each.predicted == each.gold) for each in decided(judgements)]
+    return [(item.confidence or 0.0, item.predicted == item.gold) for item in decided(judgements)]
 
 
 def soft_accuracy(judgements: Sequence[Judgement]) -> Ratio:
@@ -191,5 +191,5 @@ def level_error(judgements: Sequence[Judgement]) -> Ratio:
 
 def _level_errors(judgements: Sequence[Judgement]) -> list[int]:
     return [
-        abs(LEVELS.index(each.predicted) - LEVELS.index(each.gold)) for each in answered(judgements)
+        abs(LEVELS.index(item.predicted) - LEVELS.index(item.gold)) for item in answered(judgements)
     ]

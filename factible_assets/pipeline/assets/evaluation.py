@@ -161,7 +161,7 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
         if position < _DRAWN_CORPORA:
             confusion = evaluation.confusion
             if any(map(any, confusion.counts)):
-                heads = ("annotated", *(f"answered {each}" for each in confusion.labels))
+                heads = ("annotated", *(f"answered {label}" for label in confusion.labels))
                 counted = zip(confusion.labels, confusion.counts, strict=True)
                 lines = ((stance, *counts) for stance, counts in counted)
                 shown[f"{prefix}confusion of stances"] = _table(heads, lines)
@@ -177,8 +177,8 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
         "corpora": dg.MetadataValue.text(", ".join(evaluations) or "none: nothing was checked yet"),
         **shown,
         **folded,
-        "videos": sum(each.videos for each in evaluations.values()),
-        "annotated videos": sum(each.annotated for each in evaluations.values()),
+        "videos": sum(evaluation.videos for evaluation in evaluations.values()),
+        "annotated videos": sum(evaluation.annotated for evaluation in evaluations.values()),
         "dagster/row_count": rows,
     }
 

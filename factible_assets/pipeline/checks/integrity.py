@@ -56,13 +56,15 @@ def check_integrity(
     """
     outcomes = judge(assets, rows, limits)
     results = [
-        _result(asset, [each for each in outcomes if each.rule.asset == asset]) for asset in assets
+        _result(asset, [outcome for outcome in outcomes if outcome.rule.asset == asset])
+        for asset in assets
     ]
-    broken = [each for each in outcomes if each.refuses]
+    broken = [outcome for outcome in outcomes if outcome.refuses]
     if not broken:
         return results, None
     violations = "; ".join(
-        f"{each.rule.asset}, {each.rule.name}: {_first_violation(each)}" for each in broken
+        f"{outcome.rule.asset}, {outcome.rule.name}: {_first_violation(outcome)}"
+        for outcome in broken
     )
     sentence = (
         f"The rows break {len(broken)} of their rules, so nothing was written and the last good "
@@ -73,19 +75,19 @@ def check_integrity(
 
 
 def _result(asset: str, outcomes: Sequence[RuleResult]) -> dg.AssetCheckResult:
-    broken = [each for each in outcomes if each.violations]
-    refuses = any(each.refuses for each in outcomes)
+    broken = [outcome for outcome in outcomes if outcome.violations]
+    refuses = any(outcome.refuses for outcome in outcomes)
     metadata: dict[str, dg.MetadataValue] = {
-        "violations": dg.MetadataValue.int(sum(len(each.violations) for each in broken))
+        "violations": dg.MetadataValue.int(sum(len(outcome.violations) for outcome in broken))
     }
-    for each in outcomes:
-        words = f"{len(each.violations)} rows break it" if each.violations else "holds"
-        metadata[each.rule.name] = dg.MetadataValue.text(f"{words}: {each.rule.description}")
+    for outcome in outcomes:
+        words = f"{len(outcome.violations)} rows break it" if outcome.violations else "holds"
+        metadata[outcome.rule.name] = dg.MetadataValue.text(f"{words}: {outcome.rule.description}")
     if broken:
         rows = [
-            (each.rule.name, cell(row), cell(problem, 300))
-            for each in broken
-            for row, problem in each.violations
+            (outcome.rule.name, cell(row), cell(problem, 300))
+            for outcome in broken
+            for row, problem in outcome.violations
         ]
         markdown = table(("rule", "row", "problem"), rows[:_MAX_SHOWN])
         metadata["rows"] = dg.MetadataValue.md(markdown)
@@ -95,7 +97,9 @@ def _result(asset: str, outcomes: Sequence[RuleResult]) -> dg.AssetCheckResult:
         passed=not broken,
         severity=dg.AssetCheckSeverity.ERROR if refuses else dg.AssetCheckSeverity.WARN,
         metadata=metadata,
-        description=" ".join(f"{each.rule.name}: {_first_violation(each)}" for each in broken)
+        description=" ".join(
+            f"{outcome.rule.name}: {_first_violation(outcome)}" for outcome in broken
+        )
         or f"All {len(outcomes)} rules hold for every row.",
     )
 

@@ -63,18 +63,20 @@ def target_results(
         description=" ".join(problems) or f"{len(targets.metrics)} metrics have a target.",
     )
     for metric in at_load.metrics:
-        of_metric = [each for each in assessments if each.metric == metric]
-        worst = max((each.outcome for each in of_metric), key=_ORDER.index, default="undefined")
+        of_metric = [assessment for assessment in assessments if assessment.metric == metric]
+        worst = max(
+            (assessment.outcome for assessment in of_metric), key=_ORDER.index, default="undefined"
+        )
         sentences, metadata = [], dict[str, Any](outcome=worst)
-        for each in of_metric:
-            value = each.figure.value if each.figure else None
-            if each.outcome == worst:
+        for assessment in of_metric:
+            value = assessment.figure.value if assessment.figure else None
+            if assessment.outcome == worst:
                 shown = number(value, tables.UNDEFINED)
-                words = _OUTCOME_WORDS[worst].format(each.target)
-                sentences.append(f"{each.corpus}: {metric} is {shown} and {words}")
+                words = _OUTCOME_WORDS[worst].format(assessment.target)
+                sentences.append(f"{assessment.corpus}: {metric} is {shown} and {words}")
             if value is not None:
                 # Dagster plots numbers over time.
-                metadata[f"{metric} of {each.corpus}"] = dg.MetadataValue.float(value)
+                metadata[f"{metric} of {assessment.corpus}"] = dg.MetadataValue.float(value)
         failed = worst == "below floor"
         yield dg.AssetCheckResult(
             asset_key=_ASSET,

@@ -70,7 +70,7 @@ def check_flips(
     if changes.overlap is not None:
         metadata["overlap of sources (Jaccard)"] = dg.MetadataValue.float(changes.overlap)
     if changes.verdicts:
-        rows = [(cell(each.claim or ""), each.words) for each in changes.verdicts]
+        rows = [(cell(change.claim or ""), change.words) for change in changes.verdicts]
         metadata["changes"] = dg.MetadataValue.md(table(("claim", "change"), rows))
     return dg.AssetCheckResult(
         asset_key=FLIPS.asset_key,

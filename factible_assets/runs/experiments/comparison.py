@@ -90,19 +90,19 @@ class Comparison:
     metrics: tuple[MetricComparison, ...]
 
     def metric(self, name: str) -> MetricComparison | None:
-        return next((each for each in self.metrics if each.name == name), None)
+        return next((metric for metric in self.metrics if metric.name == name), None)
 
     @property
     def headlines(self) -> tuple[MetricComparison, ...]:
         """The main metrics of which any variant has a value."""
         found = (self.metric(name) for name in HEADLINES)
-        return tuple(each for each in found if each is not None and each.is_known)
+        return tuple(metric for metric in found if metric is not None and metric.is_known)
 
     @property
     def tests(self) -> int:
         """The number of comparisons with a test."""
         tested = (cell.bootstrap for metric in self.metrics for cell in metric.cells)
-        return sum(each is not None and each.p_value is not None for each in tested)
+        return sum(test is not None and test.p_value is not None for test in tested)
 
 
 def finished_experiments(warehouse: Warehouse) -> dict[str, datetime]:
@@ -112,7 +112,9 @@ def finished_experiments(warehouse: Warehouse) -> dict[str, datetime]:
 
 def _with_tests(cell: Cell, before: Mapping[str, float], after: Mapping[str, float]) -> Cell:
     """Add the comparison with the baseline, over the videos for which both have a value."""
-    pairs = [(before[each], after[each]) for each in sorted(before.keys() & after.keys())]
+    pairs = [
+        (before[video_id], after[video_id]) for video_id in sorted(before.keys() & after.keys())
+    ]
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     return replace(
         cell,
@@ -162,7 +164,7 @@ def read_comparison(
         cell = Cell(variant, *(figure[name] for name in columns))
         if variant == against:
             return cell
-        before, after = (by_video.get((metric, each), {}) for each in (against, variant))
+        before, after = (by_video.get((metric, name), {}) for name in (against, variant))
         return _with_tests(cell, before, after)
 
     averaging = {metric: row["averaging"] for (metric, _), row in reversed(figures.items())}

@@ -104,25 +104,25 @@ class Estimate:
 
     @property
     def searches(self) -> int:
-        return sum(each.searches for each in self.variants)
+        return sum(variant.searches for variant in self.variants)
 
     @property
     def pages(self) -> int:
-        return sum(each.pages for each in self.variants)
+        return sum(variant.pages for variant in self.variants)
 
     @property
     def model_calls(self) -> int:
-        return sum(each.model_calls for each in self.variants)
+        return sum(variant.model_calls for variant in self.variants)
 
     @property
     def usd(self) -> float:
         """The cost of the calls whose model has a listed price."""
-        return math.fsum(each.usd or 0.0 for each in self.calls)
+        return math.fsum(call.usd or 0.0 for call in self.calls)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
         """The models without a listed price."""
-        return tuple(dict.fromkeys(each.model for each in self.calls if each.usd is None))
+        return tuple(dict.fromkeys(call.model for call in self.calls if call.usd is None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def estimate(
     store = ExperimentStore(experiment_file(settings, experiment.name), fresh=fresh)
     keys, recorded = StageKeys(settings), _recorded(settings)
     transcripts = asyncio.run(_local_transcripts(experiment, corpora, settings, store))
-    variants = [VariantEstimate(each.name) for each in experiment.variants]
+    variants = [VariantEstimate(variant.name) for variant in experiment.variants]
     calls: dict[tuple[str, str], CallEstimate] = {}
     missing: dict[str, None] = {}
     for variant, totals in zip(experiment.variants, variants, strict=True):
@@ -254,7 +254,7 @@ def _calls_by_stage(work: _VideoWork) -> Mapping[str, int]:
         # The model chooses its questions, within its budget; most of them are about pages.
         return {"claims": work.windows, "evidence": claims * config.budget.max_calls}
     # The call that finds the claims also returns a few queries for each, if one model does both.
-    is_one_model = len({models[each] for each in ("claims", "queries") if each in models}) <= 1
+    is_one_model = len({models[step] for step in ("claims", "queries") if step in models}) <= 1
     has_queries = work.windows and config.queries.max_queries <= SEARCHES_PER_CLAIM and is_one_model
     readings = work.pages
     # One call reads several pages of a claim, unless a check stops at enough sources: it does not

@@ -96,10 +96,12 @@ def experiment_json_schema() -> dict[str, Any]:
 
     schema = ExperimentFile.model_json_schema()
     values = {name: dict(option.schema) for name, option in options().items()}
-    lists = {name: {"type": "array", "items": each, "minItems": 1} for name, each in values.items()}
+    lists = {
+        name: {"type": "array", "items": schema, "minItems": 1} for name, schema in values.items()
+    }
     both = {
-        name: {"anyOf": [each, lists[name]], "description": each.get("description", "")}
-        for name, each in values.items()
+        name: {"anyOf": [schema, lists[name]], "description": schema.get("description", "")}
+        for name, schema in values.items()
     }
     properties = schema["properties"]
     properties["settings"] |= closed(both)
@@ -202,18 +204,22 @@ class _ExperimentReader(EntryReader):
         unread = ""
         if self.corpora.problems:
             unread = f" Not every corpus could be read, such as {self.corpora.problems[0]}"
-        tags = {tag for each in listed for tag in each.video.tags}
+        tags = {tag for entry in listed for tag in entry.video.tags}
         for index, tag in enumerate(content.tags):
             self._expect(tag, tags, ("tags", index), "No corpus has a tag {!r}.", unread)
         if content.videos:
             # A video with a name may also be in a corpus on demand.
-            by_id = {each.video.video_id: each for each in self.corpora.everything()}
+            by_id = {entry.video.video_id: entry for entry in self.corpora.everything()}
             for index, video_id in enumerate(content.videos):
                 place: Place = ("videos", index)
                 self._expect(video_id, by_id, place, "No corpus has a video {!r}.", unread)
-            listed = [by_id[each] for each in dict.fromkeys(content.videos) if each in by_id]
+            listed = [
+                by_id[video_id] for video_id in dict.fromkeys(content.videos) if video_id in by_id
+            ]
         chosen = tuple(
-            each for each in listed if not content.tags or set(each.video.tags) & set(content.tags)
+            entry
+            for entry in listed
+            if not content.tags or set(entry.video.tags) & set(content.tags)
         )
         if not chosen and not self.problems:
             words = "No video of the corpora passes these filters. Widen videos or tags."
@@ -300,7 +306,7 @@ class _ExperimentReader(EntryReader):
             # A variant has one value of each option.
             single = {option: [value] for option, value in (options_set or {}).items()}
             lists = self._values(single, *at)
-            chosen[name] = {option: each[0] for option, each in lists.items() if each}
+            chosen[name] = {option: choices[0] for option, choices in lists.items() if choices}
         for name, values in chosen.items():
             for option in swept & values.keys():
                 words = f"{name} sets {option}, which is swept under settings. Keep one of the two."

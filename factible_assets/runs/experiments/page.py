@@ -29,7 +29,7 @@ def render_page(comparison: Comparison, evaluations: Mapping[str, Evaluation] | 
 
     `evaluations`, by variant, provide the charts of single variants.
     """
-    known = [each for each in comparison.metrics if each.is_known]
+    known = [metric for metric in comparison.metrics if metric.is_known]
     html, _ = document(
         _environment(),
         "comparison.html.jinja",
@@ -38,17 +38,17 @@ def render_page(comparison: Comparison, evaluations: Mapping[str, Evaluation] | 
         comparison=comparison,
         varied=_differing_settings(comparison),
         families=[
-            (title, [each for each in known if each.family == family])
+            (title, [metric for metric in known if metric.family == family])
             for family, title in _FAMILIES
         ],
-        undefined=[each.name for each in comparison.metrics if not each.is_known],
-        headlines={each.name for each in comparison.headlines},
+        undefined=[metric.name for metric in comparison.metrics if not metric.is_known],
+        headlines={metric.name for metric in comparison.headlines},
         strip_scale=strip_scale,
         scatters=_scatters(comparison),
         drawn={
-            name: (inline_charts(each), each.confusion)
-            for name, each in (evaluations or {}).items()
-            if each.videos
+            name: (inline_charts(evaluation), evaluation.confusion)
+            for name, evaluation in (evaluations or {}).items()
+            if evaluation.videos
         },
     )
     return html
@@ -73,17 +73,20 @@ def p_value(value: float | None) -> str:
 
 def _differing_settings(comparison: Comparison) -> dict[str, str]:
     """Describe each variant by the settings that not all variants share."""
-    settings = {each.name: each.settings for each in comparison.variants}
-    names = dict.fromkeys(name for each in settings.values() for name in each)
+    settings = {variant.name: variant.settings for variant in comparison.variants}
+    names = dict.fromkeys(name for options in settings.values() for name in options)
     differing = [
         name
         for name in names
-        if len({shown(each[name]) if name in each else "" for each in settings.values()}) > 1
+        if len({shown(options[name]) if name in options else "" for options in settings.values()})
+        > 1
     ]
     return {
-        variant: ", ".join(f"{name} = {shown(each[name])}" for name in differing if name in each)
+        variant: ", ".join(
+            f"{name} = {shown(options[name])}" for name in differing if name in options
+        )
         or "the settings around which the others vary"
-        for variant, each in settings.items()
+        for variant, options in settings.items()
     }
 
 
@@ -92,11 +95,11 @@ def _scatters(comparison: Comparison) -> dict[str, str]:
 
     A shared stage counts its time in full for every variant.
     """
-    stages = [each for each in comparison.metrics if each.name.startswith("seconds of ")]
+    stages = [metric for metric in comparison.metrics if metric.name.startswith("seconds of ")]
     cost = comparison.metric("cost in USD")
     efforts: dict[str, dict[str, float | None]] = {}
     if cost is not None and any(cell.value for cell in cost.cells):
-        efforts["USD per video"] = {each.variant: each.value for each in cost.cells}
+        efforts["USD per video"] = {cell.variant: cell.value for cell in cost.cells}
     efforts["seconds per video"] = {
         variant.name: math.fsum(stage.cell(variant.name).value or 0.0 for stage in stages) or None
         for variant in comparison.variants
@@ -106,9 +109,9 @@ def _scatters(comparison: Comparison) -> dict[str, str]:
         for name, effort in efforts.items():
             points = {
                 str(place): (across, up)
-                for place, each in enumerate(comparison.variants, start=1)
-                if (across := effort[each.name]) is not None
-                and (up := benefit.cell(each.name).value) is not None
+                for place, variant in enumerate(comparison.variants, start=1)
+                if (across := effort[variant.name]) is not None
+                and (up := benefit.cell(variant.name).value) is not None
             }
             pictures[f"{benefit.name} against {name}"] = dots(points)
     return {title: picture for title, picture in pictures.items() if picture}
@@ -119,8 +122,8 @@ _STRIP_WIDTH, _PADDING = 180, 8.0
 
 def strip_scale(metric: MetricComparison) -> Callable[[float], float]:
     """Return the scale of all variants' values and intervals, in pixels."""
-    stated = (each for cell in metric.cells for each in (cell.value, cell.low, cell.high))
-    values = [each for each in stated if each is not None]
+    stated = (value for cell in metric.cells for value in (cell.value, cell.low, cell.high))
+    values = [value for value in stated if value is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
 
     def position(value: float) -> float:

@@ -61,7 +61,7 @@ def options() -> Mapping[str, RunOption]:
 
     `reuse_days` is left out: an experiment measures checks, so no claim takes over an earlier one.
     """
-    known = {name: each for name, each in config.run_options().items() if name != "reuse_days"}
+    known = {name: option for name, option in config.run_options().items() if name != "reuse_days"}
     words = "A folder of prompt files that replace ours; absolute, or relative to the data folder."
     texts = {PROMPT_FILES: words}
     for name in MODEL_OPTIONS:

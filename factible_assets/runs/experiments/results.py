@@ -58,7 +58,9 @@ def _result_rows(
     variants, results, video_results = [], [], []
     for position, variant in enumerate(experiment.variants, start=1):
         choice = choose(variant, settings, None)
-        failed = {each.video_id for each in checks if each.variant == variant.name and each.failure}
+        failed = {
+            check.video_id for check in checks if check.variant == variant.name and check.failure
+        }
         key = {"experiment": experiment.name, "variant": variant.name}
         variants.append(
             {
@@ -74,14 +76,14 @@ def _result_rows(
         )
         evaluation = score(_outcomes(experiment, store, variant.name, failed), matcher=matcher)
         results += [
-            key | columns_of(each) | {"trivial": each.baseline, "matcher": rule}
-            for each in evaluation.figures
+            key | columns_of(figure) | {"trivial": figure.baseline, "matcher": rule}
+            for figure in evaluation.figures
         ]
         video_results += [
-            {**key, "video_id": video_id, "metric": each.name}
-            | {column: getattr(each, column) for column in ("value", "n", "unit")}
+            {**key, "video_id": video_id, "metric": figure.name}
+            | {column: getattr(figure, column) for column in ("value", "n", "unit")}
             for video_id, figures in evaluation.per_video.items()
-            for each in figures
+            for figure in figures
         ]
     head = {
         "experiment": experiment.name,
@@ -108,21 +110,21 @@ def _sets(
     experiment: Experiment, checks: Sequence[VariantOutcome], store: ExperimentStore
 ) -> list[dict[str, Any]]:
     """Return the stages of this run, and of a failed check only the stage that failed."""
-    succeeded = {(each.variant, each.video_id) for each in checks if each.failure is None}
+    succeeded = {(check.variant, check.video_id) for check in checks if check.failure is None}
     stored = [row for row in store.stages() if (row["variant"], row["video_id"]) in succeeded]
     return stored + [
         {
             "experiment": experiment.name,
-            "variant": each.variant,
-            "video_id": each.video_id,
-            "asset": STAGES[len(each.shared) + len(each.kept)],
+            "variant": check.variant,
+            "video_id": check.video_id,
+            "asset": STAGES[len(check.shared) + len(check.kept)],
             "stage_key": "",
-            "source": each.variant,
+            "source": check.variant,
             "status": "failed",
-            "reason": each.failure,
+            "reason": check.failure,
         }
-        for each in checks
-        if each.failure is not None
+        for check in checks
+        if check.failure is not None
     ]
 
 
@@ -133,7 +135,7 @@ def _outcomes(
     outcomes = []
     for listed in experiment.videos:
         video_id = listed.video.video_id
-        if video_id not in failed and all(store.has(variant, video_id, each) for each in STAGES):
+        if video_id not in failed and all(store.has(variant, video_id, stage) for stage in STAGES):
             rows = store.read(video_id, dict.fromkeys(("transcripts", *STAGES), variant))
             baseline: Sequence[Evidence] = ()
             if variant != experiment.baseline:
@@ -155,7 +157,7 @@ def scored_again(experiment: Experiment, settings: Settings) -> dict[str, Evalua
         return {}
     rows = Warehouse(settings.warehouse).rows(_SQL["failed_videos"], [experiment.name])
     store, matcher, evaluations = ExperimentStore(file), default_matcher(), {}
-    for name in (each.name for each in experiment.variants):
+    for name in (variant.name for variant in experiment.variants):
         failed = {row["video_id"] for row in rows if row["variant"] == name}
         outcomes = _outcomes(experiment, store, name, failed)
         evaluations[name] = score(outcomes, matcher=matcher, bootstrap=1)

@@ -78,7 +78,7 @@ def run_experiment(
         for variant in experiment.variants
         for listed in experiment.videos
     }
-    if missing := [sentence for each in choices.values() for sentence in each.missing]:
+    if missing := [sentence for choice in choices.values() for sentence in choice.missing]:
         raise SetupError(missing[0])
     file = experiment_file(settings, experiment.name)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ class _Run:
                 return await self._check_video(listed, keys)
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(check(each)) for each in self.experiment.videos]
+            tasks = [group.create_task(check(video)) for video in self.experiment.videos]
         return [outcome for task in tasks for outcome in task.result()]
 
     async def _check_video(self, listed: CorpusVideo, keys: StageKeys) -> list[VariantOutcome]:
@@ -178,7 +178,7 @@ class _Check:
             failure = f"No claims could be extracted: {error.reason}"
         except (SetupError, ArchiveError) as error:
             failure = str(error)
-        is_incomplete = not failure and any(each.status == "incomplete" for each in verdicts)
+        is_incomplete = not failure and any(verdict.status == "incomplete" for verdict in verdicts)
         return VariantOutcome(
             variant,
             video_id,
@@ -217,7 +217,7 @@ class _Check:
                 claims, seconds = extraction.claims, extraction.seconds
                 rows = [*claims, *extraction.llm_calls]
                 await self._write({"claims": AssetRows(rows, "", duration_seconds=seconds)})
-            stages = tuple(each for each in ALL_STAGES if each in missing)
+            stages = tuple(stage for stage in ALL_STAGES if stage in missing)
             result = await check_claims(
                 transcript.video,
                 claims,
@@ -227,7 +227,7 @@ class _Check:
                 known=reused,
                 strategy=strategy,
             )
-        sets = {str(each): asset_rows(each, result) for each in stages}
+        sets = {str(stage): asset_rows(stage, result) for stage in stages}
         first = sets["verdicts"].first_result_seconds
         # With reused stages, the time to the first verdict would say nothing.
         first = None if first is None or missing != STAGES else seconds + first

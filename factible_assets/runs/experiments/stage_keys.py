@@ -66,7 +66,9 @@ class StageKeys:
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
         home, folder = choice.settings.home, choice.settings.prompt_files
         receipts = {name: read_receipt(home, name) for name in ("reader", "nli")}
-        commits = {name: each.commit for name, each in receipts.items() if each is not None}
+        commits = {
+            name: receipt.commit for name, receipt in receipts.items() if receipt is not None
+        }
         prompts = None if folder is None else _digest_of(folder.glob("*.md"))
         for stage in JUDGEMENTS:
             if stage in choice.models:
@@ -124,7 +126,9 @@ def _web_content(web: str, settings: Settings) -> str:
         return f"miniature {_digest_of(folder.rglob('*'))}"
     if web == "annotated":
         folders = settings.corpus_folders
-        return f"annotated {_digest_of(path for each in folders for path in each.rglob('*.yaml'))}"
+        return (
+            f"annotated {_digest_of(path for folder in folders for path in folder.rglob('*.yaml'))}"
+        )
     # Opening the archive would create it, and a dry run creates nothing.
     exists = settings.archive.exists()
     versions = Archive(settings.archive, canonicalise=canonical_url).versions() if exists else {}
