@@ -49,73 +49,75 @@ class RateLimiter:
         minute_seconds: float = 60.0,
         slots: Callable[[], Awaitable[int | None]] | None = None,
     ) -> None:
-        self._requests = requests_per_minute or math.inf
-        self._tokens = tokens_per_minute or math.inf
+        self._max_requests = requests_per_minute or math.inf
+        self._max_tokens = tokens_per_minute or math.inf
         self._minute = minute_seconds
-        self._permits: list[Permit] = []
-        self._not_before = 0.0
-        self._most, self._free = max_concurrent, asyncio.Semaphore(max_concurrent)
+        self._permits: list[Permit] = []  # of the last minute and of the future, by moment
+        self._paused_until = 0.0
+        self._max_concurrent, self._slots = max_concurrent, asyncio.Semaphore(max_concurrent)
         # Slots now withheld, slots to withhold when they become free, and answers since then.
-        self._withheld = self._owed = self._answered = 0
-        self._slowed_at = 0.0
-        self._slots, self._learning = slots, asyncio.Lock()
+        self._withheld = self._to_withhold = self._answered = 0
+        self._halved_at = 0.0
+        self._count_slots, self._counting = slots, asyncio.Lock()
 
     async def _apply_slots(self) -> None:
         """Ask once for the server's own limit, and withhold the slots beyond it for good."""
-        async with self._learning:
-            find, self._slots = self._slots, None
-            most = await find() if find is not None else None
-            while most is not None and self._most > most:
-                await self._free.acquire()
-                self._most -= 1
+        async with self._counting:
+            count_slots, self._count_slots = self._count_slots, None
+            server_slots = await count_slots() if count_slots is not None else None
+            while server_slots is not None and self._max_concurrent > server_slots:
+                await self._slots.acquire()
+                self._max_concurrent -= 1
 
     @asynccontextmanager
     async def permit(self, tokens: int) -> AsyncIterator[Permit]:
         """Wait for a permit for at most `tokens`, and hold a slot until the block ends."""
         await self._apply_slots()
-        await self._free.acquire()
+        await self._slots.acquire()
         permit = self._book(tokens, time.monotonic())
         try:
             try:
                 await asyncio.sleep(max(0.0, permit.moment - time.monotonic()))
                 # The provider may have asked for a pause in the meantime.
-                await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
+                await asyncio.sleep(max(0.0, self._paused_until - time.monotonic()))
             except BaseException:
                 self._permits = [other for other in self._permits if other is not permit]
                 raise
             yield permit
             self._answered += not permit.refused
-            if self._withheld and self._answered >= self._most - self._withheld:
+            if self._withheld and self._answered >= self._max_concurrent - self._withheld:
                 self._answered, self._withheld = 0, self._withheld - 1
-                self._free.release()
+                self._slots.release()
         finally:
-            if permit.refused and permit.moment >= self._slowed_at:
-                self._owed += (self._most - self._withheld - self._owed) // 2
-                self._slowed_at, self._answered = time.monotonic(), 0
-            if self._owed:
-                self._owed, self._withheld = self._owed - 1, self._withheld + 1
+            # The refusals of requests that went out before the last halving do not halve again.
+            if permit.refused and permit.moment >= self._halved_at:
+                in_use = self._max_concurrent - self._withheld - self._to_withhold
+                self._to_withhold += in_use // 2
+                self._halved_at, self._answered = time.monotonic(), 0
+            if self._to_withhold:
+                self._to_withhold, self._withheld = self._to_withhold - 1, self._withheld + 1
             else:
-                self._free.release()
+                self._slots.release()
 
     def pause(self, seconds: float) -> None:
         """Give no permit for so many seconds, at the provider's request."""
-        self._not_before = max(self._not_before, time.monotonic() + seconds)
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     def _book(self, tokens: float, now: float) -> Permit:
         """Reserve the first moment at which the preceding minute has room for this request.
 
         A request larger than the limit would never fit, so it goes alone.
         """
-        permit = Permit(max(now, self._not_before), min(tokens, self._tokens))
-        if self._requests == self._tokens == math.inf:
+        permit = Permit(max(now, self._paused_until), min(tokens, self._max_tokens))
+        if self._max_requests == self._max_tokens == math.inf:
             return permit
         self._permits = [past for past in self._permits if past.moment > now - self._minute]
         if self._permits:  # first come, first served
             permit.moment = max(permit.moment, self._permits[-1].moment)
         recent = [past for past in self._permits if past.moment > permit.moment - self._minute]
         while recent and (
-            len(recent) >= self._requests
-            or sum(past.tokens for past in recent) + permit.tokens > self._tokens
+            len(recent) >= self._max_requests
+            or sum(past.tokens for past in recent) + permit.tokens > self._max_tokens
         ):
             permit.moment = max(permit.moment, recent.pop(0).moment + self._minute)
         self._permits.append(permit)
@@ -184,8 +186,8 @@ class Budget:
         there is a ceiling and the price is unknown (`usd` None).
         """
         amount = usd or 0.0
-        while settled := self._set_aside(usd):
-            await settled.wait()
+        while call_settled := self._set_aside(usd):
+            await call_settled.wait()
         reservation = Reservation(amount)
         try:
             yield reservation
@@ -198,30 +200,30 @@ class Budget:
                 waiting = self._waiting[:]
                 self._waiting.clear()
             # Each task waits in its own thread's loop.
-            for loop, settled in waiting:
+            for loop, call_settled in waiting:
                 if not loop.is_closed():
-                    loop.call_soon_threadsafe(settled.set)
+                    loop.call_soon_threadsafe(call_settled.set)
 
     def _set_aside(self, usd: float | None) -> asyncio.Event | None:
-        """Reserve dollars, or return an event to wait for."""
+        """Reserve dollars, or return an event that a call in flight sets when it settles."""
         amount = usd or 0.0
         with self._lock:
             for budget in self._budgets:
                 budget._check(usd)
-            if all(
-                budget._allows(budget.spent + budget._reserved + amount) for budget in self._budgets
-            ):
+            totals = [budget.spent + budget._reserved + amount for budget in self._budgets]
+            if all(map(Budget._allows, self._budgets, totals)):
                 for budget in self._budgets:
                     budget._reserved += amount
                 return None
-            settled = asyncio.Event()
-            self._waiting.append((asyncio.get_running_loop(), settled))
-            return settled
+            call_settled = asyncio.Event()
+            self._waiting.append((asyncio.get_running_loop(), call_settled))
+            return call_settled
 
-    def _allows(self, usd: float) -> bool:
-        return self._ceiling.usd is None or usd <= self._ceiling.usd + _SLACK
+    def _allows(self, total: float) -> bool:
+        return self._ceiling.usd is None or total <= self._ceiling.usd + _SLACK
 
     def _check(self, usd: float | None) -> None:
+        """Raise BudgetExhaustedError if a call of this price could never go out."""
         limit = self._ceiling
         if limit.usd is None:
             return

@@ -1,8 +1,8 @@
-"""OpenAI's Batch API: requests that can wait, at half the price.
+"""Sends requests to OpenAI in batches, which answer within a day at half the price.
 
-The digest of its content identifies a request. A file records the batch of each request before the
-batch begins. A run that is killed while it waits therefore continues with the same batch, and pays
-nothing twice. The file outlives the waiting time, so that the next run waits for the same batch.
+It gathers requests, uploads them as a file, starts a batch of the file, and polls it until it ends.
+A record on disk names the requests of each batch, by the digest of their content. So if a run is
+killed or stops waiting, the next run waits for the same batch, and pays nothing twice.
 
 Source: https://developers.openai.com/api/docs/guides/batch
 """
@@ -33,22 +33,25 @@ PRICE = 0.5
 """Share of the usual price."""
 _ENDPOINT: Final = "/v1/chat/completions"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_KEPT_SECONDS = 30 * 24 * 3_600  # How long the service keeps answers.
-_LISTED = 100
-_NO_ROOM = frozenset({"token_limit_exceeded", "batch_limit_exceeded"})
+_FULL = frozenset({"token_limit_exceeded", "batch_limit_exceeded"})
+"""Codes of a rejected batch for which the account has room later."""
+_MAX_AGE_SECONDS = 30 * 24 * 3_600  # The service keeps answers for so long.
+_LISTED_BATCHES = 100
 
-Lines: TypeAlias = dict[str, Mapping[str, Any]]
+Results: TypeAlias = dict[str, Mapping[str, Any]]
 """The result of each request of a batch, by the request's digest."""
 
 
 @dataclass
 class _Record:
-    """The stored record of one batch; `batch` is None until the service has named it."""
+    """The stored record of one batch: its requests, and the service's ids of file and batch."""
 
     path: Path
     requests: list[str]
+    """Digests of the requests."""
     file: str
     batch: str | None = None
+    """None until the batch has started."""
 
     def write(self) -> None:
         content = {"requests": self.requests, "file": self.file, "batch": self.batch}
@@ -57,14 +60,14 @@ class _Record:
         temporary.write_text(json.dumps(content), encoding="utf-8")
         temporary.replace(self.path)
 
-    def forget(self, request: str) -> None:
+    def forget(self, digest: str) -> None:
         """Drop a failed request, so that it goes into another batch."""
-        if request in self.requests:
-            self.requests.remove(request)
+        if digest in self.requests:
+            self.requests.remove(digest)
             self.write() if self.requests else self.path.unlink(missing_ok=True)
 
 
-_Wait: TypeAlias = asyncio.Task[tuple[_Record, Lines]]
+_Wait: TypeAlias = asyncio.Task[tuple[_Record, Results]]
 
 
 class OpenAIBatches(OpenAIBackend):
@@ -81,9 +84,9 @@ class OpenAIBatches(OpenAIBackend):
         seconds = self._batching.wait_seconds
         patience = seconds + self.policy.answer_seconds
         self.policy = replace(self.policy, answer_seconds=patience, patience_seconds=seconds)
-        self._bodies: dict[str, Mapping[str, Any]] = {}
-        self._last, self._gathering = 0.0, None
-        self._waits: dict[Path, _Wait] = {}
+        self._gathered: dict[str, Mapping[str, Any]] = {}  # bodies, by digest
+        self._gathered_at, self._gathering = 0.0, None
+        self._waits: dict[Path, _Wait] = {}  # by the path of the record
 
     def request_id(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
@@ -94,32 +97,32 @@ class OpenAIBatches(OpenAIBackend):
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
-        name = self.request_id(messages, request, mode)
+        digest = self.request_id(messages, request, mode)
         body = self._body(messages, request, mode)
         try:
             async with asyncio.timeout(self._batching.wait_seconds):
-                record, lines = await asyncio.shield(self._wait_for(name, body))
+                record, results = await asyncio.shield(self._wait_for(digest, body))
         except TimeoutError:
             hours = f"{self._batching.wait_seconds / 3_600:g} hours"
             reason = f"its batch was not done after {hours}; the next re-check goes on waiting"
             raise BackendError("passing", reason) from None
-        line = lines.get(name) or {"error": {"message": "the batch ended without an answer"}}
-        response = line.get("response") or {}
+        result = results.get(digest) or {"error": {"message": "the batch ended without an answer"}}
+        response = result.get("response") or {}
         status, content = response.get("status_code"), json.dumps(response.get("body")).encode()
         if isinstance(status, int) and status < 300:  # noqa: PLR2004 - HTTP's successes
             return self._reply(content, {}, request, mode)
-        record.forget(name)
+        record.forget(digest)
         if isinstance(status, int):
             raise self._rejected(ErrorBody(status, content), {}, request, mode)
-        reason = self._clean(str((line.get("error") or {}).get("message", "")))
+        reason = self._clean(str((result.get("error") or {}).get("message", "")))
         raise BackendError("passing", f"it was not answered in its batch: {reason}".rstrip("."))
 
-    def _wait_for(self, name: str, body: Mapping[str, Any]) -> _Wait:
-        """Return the task that waits for the present or future batch of a request."""
+    def _wait_for(self, digest: str, body: Mapping[str, Any]) -> _Wait:
+        """Return the task that waits for a request's batch; without one, add it to the next."""
         for record in self._records():
-            if name in record.requests:
+            if digest in record.requests:
                 return self._wait_for_batch(record)
-        self._bodies[name], self._last = body, time.perf_counter()
+        self._gathered[digest], self._gathered_at = body, time.perf_counter()
         if self._gathering is None:
             self._gathering = asyncio.create_task(self._gather())
         return self._gathering
@@ -135,24 +138,24 @@ class OpenAIBatches(OpenAIBackend):
         records = []
         for path in sorted(self._batching.folder.glob("*.json")):
             with suppress(FileNotFoundError, ValueError, TypeError):  # another run may delete it
-                if time.time() - path.stat().st_mtime > _KEPT_SECONDS:
+                if time.time() - path.stat().st_mtime > _MAX_AGE_SECONDS:
                     path.unlink(missing_ok=True)
                 else:
                     records.append(_Record(path, **json.loads(path.read_text(encoding="utf-8"))))
         return records
 
-    async def _gather(self) -> tuple[_Record, Lines]:
-        """Collect requests until none has come for a while, and return the results of all."""
+    async def _gather(self) -> tuple[_Record, Results]:
+        """Gather requests until none has come for a while, and return the results of all."""
         try:
-            quiet = self._batching.gather_seconds
-            while elapsed_since(self._last) < quiet:  # noqa: ASYNC110 - each request prolongs it
-                await asyncio.sleep(quiet - elapsed_since(self._last))
+            pause = self._batching.gather_seconds
+            while elapsed_since(self._gathered_at) < pause:  # noqa: ASYNC110 - requests prolong it
+                await asyncio.sleep(pause - elapsed_since(self._gathered_at))
         finally:
             # Later requests go into another batch.
-            bodies, self._bodies, self._gathering = self._bodies, {}, None
+            bodies, self._gathered, self._gathering = self._gathered, {}, None
         lines = (
-            {"custom_id": name, "method": "POST", "url": _ENDPOINT, "body": body}
-            for name, body in sorted(bodies.items())
+            {"custom_id": digest, "method": "POST", "url": _ENDPOINT, "body": body}
+            for digest, body in sorted(bodies.items())
         )
         content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
         try:
@@ -165,33 +168,33 @@ class OpenAIBatches(OpenAIBackend):
         await asyncio.to_thread(record.write)
         return await asyncio.shield(self._wait_for_batch(record))
 
-    async def _results(self, record: _Record) -> tuple[_Record, Lines]:
+    async def _results(self, record: _Record) -> tuple[_Record, Results]:
         """Start a batch unless it has started, and return the results of its requests."""
         client = self._client
         try:
             if record.batch is None:
                 # A run may have started it and been killed before it recorded that.
-                listed = (await client.batches.list(limit=_LISTED)).data
-                started = [batch for batch in listed if batch.input_file_id == record.file]
-                batches = started or [
-                    await client.batches.create(
-                        input_file_id=record.file, endpoint=_ENDPOINT, completion_window="24h"
-                    )
-                ]
-                record.batch = batches[0].id
+                listed = (await client.batches.list(limit=_LISTED_BATCHES)).data
+                started = next((b for b in listed if b.input_file_id == record.file), None)
+                started = started or await client.batches.create(
+                    input_file_id=record.file, endpoint=_ENDPOINT, completion_window="24h"
+                )
+                record.batch = started.id
                 await asyncio.to_thread(record.write)
             batch = await self._ended_batch(record.batch)
             if batch.status == "failed":
                 record.path.unlink(missing_ok=True)
                 problem = next(iter((batch.errors and batch.errors.data) or ()), None)
                 reason = self._clean((problem and problem.message) or "no reason was given")
-                is_full = problem is not None and problem.code in _NO_ROOM
+                is_full = problem is not None and problem.code in _FULL
                 kind: Literal["passing", "lasting"] = "passing" if is_full else "lasting"
                 raise BackendError(kind, f"it rejected the batch: {reason.rstrip('.')}")
-            files = (batch.output_file_id, batch.error_file_id)
-            texts = [(await client.files.content(file)).text for file in files if file]
-            lines = [json.loads(line) for text in texts for line in text.splitlines() if line]
-            return record, {line["custom_id"]: line for line in lines}
+            results = Results()
+            for file in filter(None, (batch.output_file_id, batch.error_file_id)):
+                text = (await client.files.content(file)).text
+                lines = [json.loads(line) for line in text.splitlines() if line]
+                results |= {line["custom_id"]: line for line in lines}
+            return record, results
         except openai.NotFoundError as error:
             record.path.unlink(missing_ok=True)
             raise self._failure(error) from None
@@ -208,11 +211,11 @@ class OpenAIBatches(OpenAIBackend):
                     await task
         await super().aclose()
 
-    async def _ended_batch(self, name: str) -> Batch:
+    async def _ended_batch(self, batch_id: str) -> Batch:
         """Poll a batch until it has ended, in spite of passing failures."""
         while True:
             try:
-                batch = await self._client.batches.retrieve(name)
+                batch = await self._client.batches.retrieve(batch_id)
             except openai.OpenAIError as error:
                 if self._failure(error).kind != "passing":
                     raise
