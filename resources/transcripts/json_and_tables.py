@@ -3,6 +3,7 @@
 One reader serves json3, the podcast namespace and all speech recognisers. It groups the objects of
 a document by the path of their keys, and recognises fields by their usual names. A name or the pace
 of speech gives the unit of times. Sentences, utterances and words are alternatives: one group wins.
+Patterns match keys without signs and in lower case, as `_normal` returns them.
 """
 
 from __future__ import annotations
@@ -30,45 +31,20 @@ from resources.transcripts.plausibility import STOPS, word_count
 from resources.transcripts.times import seconds_of
 from resources.words import UNSPACED
 
-_MAX_DEPTH, _INNER_DEPTH = 40, 2  # Of objects in a document, and of values in an entry.
-_MAX_TIME, _SAMPLE, _PAIR = 1e19, 500, 2  # In any unit; rows that show the names of columns.
-_MIN_WORD_SHARE = (0.2, 0.02)  # Of all letters: with up to two entries, and with more.
-_MOST_UNREAD = 0.05  # Share of misshapen rows, or of entries without a time.
-_WHOLE_SHARE = 0.6  # Letters, of those of the longest group, that make a group a whole transcript.
-_READABLE_SHARE = 0.3  # Letters, of those of untimed entries, below which unreadable times count.
-
-# The usual names of keys, as `_normal` returns them.
-_UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|us|ns|s|secs?|seconds)?"
-_WHEN = rf"(?:time(?:stamp)?|offset|ts|at)?{_UNIT}"
-_TIMES: Final = (
-    re.compile(rf"(?:(?:data|t)?(?:start|begin|from)|offset|timestamp|timecode|time|ts){_WHEN}|t"),
-    re.compile(rf"(?:data|t)?(?:end|to|stop|until){_WHEN}"),
-    re.compile(rf"(?:data|d)?(?:duration|dur|length){_UNIT}|d"),
-)
-"""The names of a start, an end and a length."""
-_SPAN = re.compile(r"(?<=[:.]\d\d)\s*[-–]+>?\s*(?=\d+:\d)|(?<=\.\d)\s*[-–]+>?\s*(?=\d+:\d)")
-_UNITS: Final = {"s": 1.0, "m": 1e-3, "u": 1e-6, "t": 1e-7, "n": 1e-9}
-_WORDS = re.compile(
-    r"(?:punctuated|display|full|plain|raw)?(?:text|body|transcript(?:ion)?|display|caption|sentence"
-    r"|content|utf8|value|word|line|subtitle|utterance|phrase|segment)s?"
-)
+_PAIR = 2
+_MOST_UNREAD = 0.05
+"""The share of rows of another length, or of entries without a time, beyond which nothing is read.
+"""
 _CHOICES = re.compile(r"alternatives|nbest|hypotheses|candidates")
-_SPEAKER = re.compile(
-    r"(?:speaker|voice|agent|who|person|participant)(?:display)?(?:name|label|id|tag)?"
-)
-_LANGUAGE = re.compile(r"(?:detected)?lang(?:uage)?(?:code)?")
-_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
-_RECOGNISED = re.compile(r"(?:acasr)?conf(?:idence)?|avglogprob|nospeechprob|toffsetms")
-_OF_WORDS = re.compile(r"word|items|elements|tokens")
-_TRANSLATED = re.compile(r"translat")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d")
+"""The key of a list of forms of the same words, the best first."""
 
-_SPOKEN_PACE, _POSSIBLE_PACE, _SLOWEST = (4.0, 40.0), (1.0, 100.0), 0.05
-"""Characters a second: of people, of a recogniser's worst, and of a single entry."""
-_FEW_PACES = 5  # From so many on, their median has to be a possible pace.
-_FEW_WORDS, _MANY_WORDS = 2.2, 20  # Mean length of entries that are single words, and their number.
-_LONG_SECONDS = 20.0  # Mean length of entries that are too long for cues.
-_WORDS_IN_CUE, _PAUSE_SECONDS = 12, 2.0
+# --- The objects of a document ------------------------------------------------------------------
+
+_MAX_DEPTH = 40
+_LANGUAGE = re.compile(r"(?:detected)?lang(?:uage)?(?:code)?")
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")  # "en", "pt-BR"
+_RECOGNISED = re.compile(r"(?:acasr)?conf(?:idence)?|avglogprob|nospeechprob|toffsetms")
+"""The keys that only speech recognisers write."""
 
 _Path: TypeAlias = tuple[str, ...]
 _Record: TypeAlias = tuple[dict[str, Any], str | None]
@@ -87,7 +63,8 @@ class _Document:
 
     def add(self, node: Any, path: _Path = (), speaker: str | None = None) -> None:
         if isinstance(node, list) and node and _is_word(node):
-            node, path = dict(zip(("word", "start", "end"), node, strict=False)), (*path, "word")
+            node = dict(zip(("word", "start", "end"), node, strict=False))
+            path = (*path, "word")
         if isinstance(node, str):
             self.letters += len(node)
         elif isinstance(node, list):
@@ -102,7 +79,6 @@ class _Document:
                 is_tag = _LANGUAGE.fullmatch(name) and isinstance(value, str)
                 if is_tag and self.language is None and _LANGUAGE_TAG.fullmatch(value):
                     self.language = value.replace("_", "-")
-                # The best choice comes first.
                 is_choice = isinstance(value, list) and _CHOICES.fullmatch(name)
                 self.add(value[:1] if is_choice else value, (*path, name), speaker)
 
@@ -126,6 +102,10 @@ def load_json(text: str, extension: str) -> Any:
         raise
 
 
+_SPAN = re.compile(r"(?<=[:.]\d\d)\s*[-–]+>?\s*(?=\d+:\d)|(?<=\.\d)\s*[-–]+>?\s*(?=\d+:\d)")
+"""Between two times in one cell: "0:12 - 0:15"."""
+
+
 def read_table(text: str) -> CaptionFile | None:
     """Read a table with a column of times and one of words; None for other text.
 
@@ -142,7 +122,10 @@ def read_table(text: str) -> CaptionFile | None:
     if not body or len(body) < (1 - _MOST_UNREAD) * (len(rows) - 1):
         return None
     names = dict(enumerate(map(_normal, rows[0])))
-    if not all(any(map(usual.fullmatch, names.values())) for usual in (_TIMES[0], _WORDS)):
+    has_header = all(
+        any(map(usual_names.fullmatch, names.values())) for usual_names in (_TIMES[0], _WORDS)
+    )
+    if not has_header:
         columns = dict(enumerate(zip(*body, strict=True)))
         clocks = {at: times for at, column in columns.items() if (times := _clocks(column))}
         texts = sorted(
@@ -153,7 +136,7 @@ def read_table(text: str) -> CaptionFile | None:
             return None
         (start, starts), *others = clocks.items()
         if _clocks(rows[0][start : start + 1]) is not None:
-            body.insert(0, rows[0])  # the table has no header
+            body.insert(0, rows[0])  # the first row is no header of another language
         names = {at: "end" for at, times in reversed(others) if times != starts}
         recurring = [at for at in texts[1:] if len({*columns[at]}) <= len(body) / 2]
         names |= dict.fromkeys(recurring[:1], "speaker")
@@ -166,6 +149,11 @@ def _clocks(values: Sequence[str]) -> list[float] | None:
     times = [time for time in map(seconds_of, values) if time is not None]
     is_rising = times == sorted(times) and (len(times) == 1 or len({*times}) > 1)
     return times if is_rising and len(times) == len(values) else None
+
+
+_READABLE_SHARE = 0.3
+"""Share of the letters of untimed entries; with fewer timed ones, unreadable times count."""
+_MIN_WORD_SHARE = (0.2, 0.02)  # of all letters: with up to two entries, and with more
 
 
 def read_records(document: Any) -> CaptionFile:
@@ -198,6 +186,9 @@ def read_records(document: Any) -> CaptionFile:
     return CaptionFile(chosen, objects.language, "generated" if objects.recognised else "unknown")
 
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d")
+
+
 def _are_dated(records: Sequence[_Record]) -> bool:
     """Tell whether several objects each have a day and a time, as messages have, and not speech."""
     dated = (any(_DATE.match(str(value)) for value in node.values()) for node, _ in records)
@@ -209,7 +200,13 @@ def _are_dated(records: Sequence[_Record]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _normal(key: str) -> str:
+    """Return a key without signs and in lower case: "startTimeMs" and "start-time-ms" are one."""
     return "".join(filter(str.isalnum, str(key).casefold()))
+
+
+_SPEAKER = re.compile(
+    r"(?:speaker|voice|agent|who|person|participant)(?:display)?(?:name|label|id|tag)?"
+)
 
 
 def _speaker(node: Mapping[str, Any]) -> str | None:
@@ -220,6 +217,9 @@ def _speaker(node: Mapping[str, Any]) -> str | None:
     names = [text for text in texts if text and text not in {"None", "True", "False"}]
     name = min(names, key=str.isdigit, default=None)
     return f"Speaker {name}" if name and name.isdigit() else name
+
+
+_INNER_DEPTH = 2  # of values in an entry
 
 
 def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -234,6 +234,12 @@ def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]
             yield from (("start", value[0]), ("end", value[1]))
         elif not isinstance(value, (list, dict)):
             yield _normal(key), value
+
+
+_WORDS = re.compile(
+    r"(?:punctuated|display|full|plain|raw)?(?:text|body|transcript(?:ion)?|display|caption|sentence"
+    r"|content|utf8|value|word|line|subtitle|utterance|phrase|segment)s?"
+)
 
 
 def _words(node: Mapping[str, Any], depth: int = 0) -> str:
@@ -275,17 +281,30 @@ def _glued(text: str, *, is_spaced: bool) -> str:
 
 # --- The entries of one group -------------------------------------------------------------------
 
+_UNIT = r"(?:in)?(?P<unit>ms|msec|millis|milliseconds|ticks|us|ns|s|secs?|seconds)?"
+_WHEN = rf"(?:time(?:stamp)?|offset|ts|at)?{_UNIT}"
+_TIMES: Final = (
+    re.compile(rf"(?:(?:data|t)?(?:start|begin|from)|offset|timestamp|timecode|time|ts){_WHEN}|t"),
+    re.compile(rf"(?:data|t)?(?:end|to|stop|until){_WHEN}"),
+    re.compile(rf"(?:data|d)?(?:duration|dur|length){_UNIT}|d"),
+)
+"""The keys of a start, an end and a length: "starttimems", "end", "durationseconds"."""
+_UNITS: Final = {"s": 1.0, "m": 1e-3, "u": 1e-6, "t": 1e-7, "n": 1e-9}
+"""Units in seconds, by the first letter of their names; t are ticks."""
+_SAMPLE = 500  # rows that show the names of columns
+_MAX_TIME = 1e19  # in any unit
+
 
 def _entries(records: Sequence[_Record]) -> list[Caption]:
     """Return the entries of a group, with times in seconds. PlacedError for unreadable times."""
     rows = [dict(reversed(list(_values(node)))) for node, _ in records]  # the first value counts
-    columns = [_column(rows, names) for names in _TIMES]
+    time_keys = [_time_key(rows, names) for names in _TIMES]
     texts = [_words(node) for node, _ in records]
     is_spaced = _are_spaced(texts)
     entries, untimed = list[Caption](), 0
     for number, (row, (_, speaker), text) in enumerate(zip(rows, records, texts, strict=True), 1):
         start, end, length = (
-            _number(row.get(name), name, number) if name else None for name in columns
+            _time(row.get(key), key, number) if key else None for key in time_keys
         )
         if start is None and entries and entries[-1].start is not None and text:
             # Punctuation needs no time of its own; several words do.
@@ -298,7 +317,7 @@ def _entries(records: Sequence[_Record]) -> list[Caption]:
     timed = [entry for entry in entries if entry.start is not None]
     if timed and untimed + len(entries) - len(timed) > _MOST_UNREAD * len(records):
         raise base.unknown_format("Some entries of its list have no time")
-    if not timed or columns[0] is None:
+    if not timed or time_keys[0] is None:
         return entries
     # The last result of a recogniser may repeat all words, with their speakers.
     distinct = dict[tuple[object, ...], Caption]()
@@ -306,7 +325,7 @@ def _entries(records: Sequence[_Record]) -> list[Caption]:
         key = (entry.text, entry.start, entry.end)
         distinct[key] = entry if entry.speaker else distinct.get(key, entry)
     timed = list(distinct.values())
-    unit = _unit_of(columns[0], rows) or _unit_by_pace(timed)
+    unit = _unit_of(time_keys[0], rows) or _unit_by_pace(timed)
 
     def scaled(time: float) -> float:
         return max(0.0, round(time * unit, 3))
@@ -314,7 +333,7 @@ def _entries(records: Sequence[_Record]) -> list[Caption]:
     return [replace(entry, start=scaled(entry.begins), end=scaled(entry.end)) for entry in timed]
 
 
-def _column(rows: Sequence[Mapping[str, Any]], names: re.Pattern[str]) -> str | None:
+def _time_key(rows: Sequence[Mapping[str, Any]], names: re.Pattern[str]) -> str | None:
     """Return the key of a time, by preference one with a unit, then one with start or begin."""
     keys = dict.fromkeys(key for row in rows[:_SAMPLE] for key in row)
     return min(
@@ -338,7 +357,7 @@ def _is_number(value: str) -> bool:
     return value.strip().replace(".", "", 1).isdecimal()
 
 
-def _number(value: object, name: str, number: int) -> float | None:
+def _time(value: object, key: str, number: int) -> float | None:
     """Return the seconds of a clock, or a number in its column's unit; PlacedError if neither."""
     if value is None or value == "":
         return None
@@ -347,21 +366,25 @@ def _number(value: object, name: str, number: int) -> float | None:
     with suppress(ValueError, OverflowError):
         seconds = float(str(value)) if seconds is None else seconds
     if seconds is None or not abs(seconds) <= _MAX_TIME:
-        problem = f"Segment {number} has no readable {name} ({quoted(value)})."
+        problem = f"Segment {number} has no readable {key} ({quoted(value)})."
         raise PlacedError(f"{problem} Write seconds as a number, such as 12.5.")
     return seconds
+
+
+_SPOKEN_PACE = (4.0, 40.0)  # characters a second, of people
+_POSSIBLE_PACE = (1.0, 100.0)  # of a recogniser at its worst
+_SLOWEST, _FEW_PACES = 0.05, 5  # of fewer entries, only a slower pace is impossible
 
 
 def _unit_by_pace(entries: Sequence[Caption]) -> float:
     """Return the unit that gives the entries the pace of speech; PlacedError if none does."""
     starts = [entry.begins for entry in entries]
     next_starts = [*starts[1:], starts[-1]]
-    spans = [
-        (entry.end if entry.end > start else following) - start
-        for entry, start, following in zip(entries, starts, next_starts, strict=True)
-    ]
-    timed = zip(entries, spans, strict=True)
-    paces = [len(entry.text) / span for entry, span in timed if span > 0 and entry.text]
+    paces = list[float]()
+    for entry, start, next_start in zip(entries, starts, next_starts, strict=True):
+        span = (entry.end if entry.end > start else next_start) - start
+        if span > 0 and entry.text:
+            paces.append(len(entry.text) / span)
     pace = median(paces) if paces else math.nan
     least, most = _POSSIBLE_PACE if len(paces) >= _FEW_PACES else (_SLOWEST, math.inf)
     if not paces or least <= pace <= most:
@@ -393,6 +416,14 @@ def _letters(entries: Iterable[Caption]) -> int:
     return sum(len(entry.text) for entry in entries)
 
 
+_WHOLE_SHARE = 0.6
+"""Share of the letters of the longest group that makes a group a whole transcript."""
+_FEW_WORDS, _MANY_WORDS = 2.2, 20  # mean length of entries that are single words, and their number
+_LONG_SECONDS = 20.0  # mean length of entries that are too long for cues
+_OF_WORDS = re.compile(r"word|items|elements|tokens")
+_TRANSLATED = re.compile(r"translat")
+
+
 def _best(groups: Mapping[_Path, list[Caption]]) -> list[Caption]:
     """Choose among the sentences, utterances, paragraphs and words of one document.
 
@@ -400,20 +431,23 @@ def _best(groups: Mapping[_Path, list[Caption]]) -> list[Caption]:
     seconds, sentences as they are, and the group of the most entries. Single words become cues.
     """
     most = max(map(_letters, groups.values()), default=0)
-    choices = list[tuple[tuple[int, ...], list[Caption]]]()
+    ranked = list[tuple[tuple[int, ...], list[Caption]]]()
     for path, group in groups.items():
         if _letters(group) < _WHOLE_SHARE * most:
             continue
         are_short = sum(len(entry.text.split()) for entry in group) < _FEW_WORDS * len(group)
-        is_named_so = _OF_WORDS.match("".join(path[-1:])) is not None
-        are_words = are_short and (len(group) > _MANY_WORDS or is_named_so)
+        are_called_words = _OF_WORDS.match("".join(path[-1:])) is not None
+        are_words = are_short and (len(group) > _MANY_WORDS or are_called_words)
         cues = captions_of_words(group) if are_words else group
         is_original = not any(map(_TRANSLATED.search, path))
         has_speakers = sum(cue.speaker is not None for cue in cues) > len(cues) / 2
         is_brief = sum(max(0.0, cue.end - cue.begins) for cue in cues) <= _LONG_SECONDS * len(cues)
         rank = (is_original, has_speakers, is_brief, not are_words, len(cues), len(path))
-        choices.append((rank, cues))
-    return max(choices, key=lambda choice: choice[0], default=((), []))[1]
+        ranked.append((rank, cues))
+    return max(ranked, key=lambda ranked_cues: ranked_cues[0], default=((), []))[1]
+
+
+_WORDS_IN_CUE, _PAUSE_SECONDS = 12, 2.0
 
 
 def captions_of_words(words: Sequence[Caption]) -> list[Caption]:
@@ -422,10 +456,11 @@ def captions_of_words(words: Sequence[Caption]) -> list[Caption]:
     cues: list[Caption] = []
     for word in words:
         last, end = cues[-1] if cues else word, max(word.end, word.begins)
-        is_whole = not is_spaced or word.text[:1].isspace() or last.text[-1:].isspace()
-        is_long = word_count(last.text) >= _WORDS_IN_CUE or last.text.rstrip().endswith(STOPS)
+        begins_word = not is_spaced or word.text[:1].isspace() or last.text[-1:].isspace()
+        is_full = word_count(last.text) >= _WORDS_IN_CUE or last.text.rstrip().endswith(STOPS)
         is_apart = last.speaker != word.speaker or word.begins - last.end > _PAUSE_SECONDS
-        if not cues or (any(map(str.isalnum, word.text)) and (is_apart or (is_whole and is_long))):
+        is_next = is_apart or (is_full and begins_word)
+        if not cues or (is_next and any(map(str.isalnum, word.text))):
             cues.append(replace(word, end=end))
         else:
             text = last.text + _glued(word.text, is_spaced=is_spaced)
