@@ -1,4 +1,4 @@
-"""Reads caption files: SRT, SBV and WebVTT itself; SubStation, MicroDVD, MPL2 and SAMI by pysubs2.
+"""Reads caption files: SRT, SBV and WebVTT line by line, and other formats with pysubs2.
 
 For SRT and WebVTT, pysubs2 names no line of an error, and loses words of a damaged file.
 Sources: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1 for blocks), HLS
@@ -11,7 +11,7 @@ import itertools
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,21 +25,20 @@ NO_TIMES: Final = (
     f"The file should hold captions, but no line has times. {_REMEDY[:-1]}, "
     "or rename a file without times to .txt."
 )
-_TIME = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
-_ARROW = r"(?:[-–—−=]\s?)*(?:[>\u203a→\uf0e0]|&gt;)"
-_SPACED = re.compile(rf"[\d\s:.,-]+{_ARROW}[\d\s:.,-]+")
-_TIMING = re.compile(
-    rf"(?P<at>{_TIME})(?:\s*{_ARROW}\s*|(?:(?<=[.,]\d\d)|(?<=[.,]\d\d\d))[\s,]\s*)"
-    rf"(?P<end>{_TIME})(?=\s|$)(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*"
+_FIRST_CUE = re.compile(r"(?<=\n)([ \t]*1[ \t]*\n)(?=[ \t]*\d+:\d.*-->)")
+"""The number 1 above times, where another file begins."""
+_HEADER = re.compile(r"^(\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*)", re.MULTILINE)
+_HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")  # "WEBVTT - Title"
+_METADATA = re.compile(
+    r"(?<=\n)([^\S\n]*\n)"
+    r"((?:NOTE|STYLE|REGION)(?!\S)(?!.*-->).*(?:\n[^\S\n]*\S.*)*)(?=\n|\Z)"
 )
-"""Two times with an arrow, even a damaged one, or with a comma as in SBV."""
-_TIMING_LIKE = re.compile(r"-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
-_LONGEST_TIMING, _NUMBERED_SHARE = 400, 0.8
+"""A comment, style or region after a blank line."""
 
 
 def read_cues(text: str) -> CaptionFile | None:
     """Read SRT, SBV and the like, even joined ones; None without a line of two times."""
-    captions = [caption for _, part in _parts(text, _FIRST) for caption in part]
+    captions = [caption for _, part in _parts(text, _FIRST_CUE) for caption in part]
     return CaptionFile(captions, lines=text.split("\n")) if captions else None
 
 
@@ -59,16 +58,9 @@ def read_webvtt(text: str) -> CaptionFile:
     return CaptionFile(captions, fields.get("language") or None, kind, title and title[1].strip())
 
 
-_FIRST = re.compile(r"(?<=\n)([ \t]*1[ \t]*\n)(?=[ \t]*\d+:\d.*-->)")
-_HEADER = re.compile(r"^(\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*)", re.MULTILINE)
-_HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
 _TIME_MAP = re.compile(r"(?=.*LOCAL[:=]([\d:.]+)).*MPEGTS[:=](\d{1,19})", re.MULTILINE)
-_TICKS, _CYCLE = 90_000, 2**33 / 90_000
-_METADATA = re.compile(
-    r"(?<=\n)([^\S\n]*\n)"
-    r"((?:NOTE|STYLE|REGION)(?!\S)(?!.*-->).*(?:\n[^\S\n]*\S.*)*)(?=\n|\Z)"
-)
-"""A comment, style or region after a blank line."""
+"""In the head of an HLS segment: "X-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000"."""
+_TICKS, _CYCLE = 90_000, 2**33 / 90_000  # a second, and the seconds after which the clock restarts
 
 
 def _parts(
@@ -79,65 +71,84 @@ def _parts(
     If the times of a part begin anew, they count from the end of the part before, or from the time
     zero in the head of an HLS segment.
     """
-    before, first_origin, ends, number = list[Caption](), None, 0.0, 1
+    last_part, first_zero, last_end, line_number = list[Caption](), None, 0.0, 1
     pieces = ["", *border.split(text)]
     for head, body in zip(pieces[::2], pieces[1::2], strict=True):
-        number += head.count("\n")
-        part = _cues(body, number, is_webvtt=is_webvtt)
-        number += body.count("\n")
-        mapped = _TIME_MAP.search(head)
-        origin = int(mapped[2]) / _TICKS - (seconds_of(mapped[1]) or 0.0) if mapped else None
-        first_origin = origin if first_origin is None else first_origin
-        shift = 0.0 if origin is None or first_origin is None else (origin - first_origin) % _CYCLE
-        shift = shift if shift < _CYCLE / 2 else 0.0  # a clock that runs back by a few ticks
-        if not shift and part and before and part[0] not in before:
-            shift = ends if part[0].begins < before[-1].begins else 0.0
-        before = part or before
+        line_number += head.count("\n")
+        part = _cues(body, line_number, is_webvtt=is_webvtt)
+        line_number += body.count("\n")
+        shift = 0.0
+        if time_map := _TIME_MAP.search(head):
+            zero = int(time_map[2]) / _TICKS - (seconds_of(time_map[1]) or 0.0)
+            first_zero = zero if first_zero is None else first_zero
+            shift = (zero - first_zero) % _CYCLE
+            shift = shift if shift < _CYCLE / 2 else 0.0  # a clock that runs back by a few ticks
+        begins_anew = part and last_part and part[0].begins < last_part[-1].begins
+        if not shift and begins_anew and part[0] not in last_part:
+            shift = last_end
+        last_part = part or last_part
         moved = [
             replace(cue, start=round(cue.begins + shift, 3), end=round(cue.end + shift, 3))
             for cue in part
         ]
-        ends = max(ends, *(cue.end for cue in moved)) if moved else ends
+        last_end = max([last_end, *(cue.end for cue in moved)])
         yield head, moved
 
 
-def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
-    """Return the captions of a text that begins at line `first`; PlacedError for unreadable times.
+_TIME = r"-?(?:\d{1,4}:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,9})?|\d{1,5}[.,]\d{1,9}"
+_ARROW = r"(?:[-–—−=]\s?)*(?:[>\u203a→\uf0e0]|&gt;)"
+_TIMING = re.compile(
+    rf"(?P<start>{_TIME})(?:\s*{_ARROW}\s*|(?:(?<=[.,]\d\d)|(?<=[.,]\d\d\d))[\s,]\s*)"
+    rf"(?P<end>{_TIME})(?=\s|$)(?:\s*(?:align|line|position|region|size|vertical|[XY][12]):\S*)*"
+)
+"""Two times: "0:01.5 --> 0:03.0 align:start", with a damaged arrow, or "0:01.500,0:03.000"."""
+_SPACED = re.compile(rf"[\d\s:.,-]+{_ARROW}[\d\s:.,-]+")  # "00: 00: 01, 500 -> 00: 00: 03, 000"
+_TIMING_LIKE = re.compile(r"-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
+_LONGEST_TIMING = 400  # characters
+_NUMBERED_SHARE = 0.8  # of the cues
 
-    The words leave out the number before a cue, and in WebVTT its identifier after a blank line.
-    """
+
+def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
+    """Read the captions of a text that begins at line `first`. PlacedError for unreadable times."""
     cues = list[tuple[Caption, list[str]]]()  # with the lines below the times, the next number too
     problem: PlacedError | None = None
-    for number, line in enumerate(map(str.strip, text.split("\n")), first):
+    for line_number, line in enumerate(map(str.strip, text.split("\n")), first):
         head = unicodedata.normalize("NFKC", line[:_LONGEST_TIMING])
         if _SPACED.fullmatch(head):  # as translators of whole files write times
             head = re.sub(r"\s*([:.,])\s*", r"\1", head)
         timing = _TIMING.match(head)
-        times = [seconds_of(time) for time in timing.group("at", "end")] if timing else []
-        if timing and times[0] is not None and times[1] is not None:
-            caption = Caption("", times[0], max(times[0], times[1]))
-            rest = line[timing.end() :].strip() if line.startswith(timing[0]) else ""
-            cues.append((caption, [rest] if rest else []))
+        start, end = map(seconds_of, timing.group("start", "end")) if timing else (None, None)
+        if timing and start is not None and end is not None:
+            words = line[timing.end() :].strip() if line.startswith(timing[0]) else ""
+            cues.append((Caption("", start, max(start, end)), [words] if words else []))
         elif timing or ("-->" in line and _TIMING_LIKE.match(line[:_LONGEST_TIMING])):
             sentence = f"The times in {line[:80]!r} cannot be read. {_REMEDY}"
-            problem = problem or PlacedError(sentence, number)
+            problem = problem or PlacedError(sentence, line_number)
         elif cues:
             cues[-1][1].append(line)
     if problem and (cues or is_webvtt):
         raise problem
-    last_lines = [next(filter(None, reversed(lines)), "") for _, lines in cues[:-1]]
+    _remove_identifiers([lines for _, lines in cues[:-1]], is_webvtt=is_webvtt)
+    return [replace(cue, text="\n".join(lines)) for cue, lines in cues]
+
+
+def _remove_identifiers(blocks: Sequence[list[str]], *, is_webvtt: bool) -> None:
+    """Remove the number or identifier of the next cue from the end of each block of lines.
+
+    It stands between a blank line and the next times, or nearly all blocks end with rising numbers.
+    """
+    last_lines = [next(filter(None, reversed(lines)), "") for lines in blocks]
     numbers = [int(last) if last.isdecimal() else 0 for last in last_lines]
     rising = sum(before + 1 == after for before, after in itertools.pairwise(numbers))
     are_numbered = 0 < rising >= _NUMBERED_SHARE * (len(numbers) - 1)
-    for (_, lines), last, number in zip(cues, last_lines, numbers, strict=False):
+    for lines, last, number in zip(blocks, last_lines, numbers, strict=True):
         is_above_times = lines[-1:] != [""]
         while lines and not lines[-1]:
             lines.pop()
         is_apart = is_above_times and lines[-2:-1] in ([""], [last])
-        is_number = (is_apart and (is_webvtt or last.isdecimal())) or (are_numbered and number)
-        while is_number and lines and lines[-1] == last:
+        is_identifier = (is_apart and (is_webvtt or last.isdecimal())) or (are_numbered and number)
+        while is_identifier and lines and lines[-1] == last:
             lines.pop()  # some tools write it twice
-    return [replace(cue, text="\n".join(lines)) for cue, lines in cues]
 
 
 # --- Formats that pysubs2 reads -----------------------------------------------------------------

@@ -32,9 +32,7 @@ from resources.transcripts.times import seconds_of
 from resources.words import UNSPACED
 
 _PAIR = 2
-_MOST_UNREAD = 0.05
-"""The share of rows of another length, or of entries without a time, beyond which nothing is read.
-"""
+_MOST_UNREAD = 0.05  # share of misshapen rows, or of entries without a time
 _CHOICES = re.compile(r"alternatives|nbest|hypotheses|candidates")
 """The key of a list of forms of the same words, the best first."""
 
@@ -121,17 +119,13 @@ def read_table(text: str) -> CaptionFile | None:
     body = [row for row in rows[1:] if len(row) == len(rows[-1]) > 1]
     if not body or len(body) < (1 - _MOST_UNREAD) * (len(rows) - 1):
         return None
-    names = dict(enumerate(map(_normal, rows[0])))
-    has_header = all(
-        any(map(usual_names.fullmatch, names.values())) for usual_names in (_TIMES[0], _WORDS)
-    )
-    if not has_header:
+    header = list(map(_normal, rows[0]))
+    names = dict(enumerate(header))
+    if not any(map(_TIMES[0].fullmatch, header)) or not any(map(_WORDS.fullmatch, header)):
         columns = dict(enumerate(zip(*body, strict=True)))
         clocks = {at: times for at, column in columns.items() if (times := _clocks(column))}
-        texts = sorted(
-            columns.keys() - clocks.keys(),
-            key=lambda at: (-sum(map(str.isalpha, "".join(columns[at]))), at),
-        )
+        letters = {at: sum(map(str.isalpha, "".join(columns[at]))) for at in columns}
+        texts = sorted(columns.keys() - clocks.keys(), key=lambda at: (-letters[at], at))
         if not clocks or not texts:
             return None
         (start, starts), *others = clocks.items()
@@ -151,9 +145,8 @@ def _clocks(values: Sequence[str]) -> list[float] | None:
     return times if is_rising and len(times) == len(values) else None
 
 
-_READABLE_SHARE = 0.3
-"""Share of the letters of untimed entries; with fewer timed ones, unreadable times count."""
 _MIN_WORD_SHARE = (0.2, 0.02)  # of all letters: with up to two entries, and with more
+_READABLE_SHARE = 0.3  # of untimed letters: with fewer timed ones, an unreadable time is an error
 
 
 def read_records(document: Any) -> CaptionFile:
@@ -371,8 +364,7 @@ def _time(value: object, key: str, number: int) -> float | None:
     return seconds
 
 
-_SPOKEN_PACE = (4.0, 40.0)  # characters a second, of people
-_POSSIBLE_PACE = (1.0, 100.0)  # of a recogniser at its worst
+_SPOKEN_PACE, _POSSIBLE_PACE = (4.0, 40.0), (1.0, 100.0)  # characters a second, also in errors
 _SLOWEST, _FEW_PACES = 0.05, 5  # of fewer entries, only a slower pace is impossible
 
 
@@ -416,8 +408,7 @@ def _letters(entries: Iterable[Caption]) -> int:
     return sum(len(entry.text) for entry in entries)
 
 
-_WHOLE_SHARE = 0.6
-"""Share of the letters of the longest group that makes a group a whole transcript."""
+_WHOLE_SHARE = 0.6  # of the letters of the longest group: the least of a whole transcript
 _FEW_WORDS, _MANY_WORDS = 2.2, 20  # mean length of entries that are single words, and their number
 _LONG_SECONDS = 20.0  # mean length of entries that are too long for cues
 _OF_WORDS = re.compile(r"word|items|elements|tokens")

@@ -1,13 +1,14 @@
 """Checks after reading that a transcript holds speech, at times in which people can say it.
 
 A reader that misunderstands a format leaves marks, numbers or the same word at the same place of
-many lines, gives words an impossible pace, or shows two texts at once. Then the file is refused.
+many lines, gives words an impossible pace, or shows two texts at once. Then the checks raise a
+PlacedError, and the file is refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
@@ -19,32 +20,10 @@ from resources.transcripts.times import CLOCK, seconds_of
 STOPS: Final = (".", "!", "?", "…", "。", "।", "؟", "\uff01", "\uff1f")
 ENDED: Final = re.compile(rf"[{''.join(STOPS)}][\"'”’)\]]*$")
 SENTENCE_END: Final = re.compile(rf"(?<=[{''.join(STOPS)}])\s+")
-_REMAINS = re.compile(
-    r"-->|</?[a-z][\w.:-]{0,30}(?:\s+[\w:-]+=[^<>]{0,200})?\s?/?>|\{[\\a-z]{1,3}[:\d&]|\{\\"
-    r"|&(?:amp|lt|gt|quot|nbsp|#\d{1,6});|\\[nrt\"]|[\"']\w{1,30}[\"']\s?:"
-    r"|\b(?:start|end|speaker|text|time|duration)\w{0,8}\s?[:=]\s?[\w\"']"
-    r"|\d:\d\d:\d\d(?![^\[\]]{0,20}\])|^\W?\d{1,2}:\d\d|\b\d{1,2}:\d\d\W?$",
-    re.IGNORECASE,
-)
-"""Marks of a format within words: arrows, tags, codes, escapes, names of fields, times."""
-# No plain word, such as a number; and in _NO_PROSE, signs of code, of which a real talk on
-# programming has at most 6 % of its words.
-_NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")
-_NO_PROSE = re.compile(
-    r"[=<>{}|\\_@^~`]|#(?!\d)|//|^/\w|/.*/|\w[(\[]|\w:\w|\d[^\W\d_]{3}|[)}\]];|[^\W\d_]{2}\.\w{2}"
-    r"|\*\w|^\W*[*]\W*$"
-)
-_MARK = re.compile(r"\W*[A-Z]{3,}\W*")
-_OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")
-_TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
-_PAIR, _FEW, _SEVERAL, _MANY, _LONG_TEXT, _SAMPLE = 2, 3, 5, 10, 12, 2_000
-_LONGEST_WORD, _WORD_LENGTH, _TITLE_WORDS = 60, 6, 4
-_MOST_CODES, _USUAL_CODES, _MOST_SIGNS = 0.7, 0.35, 0.08  # shares of the words
-_MOST_BARE, _MOST_REMAINS, _RHYTHM = 0.2, 0.1, 0.6  # shares of the lines
-_FASTEST, _SLOWEST_FEW, _SLOWEST = 100.0, 0.3, 0.8
-"""Characters a second that nobody speaks."""
-_MOST_HOURS = 1_000_000  # Times may count from 1970.
-_MOST_LOST, _PROSE_WORDS, _KNOWN_SHARE = 0.1, 4, 0.4
+_FEW, _SEVERAL, _MANY = 3, 5, 10
+_SAMPLE = 2_000  # characters of a line or word that the checks look at
+_WORD_LENGTH = 6
+_NO_WORD = re.compile(r"[\d=<>{}|\\/_#@$^*~+`]|\w[(\[]|\w:\w|^\W+$")  # "12", "a=b", "f(x", "--"
 
 
 def folded(word: str) -> str:
@@ -59,7 +38,27 @@ def word_count(text: str) -> float:
 
 
 def _is_code(token: str) -> bool:
+    """Tell whether a token is a number or has a sign that plain words lack."""
     return _NO_WORD.search(token[:_SAMPLE]) is not None
+
+
+_SIGNS = re.compile(
+    r"[=<>{}|\\_@^~`]|#(?!\d)|//|^/\w|/.*/|\w[(\[]|\w:\w|\d[^\W\d_]{3}|[)}\]];|[^\W\d_]{2}\.\w{2}"
+    r"|\*\w|^\W*[*]\W*$"
+)
+"""Signs of code in a word: "x = y", "f(x);", "os.path". In a talk on programming, 6 % have one."""
+_REMAINS = re.compile(
+    r"-->|</?[a-z][\w.:-]{0,30}(?:\s+[\w:-]+=[^<>]{0,200})?\s?/?>|\{[\\a-z]{1,3}[:\d&]|\{\\"
+    r"|&(?:amp|lt|gt|quot|nbsp|#\d{1,6});|\\[nrt\"]|[\"']\w{1,30}[\"']\s?:"
+    r"|\b(?:start|end|speaker|text|time|duration)\w{0,8}\s?[:=]\s?[\w\"']"
+    r"|\d:\d\d:\d\d(?![^\[\]]{0,20}\])|^\W?\d{1,2}:\d\d|\b\d{1,2}:\d\d\W?$",
+    re.IGNORECASE,
+)
+"""Marks of a format within words: arrows, tags, codes, escapes, names of fields, times."""
+_LONG_TEXT, _MOST_CODES, _MOST_CODES_IN_LONG = 12, 0.7, 0.35  # words, and shares of them
+_MOST_SIGNS, _LONGEST_WORD = 0.08, 60
+_MOST_BARE, _MOST_REMAINS = 0.2, 0.1  # shares of the lines
+_MOST_HOURS = 1_000_000  # times may count from 1970
 
 
 def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float]] = ()) -> None:
@@ -68,46 +67,51 @@ def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float
     `times`: the start and the length of each text in seconds.
     """
     lines = [text.strip() for text in texts if text.strip()]
-    tokens = [token for text in lines for token in text.split()]
-    codes, longest = sum(map(_is_code, tokens)), max(tokens, key=len, default="")
-    most_codes = (_USUAL_CODES if len(tokens) > _LONG_TEXT else _MOST_CODES) * len(tokens)
-    signs = sum(_NO_PROSE.search(token[:_SAMPLE]) is not None for token in tokens)
+    words = [word for line in lines for word in line.split()]
+    codes, longest = sum(map(_is_code, words)), max(words, key=len, default="")
+    most_codes = (_MOST_CODES_IN_LONG if len(words) > _LONG_TEXT else _MOST_CODES) * len(words)
+    signs = sum(_SIGNS.search(word[:_SAMPLE]) is not None for word in words)
     if (
-        (len(tokens) > _FEW and codes > most_codes)
+        (len(words) > _FEW and codes > most_codes)
         or signs >= max(_FEW, _MOST_SIGNS * word_count(" ".join(lines)))
-        or 2 * signs > len(tokens)
-        or (len(longest) > max(_LONGEST_WORD, len(tokens)) and longest.isascii())
+        or 2 * signs > len(words)
+        or (len(longest) > max(_LONGEST_WORD, len(words)) and longest.isascii())
     ):
         raise base.unknown_format("This holds codes or numbers, not speech")
-    bare = sum(all(map(_is_code, line[:_SAMPLE].split())) for line in lines)
-    if bare >= max(_SEVERAL, _MOST_BARE * len(lines)):
+    wordless = sum(all(map(_is_code, line[:_SAMPLE].split())) for line in lines)
+    if wordless >= max(_SEVERAL, _MOST_BARE * len(lines)):
         raise base.unknown_format("Many of its lines hold numbers or codes, not words")
     remains = [match[0] for text in texts for match in _REMAINS.finditer(text[:_SAMPLE])]
     if len(remains) >= max(_FEW, _MOST_REMAINS * len(texts)):
         raise base.unknown_format(f"Its words would hold marks such as {remains[0][:60]!r}")
     _check_edges(lines, has_times=bool(times))
-    hours = max(((at or 0.0) + length for at, length in times), default=0.0) / 3600
+    hours = max(((start or 0.0) + length for start, length in times), default=0.0) / 3600
     if hours > _MOST_HOURS:
         raise base.unknown_format(f"Its times would mean {hours:,.0f} hours of speech")
-    timed = [(at, text) for (at, _), text in zip(times, texts, strict=False) if at is not None]
+    starts = zip(times, texts, strict=False)
+    timed = [(start, text) for (start, _), text in starts if start is not None]
     if len(timed) > 1:
         _check_times(timed, [length for _, length in times])
+
+
+_MARK = re.compile(r"\W*[A-Z]{3,}\W*")  # "NOTE", "[EVENT]"
+_OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")  # signs at the beginning of speech
+_RHYTHM = 0.6  # share of the lines
 
 
 def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
     """Refuse lines that begin or end in a rhythm: with numbers, one word or sign, or marks."""
     signs = [line[0] for line in lines if not line[0].isalnum() and line[0] not in _OPENERS]
     often = _RHYTHM * len(lines)
+    # Hindi and French have a space before some stops.
+    words_of_lines = [line.rstrip(f" {''.join(STOPS)}").split() or [line] for line in lines]
     for name, edge in (("begin", 0), ("end", -1)):
-        # Hindi and French have a space before some stops.
-        words = Counter(
-            (line.rstrip(f" {''.join(STOPS)}").split() or [line])[edge] for line in lines
-        )
+        words = Counter(line_words[edge] for line_words in words_of_lines)
         numbers = sum(count for word, count in words.items() if any(map(str.isdigit, word)))
         marks = [count for word, count in words.items() if _MARK.fullmatch(word)]
-        is_code = sum(marks) > max(_FEW, often, len(marks)) and not "".join(lines).isupper()
+        are_marks = sum(marks) > max(_FEW, often, len(marks)) and not "".join(lines).isupper()
         are_numbers = numbers >= max(_SEVERAL, often) or _FEW <= len(lines) == numbers
-        if is_code or (are_numbers and not (edge and has_times)):
+        if are_marks or (are_numbers and not (edge and has_times)):
             raise base.unknown_format(
                 f"Its lines {name} with numbers or marks of an unknown format"
             )
@@ -116,23 +120,26 @@ def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
                 raise base.unknown_format(f"Its lines all {name} with {word[:60]!r}")
 
 
+_FASTEST = 100.0  # characters a second, faster than anybody speaks
+_SLOWEST, _SLOWEST_FEW = 0.8, 0.3  # of many texts, and of a few
+
+
 def _check_times(timed: Sequence[tuple[float, str]], lengths: Sequence[float]) -> None:
     """Refuse timed texts that repeat their times, share them, or have no human pace."""
     repeated = [
         clock[0]
-        for at, text in timed
+        for start, text in timed
         for clock in re.finditer(CLOCK, text[:_SAMPLE])
-        if int(seconds_of(clock[0]) or -1) == int(at)
+        if int(seconds_of(clock[0]) or -1) == int(start)
     ]
     if len(repeated) >= max(_FEW, _MOST_REMAINS * len(timed)):
         raise base.unknown_format(f"Its words would hold their own times, such as {repeated[0]!r}")
-    by_start = defaultdict[float, set[str]](set)
-    for at, text in timed:
-        by_start[at] |= {text} if len(text.split()) >= _FEW else set()
-    simultaneous = sum(len(texts) for texts in by_start.values() if len(texts) > 1)
+    long_texts = {(start, text) for start, text in timed if len(text.split()) >= _FEW}
+    by_start = Counter(start for start, _ in long_texts)
+    simultaneous = sum(count for count in by_start.values() if count > 1)
     if simultaneous > max(_SEVERAL, len(timed) / 2):
         raise base.unknown_format("It holds two texts at each time, as of two languages")
-    gaps = [after - at for (at, _), (after, _) in pairwise(timed)]
+    gaps = [next_start - start for (start, _), (next_start, _) in pairwise(timed)]
     have_ends = any(abs(span - gap) > 1 / _MANY for span, gap in zip(lengths, gaps, strict=False))
     spans = lengths if have_ends and any(lengths) else gaps
     paces = [len(text) / span for (_, text), span in zip(timed, spans, strict=False) if span > 0]
@@ -144,6 +151,9 @@ def _check_times(timed: Sequence[tuple[float, str]], lengths: Sequence[float]) -
         pace, slowest = max(paces), _SLOWEST_FEW
     if pace < slowest or (pace > _FASTEST and len(timed) >= _MANY):
         raise base.unknown_format(f"Its times would mean {pace:,.2f} characters a second")
+
+
+_PAIR, _TITLE_WORDS = 2, 4
 
 
 def check_prose(lines: Sequence[str]) -> None:
@@ -172,16 +182,21 @@ def check_prose(lines: Sequence[str]) -> None:
         raise base.unknown_format("This is a list: its lines neither end a sentence nor go on")
 
 
+_TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
+_PROSE_WORDS, _READ_SHARE, _MOST_LOST = 4, 0.4, 0.1
+
+
 def check_lost(lines: Sequence[str], read: base.TimedText) -> None:
     """Refuse a text of which many lines of prose did not become words of the transcript."""
     text = read.plain_text or " ".join(f"{cue.speaker or ''} {cue.text}" for cue in read.cues)
-    spoken = {folded(token) for token in text.split()}
-    prose = list[tuple[str, bool]]()
+    spoken = {folded(word) for word in text.split()}
+    prose = list[tuple[str, bool]]()  # lines, and whether the transcript has their words
     for line in lines:
         tokens = _TAG.sub(" ", line[:_SAMPLE]).split()
+        codes = sum(map(_is_code, tokens))
         words = {folded(token) for token in tokens if not _is_code(token)}
-        if len(words) >= max(_PROSE_WORDS, 2 * sum(map(_is_code, tokens))):
-            prose.append((line.strip(), len(words & spoken) >= _KNOWN_SHARE * len(words)))
+        if len(words) >= max(_PROSE_WORDS, 2 * codes):
+            prose.append((line.strip(), len(words & spoken) >= _READ_SHARE * len(words)))
     read_at = [at for at, (_, is_read) in enumerate(prose) if is_read]
     inside = prose[read_at[0] : read_at[-1]] if read_at else prose
     lost = [line for line, is_read in inside if not is_read]
