@@ -33,6 +33,11 @@ from resources.words import UNSPACED
 
 _PAIR = 2
 _MOST_UNREAD = 0.05  # share of misshapen rows, or of entries without a time
+_MIN_WORD_SHARE = (0.2, 0.02)  # of all letters: with up to two entries, and with more
+_READABLE_SHARE = 0.3  # of untimed letters: with fewer timed ones, an unreadable time is an error
+_SPAN = re.compile(r"(?<=[:.]\d\d)\s*[-–]+>?\s*(?=\d+:\d)|(?<=\.\d)\s*[-–]+>?\s*(?=\d+:\d)")
+"""Between two times in one cell: "0:12 - 0:15"."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d")
 _CHOICES = re.compile(r"alternatives|nbest|hypotheses|candidates")
 """The key of a list of forms of the same words, the best first."""
 
@@ -100,10 +105,6 @@ def load_json(text: str, extension: str) -> Any:
         raise
 
 
-_SPAN = re.compile(r"(?<=[:.]\d\d)\s*[-–]+>?\s*(?=\d+:\d)|(?<=\.\d)\s*[-–]+>?\s*(?=\d+:\d)")
-"""Between two times in one cell: "0:12 - 0:15"."""
-
-
 def read_table(text: str) -> CaptionFile | None:
     """Read a table with a column of times and one of words; None for other text.
 
@@ -145,10 +146,6 @@ def _clocks(values: Sequence[str]) -> list[float] | None:
     return times if is_rising and len(times) == len(values) else None
 
 
-_MIN_WORD_SHARE = (0.2, 0.02)  # of all letters: with up to two entries, and with more
-_READABLE_SHARE = 0.3  # of untimed letters: with fewer timed ones, an unreadable time is an error
-
-
 def read_records(document: Any) -> CaptionFile:
     """Read a parsed document. PlacedError if it has no transcript or an invalid time."""
     objects = _Document()
@@ -179,9 +176,6 @@ def read_records(document: Any) -> CaptionFile:
     return CaptionFile(chosen, objects.language, "generated" if objects.recognised else "unknown")
 
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d")
-
-
 def _are_dated(records: Sequence[_Record]) -> bool:
     """Tell whether several objects each have a day and a time, as messages have, and not speech."""
     dated = (any(_DATE.match(str(value)) for value in node.values()) for node, _ in records)
@@ -190,16 +184,20 @@ def _are_dated(records: Sequence[_Record]) -> bool:
 
 # --- The values of one object -------------------------------------------------------------------
 
+_INNER_DEPTH = 2  # of values in an entry
+_SPEAKER = re.compile(
+    r"(?:speaker|voice|agent|who|person|participant)(?:display)?(?:name|label|id|tag)?"
+)
+_WORDS = re.compile(
+    r"(?:punctuated|display|full|plain|raw)?(?:text|body|transcript(?:ion)?|display|caption|sentence"
+    r"|content|utf8|value|word|line|subtitle|utterance|phrase|segment)s?"
+)
+
 
 @lru_cache(maxsize=4096)
 def _normal(key: str) -> str:
     """Return a key without signs and in lower case: "startTimeMs" and "start-time-ms" are one."""
     return "".join(filter(str.isalnum, str(key).casefold()))
-
-
-_SPEAKER = re.compile(
-    r"(?:speaker|voice|agent|who|person|participant)(?:display)?(?:name|label|id|tag)?"
-)
 
 
 def _speaker(node: Mapping[str, Any]) -> str | None:
@@ -210,9 +208,6 @@ def _speaker(node: Mapping[str, Any]) -> str | None:
     names = [text for text in texts if text and text not in {"None", "True", "False"}]
     name = min(names, key=str.isdigit, default=None)
     return f"Speaker {name}" if name and name.isdigit() else name
-
-
-_INNER_DEPTH = 2  # of values in an entry
 
 
 def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -227,12 +222,6 @@ def _values(node: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]
             yield from (("start", value[0]), ("end", value[1]))
         elif not isinstance(value, (list, dict)):
             yield _normal(key), value
-
-
-_WORDS = re.compile(
-    r"(?:punctuated|display|full|plain|raw)?(?:text|body|transcript(?:ion)?|display|caption|sentence"
-    r"|content|utf8|value|word|line|subtitle|utterance|phrase|segment)s?"
-)
 
 
 def _words(node: Mapping[str, Any], depth: int = 0) -> str:
@@ -286,6 +275,8 @@ _UNITS: Final = {"s": 1.0, "m": 1e-3, "u": 1e-6, "t": 1e-7, "n": 1e-9}
 """Units in seconds, by the first letter of their names; t are ticks."""
 _SAMPLE = 500  # rows that show the names of columns
 _MAX_TIME = 1e19  # in any unit
+_SPOKEN_PACE, _POSSIBLE_PACE = (4.0, 40.0), (1.0, 100.0)  # characters a second, also in errors
+_SLOWEST, _FEW_PACES = 0.05, 5  # of fewer entries, only a slower pace is impossible
 
 
 def _entries(records: Sequence[_Record]) -> list[Caption]:
@@ -364,10 +355,6 @@ def _time(value: object, key: str, number: int) -> float | None:
     return seconds
 
 
-_SPOKEN_PACE, _POSSIBLE_PACE = (4.0, 40.0), (1.0, 100.0)  # characters a second, also in errors
-_SLOWEST, _FEW_PACES = 0.05, 5  # of fewer entries, only a slower pace is impossible
-
-
 def _unit_by_pace(entries: Sequence[Caption]) -> float:
     """Return the unit that gives the entries the pace of speech; PlacedError if none does."""
     starts = [entry.begins for entry in entries]
@@ -390,6 +377,13 @@ def _unit_by_pace(entries: Sequence[Caption]) -> float:
 
 # --- Choosing entries ---------------------------------------------------------------------------
 
+_WHOLE_SHARE = 0.6  # of the letters of the longest group: the least of a whole transcript
+_FEW_WORDS, _MANY_WORDS = 2.2, 20  # mean length of entries that are single words, and their number
+_LONG_SECONDS = 20.0  # mean length of entries that are too long for cues
+_OF_WORDS = re.compile(r"word|items|elements|tokens")
+_TRANSLATED = re.compile(r"translat")
+_WORDS_IN_CUE, _PAUSE_SECONDS = 12, 2.0
+
 
 def _with_turns(entries: Sequence[Caption], turns: list[Caption]) -> list[Caption]:
     """Give words without a speaker the speaker whose turn began last (a diarisation)."""
@@ -406,13 +400,6 @@ def _with_turns(entries: Sequence[Caption], turns: list[Caption]) -> list[Captio
 
 def _letters(entries: Iterable[Caption]) -> int:
     return sum(len(entry.text) for entry in entries)
-
-
-_WHOLE_SHARE = 0.6  # of the letters of the longest group: the least of a whole transcript
-_FEW_WORDS, _MANY_WORDS = 2.2, 20  # mean length of entries that are single words, and their number
-_LONG_SECONDS = 20.0  # mean length of entries that are too long for cues
-_OF_WORDS = re.compile(r"word|items|elements|tokens")
-_TRANSLATED = re.compile(r"translat")
 
 
 def _best(groups: Mapping[_Path, list[Caption]]) -> list[Caption]:
@@ -436,9 +423,6 @@ def _best(groups: Mapping[_Path, list[Caption]]) -> list[Caption]:
         rank = (is_original, has_speakers, is_brief, not are_words, len(cues), len(path))
         ranked.append((rank, cues))
     return max(ranked, key=lambda ranked_cues: ranked_cues[0], default=((), []))[1]
-
-
-_WORDS_IN_CUE, _PAUSE_SECONDS = 12, 2.0
 
 
 def captions_of_words(words: Sequence[Caption]) -> list[Caption]:

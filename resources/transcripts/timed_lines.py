@@ -18,8 +18,7 @@ from resources.transcripts.cleaning import CaptionFile
 from resources.transcripts.speakers import TERMINAL, are_names, is_name, label_of, name_of
 from resources.transcripts.times import AMOUNT, CLOCK, seconds_of
 
-_MANY = 5
-"""Times of a text that is hardly prose, and shows a layout."""
+_MANY = 5  # times of a text that is hardly prose, and shows a layout
 
 
 @dataclass(slots=True)
@@ -56,10 +55,12 @@ def without_pages(text: str) -> str:
             if number == last_number + 1 and at - last_at >= _LEAST_LINES:
                 pages |= {last_at, at}
             last_seen[shape] = at, number
-    around = [{*lines[max(0, at - _NEAR_LINES) : at + _NEAR_LINES + 1]} - {""} for at in pages]
+    near_pages = Counter[str]()
+    for at in pages:
+        near_pages.update({*lines[max(0, at - _NEAR_LINES) : at + _NEAR_LINES + 1]} - {""})
     headers = {
         line
-        for line, count in Counter(line for near in around for line in near).items()
+        for line, count in near_pages.items()
         if 1 < lines.count(line) <= 2 * count and not (label_of(line) or line.endswith(TERMINAL))
     }
     numbered = enumerate(zip(raw_lines, lines, strict=True))
@@ -69,13 +70,12 @@ def without_pages(text: str) -> str:
 _TAG = re.compile(r"\[(?P<key>[a-z#]{2,10}):(?P<value>[^\]]*)\]|#{1,6}\s+(?P<heading>.+)")
 """The tag of a song, or a heading: "[ti:Title]", "# Title"."""
 _LOG = re.compile(r"[a-z]+(?:_[a-z]+){2,}:\s")  # "whisper_init_from_file: loading model"
-_WIDE_COLON = re.compile(r"(?<=\d)\uff1a(?=\d)")
 
 
 def read_timed_lines(text: str) -> CaptionFile | None:
     """Read a text with times at the edges of its lines; None for prose and anything else."""
     tags, rows, follows_blank = dict[str, str](), list[_Row](), False
-    text = _WIDE_COLON.sub(":", text)
+    text = re.sub(r"(?<=\d)\uff1a(?=\d)", ":", text)  # a wide colon, as in Chinese
     for line in map(str.strip, text.split("\n")):
         if tag := _TAG.fullmatch(line):
             tags.setdefault(tag["key"] or "ti", (tag["value"] or tag["heading"]).strip())
@@ -114,15 +114,16 @@ _SPAN = (  # "0:12", "0:12 --> 0:15"
 )
 _OPEN, _CLOSE = r"[\[({<【]?", r"(?P<close>[\])}>】]?)"
 _BULLET = r"[\s*_`#>|~@•·-]*(?:\d{1,6}[.)]?\s+(?=\S?\d))?"  # "- ", "## ", "3. "
+# The beginning of "[0:12] words" and "3. 0:12 – words", and the end of "words (0:12)".
 _BEGINS = re.compile(rf"{_BULLET}{_OPEN}{_SPAN}{_CLOSE}[\s*_`#>|~@•·:–—,;-]*")
-"""Matches the beginning of "[0:12] words" and "3. 0:12 – words"."""
 _ENDS = re.compile(rf"(?<![=\d:/-])[\s|@,–—-]*[*_`]*{_OPEN}{_SPAN}{_CLOSE}[\s*_`:]*$")
-"""Matches the end of "words (0:12)"."""
 _NAMED = re.compile(  # the beginning of "Ann 0:12: words", "Ann [0:12]: words"
     r"(?:[-*•]\s+)?(?P<name>[^\W\d][^\n\[\]():|]{0,39}?)(?:\s*:|\s+[-–—|,])?\s*"
     rf"(?P<open>[\[(])?{_SPAN}(?(open)[\])]:?\s+|(?:\s*[-–—|:]\s+|\t))(?=\S)"
 )
 _LONGEST_END = 80  # characters in which the time at the end of a line is sought
+_BARE_SHARE, _STRONG_SHARE = 1 / 3, 1 / 25  # of the lines: the least that have a time
+_SORTED_SHARE = 0.95  # of the times in strong forms
 
 
 def _rows_of(line: str, *, follows_blank: bool) -> list[_Row]:
@@ -167,10 +168,6 @@ def _of_one_layout(rows: list[_Row]) -> list[_Row]:
     return [row if keep else _Row(row.line, []) for row, keep in zip(rows, kept, strict=True)]
 
 
-_BARE_SHARE, _STRONG_SHARE = 1 / 3, 1 / 25  # of the lines: the least that have a time
-_SORTED_SHARE = 0.95  # of the times in strong forms
-
-
 def _is_timed(rows: Sequence[_Row]) -> bool:
     """Tell whether the times of a text are those of speech: many or in strong forms, and sorted."""
     timed = [row for row in rows if row.start is not None]
@@ -194,6 +191,11 @@ def _is_timed(rows: Sequence[_Row]) -> bool:
 # --- Columns ------------------------------------------------------------------------------------
 
 _NEARLY = 0.8  # share of the rows
+_REPEATED = re.compile(
+    rf"[(\[]?(?:{CLOCK}|\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{{1,3}}\s)*\d+\s?[^\W\d_]+\.?)"
+    r"{0,2})[)\]]?"
+)
+"""A time in words, in any language, as YouTube's panel has it: "1 minute, 18 seconds"."""
 
 
 def _place_words(before: list[str], rows: Sequence[_Row]) -> None:
@@ -249,13 +251,6 @@ def _are_headed(rows: Sequence[_Row]) -> bool:
 def _is_beside(row: _Row) -> bool:
     """Tell whether the first words of a row stand in the line of its time."""
     return bool(row.words) and row.words[0] in row.line
-
-
-_REPEATED = re.compile(
-    rf"[(\[]?(?:{CLOCK}|\d+\s?[^\W\d_]+\.?(?:(?:,|\s|\s[^\W\d_]{{1,3}}\s)*\d+\s?[^\W\d_]+\.?)"
-    r"{0,2})[)\]]?"
-)
-"""A time in words, in any language, as YouTube's panel has it: "1 minute, 18 seconds"."""
 
 
 def _without_time(row: _Row) -> str | None:

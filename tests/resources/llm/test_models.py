@@ -425,7 +425,7 @@ async def test_every_request_respects_the_pause_the_server_asks_for(
     limiter = RateLimiter(max_concurrent=4)
     async with bound(server, dialect, limiter=limiter) as model:
         first = asyncio.create_task(model.complete(ask()))
-        while not limiter._not_before:  # noqa: ASYNC110 - until the pause is known
+        while not limiter._paused_until:  # noqa: ASYNC110 - until the pause is known
             await asyncio.sleep(0.001)
         await asyncio.gather(first, model.complete(ask("And you?")))
     began, *later = (asked.moment for asked in server.asked)
