@@ -54,7 +54,7 @@ def listed(value: object) -> object:
     """Read `a, b` as a list, for the command line and the environment."""
     if not isinstance(value, str):
         return value
-    return tuple(part for part in (each.strip() for each in value.split(",")) if part)
+    return tuple(part for part in (item.strip() for item in value.split(",")) if part)
 
 
 _LISTED = BeforeValidator(listed)
@@ -352,7 +352,7 @@ def run_options() -> Mapping[str, RunOption]:
     """Return every option that users set by name. No two sections share a name."""
     fields = FactCheckConfig.model_fields.items()
     sections = {
-        name: each.default for name, each in fields if isinstance(each.default, StageConfig)
+        name: field.default for name, field in fields if isinstance(field.default, StageConfig)
     }
     options = {}
     for section, defaults in [*sections.items(), ("", FactCheckConfig())]:

@@ -75,7 +75,7 @@ def is_full(error: BaseException) -> bool:
 
 def code_of(failures: Iterable[str]) -> ExitCode:
     """Return the exit code of a run from the sentences of its failed steps."""
-    full = any(NO_ROOM in each or FULL_DISK.search(each) for each in failures)
+    full = any(NO_ROOM in failure or FULL_DISK.search(failure) for failure in failures)
     return ExitCode.ENVIRONMENT if full else ExitCode.FAILED
 
 
@@ -84,7 +84,7 @@ def leave(code: int) -> None:
 
     DuckDB would abort a slower exit, and Python would wait for a model until it has computed.
     """
-    threads = [each for each in threading.enumerate() if each is not threading.main_thread()]
+    threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     is_running = any(thread.name.startswith(RUN_THREAD) for thread in threads)
     if is_running or (code == ExitCode.INTERRUPTED and threads):
         sys.stdout.flush()

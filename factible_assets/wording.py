@@ -45,14 +45,14 @@ class Outcome:
 UNJUDGED, INCOMPLETE = "unjudged", "incomplete"
 OUTCOMES: Mapping[str, Outcome] = {
     **{
-        name: Outcome(each.word, each.leaning, each.glyph, each.light, each.dark)
-        for name, each in STANCES.items()
+        name: Outcome(label.word, label.leaning, label.glyph, label.light, label.dark)
+        for name, label in STANCES.items()
     },
     INCOMPLETE: Outcome("incomplete", "incomplete", "!"),
     UNJUDGED: Outcome("not judged yet", "not judged yet", "·"),
 }
 """Every outcome of a claim, in the order of summaries."""
-OUTCOME_WORDS: Mapping[str, str] = {name: each.words for name, each in OUTCOMES.items()}
+OUTCOME_WORDS: Mapping[str, str] = {name: outcome.words for name, outcome in OUTCOMES.items()}
 
 VIA_WORDS: Mapping[Via, str] = {
     "scraped": "page text",

@@ -120,7 +120,11 @@ def miniature_web(root: Path) -> Iterator[NameTable]:
 def _search(resources: _Resources, archive: Archive, body: bytes) -> dict[str, object]:
     """Answer a search request in Serper's format. The first request indexes all pages."""
     if not archive.collections():
-        pages = (_page(one.url, one.file) for one in resources.values() if one.file is not None)
+        pages = (
+            _page(resource.url, resource.file)
+            for resource in resources.values()
+            if resource.file is not None
+        )
         archive.store((ImportedEntry(page, 1, 1) for page in pages), _COLLECTION)
     parameters = json.loads(body)
     days = {

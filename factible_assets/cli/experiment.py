@@ -218,10 +218,10 @@ def compare(
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
     comparison = _comparison(experiment.name, settings, baseline)
     known = [known_metric.name for known_metric in comparison.metrics]
-    for each in metric or ():
-        if each not in known:
+    for wanted_metric in metric or ():
+        if wanted_metric not in known:
             raise UsageError(
-                f"There is no metric {plain(each, 80)}.", f"Known: {', '.join(known)}."
+                f"There is no metric {plain(wanted_metric, 80)}.", f"Known: {', '.join(known)}."
             )
     chosen = _metrics_named(comparison, metric or experiment.metrics)
     videos = comparison.scored_videos

@@ -203,8 +203,8 @@ def table(
             justify="right" if is_figures else "left",
             min_width=min(_LONG_WORD, max(map(len, words), default=1)),
         )
-    for each in cells:
-        drawn.add_row(*each)
+    for texts in cells:
+        drawn.add_row(*texts)
     return drawn
 
 

@@ -23,7 +23,9 @@ _LABEL = 170
 _BAR = 130
 _PLOT = 100
 _MOST_POINTS = 8
-_PALETTE = {label: each.light for each in STANCES.values() for label in (each.name, each.word)}
+_PALETTE = {
+    label: stance.light for stance in STANCES.values() for label in (stance.name, stance.word)
+}
 _LINES = ("#0072b2", "#d55e00", "#009e73")
 _INK, _OTHER, _MEASURED = "#777", "#999", "#36c"
 

@@ -42,8 +42,8 @@ class StanceLabel:
 
 
 STANCES: Final[Mapping[Stance, StanceLabel]] = {
-    each.name: each
-    for each in (
+    label.name: label
+    for label in (
         StanceLabel(
             name="supports", word="supported", heading="For the claim", column="supporting",
             weight=1, glyph="✓", light="#17614a", dark="#69c6a1", style="green",

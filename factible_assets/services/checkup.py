@@ -158,10 +158,10 @@ def _rating_sets(settings: Settings) -> PartStatus:
     except SetupError as error:
         return PartStatus("rating sets", "fails", str(error), "Correct it, or remove the file.")
     descriptions = []
-    for each in sets:
-        day = each.as_of.isoformat() if each.as_of else "undated"
-        details = filter(None, (day, f"{len(each.ratings):,}", each.licence))
-        descriptions.append(f"{each.name} ({', '.join(details)})")
+    for stored in sets:
+        day = stored.as_of.isoformat() if stored.as_of else "undated"
+        details = filter(None, (day, f"{len(stored.ratings):,}", stored.licence))
+        descriptions.append(f"{stored.name} ({', '.join(details)})")
     return PartStatus("rating sets", "works", f"In order of precedence: {', '.join(descriptions)}.")
 
 
@@ -265,10 +265,10 @@ def _services(
     yield _probe(idle, fact_checks, answer, calls=settings.google_fact_check_api_key is not None)
     yield asyncio.to_thread(_browser, settings)
     yield asyncio.to_thread(_reader, settings)
-    for each in PAGE_SERVICES:
-        idle = PartStatus(each, "not set up", "This machine fetches pages itself.")
+    for service in PAGE_SERVICES:
+        idle = PartStatus(service, "not set up", "This machine fetches pages itself.")
         yield _probe(
-            idle, partial(fetched, each), "It fetches pages.", calls=settings.pages == each
+            idle, partial(fetched, service), "It fetches pages.", calls=settings.pages == service
         )
     remedy = "For copies of deleted pages: set FACTIBLE_PAGES=direct+wayback."
     idle = PartStatus("wayback", "not set up", remedy=remedy)

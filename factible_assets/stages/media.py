@@ -145,7 +145,9 @@ async def _add_matches(
     if answer.outcome == "outage":
         rows.add("match", status="infra_error", reason=answer.reason, **service)
         return
-    matches = [it for it in answer.matches if not is_the_video(rows.video, it.page_url or "")]
+    matches = [
+        match for match in answer.matches if not is_the_video(rows.video, match.page_url or "")
+    ]
     if not matches:
         rows.add("match", status="no_evidence", reason="It was found nowhere else.", **service)
         return
@@ -188,7 +190,7 @@ def _add_miscaptions(
 
     The score is the share of the claim's content words that this page lacks.
     """
-    said_on, same = rows.video.published_on, [it for it in matches if it.kind != "similar"]
+    said_on, same = rows.video.published_on, [match for match in matches if match.kind != "similar"]
     dated = [(day, match) for match in same if (day := _day(match, pages)) is not None]
     day, earliest = min(dated, key=lambda pair: pair[0], default=(date.max, None))
     if said_on is None or earliest is None or day >= said_on:

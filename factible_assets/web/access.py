@@ -88,7 +88,7 @@ class AccessPolicy:
         # With tokens, a rebound name helps no stranger. Any name is fine then.
         names = LOOPBACK_NAMES | {name.lower()} | ({public} if public else set())
         hosts = None if clients.by_digest else frozenset(names)
-        origins = frozenset(each.rstrip("/") for each in settings.serve_origins)
+        origins = frozenset(origin.rstrip("/") for origin in settings.serve_origins)
         return cls(clients, hosts, origins, public=settings.public_url)
 
     def admit(self, scope: Scope) -> Client:

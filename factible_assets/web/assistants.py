@@ -78,7 +78,9 @@ def _sentence(error: BaseException | None) -> str | None:
         case HTTPException():
             return error.detail
         case ValidationError():
-            return " ".join(problem_words(each, FactCheckRequest) for each in error.errors()[:5])
+            return " ".join(
+                problem_words(problem, FactCheckRequest) for problem in error.errors()[:5]
+            )
         case WarehouseError():
             return UNREADABLE
         case FactibleError():
@@ -198,7 +200,7 @@ def _video(results: PublishedResults, video: str) -> Row:
         "checked_at": data.checked_at,
         "is_finished": data.is_finished,
         "claims": [
-            {name: each for name, each in zip(names, row, strict=True) if each is not None}
+            {name: value for name, value in zip(names, row, strict=True) if value is not None}
             for row in rows
         ],
     }

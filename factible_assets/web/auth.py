@@ -235,7 +235,7 @@ class Clients:
 
     def sign(self, client: Client, subject: str) -> str:
         """Return a signature that opens one page of the client to everybody."""
-        digest = next((digest for digest, each in self.by_digest.items() if each == client), b"")
+        digest = next((digest for digest, owner in self.by_digest.items() if owner == client), b"")
         return _signature(digest, subject)
 
     def is_signed(self, subject: str, signature: str) -> bool:

@@ -101,7 +101,7 @@ def show_feed(
     etag = f'"{digest(content)}"'
     # The middleware's default would forbid feed readers to remember the ETag.
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
-    if if_none_match and etag in {each.strip() for each in if_none_match.split(",")}:
+    if if_none_match and etag in {tag.strip() for tag in if_none_match.split(",")}:
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type="application/atom+xml")
 

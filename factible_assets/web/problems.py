@@ -40,7 +40,7 @@ def validation_sentence(errors: Sequence[Any]) -> str:
     """Put up to five errors of pydantic about a request into sentences."""
     sentences = []
     for error in errors[:5]:
-        place = [each for each in error["loc"] if each not in {"body", "query", "path", "header"}]
+        place = [part for part in error["loc"] if part not in {"body", "query", "path", "header"}]
         if error["type"] == "json_invalid" or not place:
             sentences.append('The body must be a JSON object such as {"video_url": "…"}.')
         else:

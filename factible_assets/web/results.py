@@ -54,7 +54,7 @@ class PublishedResults:
         if self._live.is_shared:
             return None
         try:
-            made, written = (each.path.stat().st_mtime for each in (self._copy, self._live))
+            made, written = (source.path.stat().st_mtime for source in (self._copy, self._live))
         except OSError:
             return None
         return datetime.fromtimestamp(made, UTC) if written > made else None

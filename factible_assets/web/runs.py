@@ -300,7 +300,7 @@ class RunManager:
             events=f"/api/v1/runs/{order.run_id}/events",
         )
         run = self._runs[order.run_id] = ServiceRun(order, client.id, detached, info)
-        ended = [each for each in self._runs.values() if each.is_over]
+        ended = [run for run in self._runs.values() if run.is_over]
         for old in ended[: max(0, len(ended) - KEPT_RUNS)]:
             del self._runs[old.run_id]
         return run

@@ -76,7 +76,7 @@ class EventWriter(Observer):
         with self._lock:
             if not self._is_new(f"verdict {claim.claim_id}"):
                 return
-            reached = sum(each.startswith("verdict ") for each in self._done)
+            reached = sum(line.startswith("verdict ") for line in self._done)
             self.tell(
                 "verdict_reached",
                 f"{verdict_words(verdict).capitalize()}: {claim.text}",

@@ -245,7 +245,7 @@ async def _ask_together(
     for reading in answer.readings:
         if 1 <= reading.source <= len(asked):
             by_page.setdefault(reading.source - 1, reading)
-    summaries = [*filter(None, (normalise_text(one.summary) for one in by_page.values()))]
+    summaries = [*filter(None, (normalise_text(reading.summary) for reading in by_page.values()))]
     names_another_page = any(
         1 <= number <= last and bisect_left(offsets, number) - 1 != page
         for page, reading in by_page.items()

@@ -96,7 +96,9 @@ class ShownPage:
         if not self.sentences.keys() >= {*numbers} or numbers[-1] - numbers[0] >= len(numbers):
             return False
         neighbours = pairwise(self.sentences[number] for number in numbers)
-        return not any(self.page.text[one.end : next_.start].strip() for one, next_ in neighbours)
+        return not any(
+            self.page.text[block.end : next_.start].strip() for block, next_ in neighbours
+        )
 
     def _passage(self, run: list[int]) -> str:
         known = [self.sentences[number] for number in sorted(run) if number in self.sentences]

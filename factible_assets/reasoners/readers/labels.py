@@ -147,7 +147,10 @@ class LabelReader:
             if clarity < _CLEAR:
                 return replace(reading, calls=tuple(calls))
             stance, chance = side, clarity
-        agreement = [one.supports if stance == "supports" else one.refutes for one in singles]
+        agreement = [
+            probabilities.supports if stance == "supports" else probabilities.refutes
+            for probabilities in singles
+        ]
         quoted = nearest[agreement.index(max(agreement))]
         return replace(
             reading,

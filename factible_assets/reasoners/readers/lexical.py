@@ -59,7 +59,9 @@ class LexicalReader:
             return PageReading(bearing=bearing if bearing >= LEAST_RELEVANCE else 0.0)
         side = INDICATORS[0 if supports else 1]
         quotes = tuple(
-            (one.start, one.end) for one in selection.sentences if _count_indicators(one.text, side)
+            (sentence.start, sentence.end)
+            for sentence in selection.sentences
+            if _count_indicators(sentence.text, side)
         )
         return PageReading(
             "supports" if supports else "refutes", 1.0, quotes=quotes, bearing=bearing

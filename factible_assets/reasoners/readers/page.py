@@ -135,7 +135,9 @@ class PageReader:
             return (), 1.0
         wanted = {*content_stems(claim)}
         statements = [sentence for sentence in sentences if is_statement(sentence.text)]
-        candidates = [it for it in statements if wanted & {*content_stems(it.text)}] or sentences
+        candidates = [
+            statement for statement in statements if wanted & {*content_stems(statement.text)}
+        ] or sentences
         vectors = self._embedder.embed([claim, *(sentence.text for sentence in candidates)])
         cosines = (vectors[1:] @ vectors[0]).tolist()
         order = sorted(range(len(cosines)), key=lambda at: -cosines[at])

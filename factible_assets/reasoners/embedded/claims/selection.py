@@ -92,7 +92,9 @@ def extract_claims(
     sentences = split_sentences(transcript.text, segments)
     candidates, features, vectors = candidates_of(transcript.text, sentences, embedder)
     odds = log_odds(features).tolist()
-    chosen, left_out = choose([one.text for one in candidates], vectors, odds, max_claims)
+    chosen, left_out = choose(
+        [candidate.text for candidate in candidates], vectors, odds, max_claims
+    )
     claims = [_draft(transcript.text, sentences, candidates[at], odds[at]) for at in chosen]
     return ClaimDrafts(thesis=None, claims=tuple(claims), left_out=left_out)
 
