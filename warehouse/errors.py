@@ -73,7 +73,7 @@ class WarehouseNotWritableError(WarehouseError):
 
 class LakeError(WarehouseError):
     def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"The lake {path} cannot be used: {why.rstrip('.')}.")
+        super().__init__(f"The lake {path} cannot be used: {why.rstrip('.?')}.")
 
 
 class LakeBusyError(LakeError):

@@ -157,7 +157,7 @@ def remove(
 
 @app.command("list")
 def list_(
-    *, everything: Annotated[bool, Option("--all", help="Also the ones on demand.")] = False
+    *, everything: Annotated[bool, Option("--all", help="Also videos on demand.")] = False
 ) -> None:
     """List the videos of all corpora: the project's and your own.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 from datetime import UTC, datetime
+from shlex import quote
 from typing import Annotated, Any, Literal
 
 from rich.text import Text
@@ -226,6 +227,6 @@ def migrate_home(
         {"lake": str(lake), "data": lake.data, "tables": moved},
         f"{lake} has {counted(rows, 'row')} of {counted(len(moved), 'table')}, all verified.",
         f"{path} stays as it is. To use the lake, set:",
-        f"FACTIBLE_WAREHOUSE={lake}\nFACTIBLE_LAKE_DATA={lake.data}",
+        f"FACTIBLE_WAREHOUSE={quote(str(lake))}\nFACTIBLE_LAKE_DATA={quote(lake.data)}",
         *(["Put a password into PGPASSWORD or ~/.pgpass."] if "postgres" in str(lake) else []),
     )

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import dagster as dg
-import yaml
 from filelock import FileLock
 from sqlalchemy.exc import DatabaseError, OperationalError
 
@@ -98,17 +97,20 @@ def open_instance(settings: Settings) -> dg.DagsterInstance:
             instance.get_dynamic_partitions(str(videos.name))
             instance.get_run_records(limit=1)
             instance.all_instigator_state()
-        except yaml.YAMLError as error:
-            raise SettingsError(
-                f"{folder / 'dagster.yaml'} is no YAML ({' '.join(str(error).split())}). Correct "
-                "it, or move it away: the next start writes a new one."
-            ) from error
         except DatabaseError as error:
             if isinstance(error, OperationalError):  # The database is busy or missing.
                 raise
             raise SettingsError(
                 f"Dagster's records in {folder} are damaged ({error.orig}). Move that folder away: "
                 "Dagster starts a new record of runs, and the verdicts are in the warehouse."
+            ) from error
+        except Exception as error:
+            if _digest_of(file := folder / "dagster.yaml") in _OWN_FILES:
+                raise
+            raise SettingsError(
+                f"Dagster cannot start with {file} ({' '.join(str(error).split())}). Correct it, "
+                "install the package or start the server that it names, or move it away: the next "
+                "start writes a new one."
             ) from error
     if not instance.get_python_log_dagster_handler_config():
         # Even without such handlers Dagster configures Python's logging at the start of each run.

@@ -66,7 +66,7 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
     "searxng": Provider(
         "SearxngSearch",
         "searxng_url",
-        "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
+        "For web search by a SearXNG of your own: set FACTIBLE_SEARXNG_URL.",
     ),
     "semantic_scholar": Provider(
         "SemanticScholarSearch",

@@ -198,6 +198,11 @@ def add_model(home: Path, model: base.ManifestModel, files: Sequence[Path]) -> b
                 spec = missing.pop(digest, None)
                 if spec is not None:
                     shutil.copyfile(path, incoming / spec.save_as)
+            except FileNotFoundError as error:
+                raise base.ModelPullError(
+                    f"There is no file {path}. {model.title} needs "
+                    f"{', '.join(file.path for file in model.files)}."
+                ) from error
             except OSError as error:
                 raise base.ModelPullError(
                     f"{path} could not be copied ({error.strerror or error}). Correct its name or "

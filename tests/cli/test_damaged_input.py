@@ -93,11 +93,17 @@ def test_an_argument_with_half_a_surrogate_pair_is_refused(factible: Run, home: 
     assert (result.exit_code, "is no text" in result.stderr) == (4, True)
 
 
-def test_damaged_settings_of_dagster_are_named_with_the_remedy(factible: Run, home: Path) -> None:
-    (prepare(home) / "dagster" / "dagster.yaml").write_text("{{{: [", encoding="utf-8")
+@pytest.mark.parametrize(
+    "words",
+    ["{{{: [", "storage: {mysql: 3}", "run_storage: {module: no_such_package, class: RunStorage}"],
+)
+def test_wrong_settings_of_dagster_are_named_with_the_remedy(
+    factible: Run, home: Path, words: str
+) -> None:
+    (prepare(home) / "dagster" / "dagster.yaml").write_text(words, encoding="utf-8")
     result = factible("runs")
     assert result.exit_code == 5
-    assert "dagster.yaml is no YAML" in result.stderr
+    assert "Dagster cannot start with" in result.stderr
     assert "move it away: the next start writes a new one" in result.stderr
 
 

@@ -153,3 +153,13 @@ def test_a_warehouse_of_an_older_version_is_upgraded_and_published(
     assert Path(live["kept"]).exists()
     assert "Bees sleep." in factible("sql", "SELECT text FROM claims").stdout
     assert factible("upgrade").exit_code == 0
+
+
+@pytest.mark.usefixtures("published")
+def test_the_settings_of_a_lake_are_shown_in_quotes(
+    factible: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("factible_assets.cli.machine.move_into", lambda *_: [])
+    location = "ducklake:postgres:dbname=factible host=db"
+    result = factible("migrate", "home", location)
+    assert f"FACTIBLE_WAREHOUSE='{location}'" in result.stdout
