@@ -2,7 +2,7 @@
 
 -- name: fresh_checks
 -- Complete checks of some claims that did not reuse sources themselves, newest first. `decision` is a
--- reviewer's. For a claim that a run carried over, the time is that of its last check.
+-- reviewer's.
 WITH decisions AS (
     SELECT
         claim_id,
@@ -22,21 +22,17 @@ SELECT
     judged.video_id,
     judged.claim,
     judged.stance,
-    coalesce(carried.last_checked_at, judged.checked_at) AS checked_on,
+    judged.last_checked_at AS checked_on,
     decisions.decision
 FROM current_verdicts AS judged
 LEFT JOIN current_videos AS videos ON videos.video_id = judged.video_id
-LEFT JOIN carried_claims AS carried
-    ON carried.video_id = judged.video_id
-    AND carried.claim_id = judged.claim_id
-    AND carried.run_id = judged.run_id
 LEFT JOIN decisions ON decisions.claim_id = judged.claim_id
 WHERE list_contains($ids, judged.claim_id)
     AND judged.latest_status = 'complete'
     AND NOT judged.recheck_due
     AND judged.strategy = 'standard'
     AND judged.basis = $basis
-    AND coalesce(carried.last_checked_at, judged.checked_at) >= now() - to_days($days)
+    AND judged.last_checked_at >= now() - to_days($days)
     AND coalesce(abs(date_diff('day', videos.published_on, $published_on::DATE)) <= $days, true)
     AND EXISTS (
         FROM current_evidence AS read

@@ -114,6 +114,8 @@ def test_copied_rows_of_a_claim_count_once(in_memory: Warehouse) -> None:
         stamp=stamp(2),
         also=lambda connection: record_run(connection, "v", stamp(2), applied=[], carried=[held]),
     )
+    times = "SELECT checked_at, latest_checked_at FROM verdicts ORDER BY claim_rank"
+    assert in_memory.query(times).rows() == [(stamp(run).checked_at,) * 2 for run in (1, 2)]
     refuted = verdict("v", 1).model_copy(update={"stance": "refutes"})
     in_memory.write_assets("v", {"verdicts": asset_rows(refuted)}, stamp=stamp(3))
     changes = in_memory.query("SELECT previous_run_id, run_id FROM verdict_changes")

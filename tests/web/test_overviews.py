@@ -11,11 +11,14 @@ import httpx
 import pytest
 from defusedxml.ElementTree import fromstring
 
-from factible_assets.records.tables import ReviewAction
+from factible_assets.records.tables import ReviewAction, Verdict
 from factible_assets.stages.ids import claim_id
 from factible_assets.web.desk.lists import claim_path
 from tests.report import samples
 from tests.web.conftest import BOTH, TOKEN, Serve, bearer
+from warehouse.bookkeeping import CarriedClaim, record_run
+from warehouse.rows import Stamp
+from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -57,6 +60,25 @@ def test_the_feeds_have_complete_verdicts_with_links_to_their_pages(
     etag = answer.headers["etag"]
     again = client.get(FEED, headers={"If-None-Match": f'"other", {etag}'})
     assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_check_of_another_claim_updates_no_entry(
+    serve: Serve, home: Path, published: str
+) -> None:
+    before = {each.findtext(f"{ATOM}updated") for each in entries(serve().get(FEED))}
+    store, now = Warehouse(home / "warehouse.duckdb"), Stamp("run-2", datetime.now(UTC))
+    copied = store.read_current(Verdict, published)
+    (check,) = store.query("SELECT DISTINCT run_id, checked_at FROM verdict_history").rows()
+    held = [CarriedClaim(row.claim_id, *check) for row in copied]
+    store.write_assets(
+        published,
+        {"verdicts": AssetRows(copied, "1")},
+        stamp=now,
+        also=lambda connection: record_run(connection, published, now, applied=[], carried=held),
+    )
+    store.publish(home / "published.duckdb")
+    after = {each.findtext(f"{ATOM}updated") for each in entries(serve().get(FEED))}
+    assert before == after
 
 
 def test_an_empty_home_has_an_empty_feed(serve: Serve) -> None:

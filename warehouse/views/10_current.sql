@@ -51,11 +51,14 @@ SELECT
     verdicts.*,
     first_value(verdicts.status) OVER newest_first AS latest_status,  -- Status of the newest attempt. incomplete beside a complete verdict: the re-check failed, and this is the last good verdict.
     first_value(verdicts.reason) OVER newest_first AS latest_reason,  -- Reason that the newest attempt gives.
-    first_value(verdicts.run_id) OVER newest_first AS latest_run_id,  -- The run of the newest attempt.
-    first_value(verdicts.checked_at) OVER newest_first AS latest_checked_at,  -- Time of the newest attempt (UTC).
+    first_value(verdicts.run_id) OVER newest_first AS latest_run_id,  -- The run that wrote the newest attempt.
+    first_value(coalesce(carried.last_checked_at, verdicts.checked_at)) OVER newest_first AS latest_checked_at,  -- Time of the newest attempt (UTC).
+    -- A run of some claims copies the verdicts on the others, at its own time.
+    coalesce(carried.last_checked_at, verdicts.checked_at) AS last_checked_at,  -- Time of the check that reached the verdict (UTC); checked_at is later if a check of other claims copied it.
     current_claims.text AS claim,  -- Wording of the claim.
     current_videos.title AS video_title  -- Title of the video.
 FROM verdict_history AS verdicts
+LEFT JOIN carried_claims AS carried USING (claim_id, video_id, run_id)
 JOIN current_claims USING (claim_id, video_id)
 LEFT JOIN current_videos USING (video_id)
 WINDOW newest_first AS (

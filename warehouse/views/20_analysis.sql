@@ -37,7 +37,7 @@ SELECT
     judged.independent_origins,  -- Independent sources; copies of one story count once.
     judged.strategy,  -- Name of the strategy that checked the claim.
     judged.basis,  -- The reader of the pages: embedded or labels (an automatic leaning), or llm.
-    judged.checked_at,  -- Time of the verdict's check (UTC).
+    judged.last_checked_at AS checked_at,  -- Time of the verdict's check (UTC).
     judged.latest_status,  -- Status of the newest attempt at a verdict: complete or incomplete.
     judged.latest_checked_at,  -- Time of the newest attempt (UTC).
     videos.corpus,  -- The corpus that lists the video.
@@ -45,7 +45,7 @@ SELECT
     videos.tags,  -- Tags that the corpus gives the video.
     claims.video_id,  -- The video.
     claims.claim_id,  -- The claim.
-    judged.run_id  -- The run that reached the verdict.
+    judged.run_id  -- The run that reached the verdict, or copied it when it checked other claims.
 FROM current_claims AS claims
 LEFT JOIN current_videos AS videos USING (video_id)
 LEFT JOIN current_verdicts AS judged USING (claim_id, video_id)
@@ -136,8 +136,8 @@ SELECT
     ratings.reasons AS rating_reasons,  -- Reasons of the current rating of the domain.
     ratings.datasets AS rating_datasets,  -- The rating datasets that list the domain today.
     evidence.run_id AS evidence_run_id,  -- The run that gathered the evidence.
-    verdicts.run_id AS verdict_run_id,  -- The run that reached the verdict.
-    verdicts.checked_at  -- Time of the verdict's check (UTC).
+    verdicts.run_id AS verdict_run_id,  -- The run that reached the verdict, or copied it when it checked other claims.
+    verdicts.last_checked_at AS checked_at  -- Time of the verdict's check (UTC).
 FROM verdict_evidence AS evidence
 JOIN current_claims AS claims USING (claim_id, video_id)
 JOIN current_verdicts AS verdicts USING (claim_id, video_id)

@@ -52,7 +52,7 @@ SELECT
     NULL,
     coalesce(cost_usd, 0),
     cost_usd IS NOT NULL,
-    cost_usd > 0,
+    coalesce(cost_usd, 0) > 0,
     0
 FROM service_uses
 ),

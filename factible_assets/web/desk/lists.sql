@@ -45,7 +45,7 @@ SELECT
     CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
     CASE WHEN verdicts.stance <> 'unclear' THEN verdicts.confidence END AS confidence,
     verdicts.confidence_score,
-    verdicts.checked_at,
+    verdicts.last_checked_at AS checked_at,
     coalesce(verdicts.latest_reason, verdicts.reason) AS reason,
     flipped.flipped_at,
     flipped.previous_stance,
