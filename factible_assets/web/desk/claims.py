@@ -29,6 +29,7 @@ from factible_assets.runs.changes import Change
 from factible_assets.runs.claims import ClaimFile, open_claim, open_video
 from factible_assets.runs.scales import scale_named
 from factible_assets.runs.state import possible_strategies
+from factible_assets.stages import ids
 from factible_assets.stages.reviews import OPINIONS
 from factible_assets.web.access import CARDS, DESK
 from factible_assets.web.desk import lists, pages
@@ -225,7 +226,9 @@ def _unchecked_claim(
     with visit.state.results.opened() as now:
         queue = lists.read_queue(now, query, visit.viewer.name, (video_id, listed))
     next_one = lists.next_address(queue, video_id, listed)
-    return visit.show("gone", file=file, path=path, next=next_one)
+    texts = ((file.gone and file.gone.value) or "").splitlines()  # Only a split has some.
+    parts = {text: claim_path(video_id, ids.claim_id(video_id, text)) for text in texts}
+    return visit.show("gone", file=file, path=path, parts=parts, next=next_one)
 
 
 @routes.get(f"{_CLAIM}/sources.csv")
