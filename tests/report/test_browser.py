@@ -352,6 +352,8 @@ def test_print_has_a_line_for_every_claim_and_the_open_claims(
             "rgb(255, 255, 255)"
         )
         assert seen.page.pdf().count(b"/Type /Page\n") <= 2
+        summary = seen.page.locator(".glance")
+        assert summary.evaluate("(each) => getComputedStyle(each).overflowY") == "visible"
         seen.page.emulate_media(media="screen")
         seen.page.locator(".rest > summary").first.click()
         seen.page.emulate_media(media="print")

@@ -251,3 +251,14 @@ def test_keys_work_without_storage(browser: Installed, serve: Serve, published: 
     page.goto(f"{serve().address}/desk/queue")
     page.keyboard.press("?")
     assert page.is_visible("#keys")
+
+
+def test_a_printed_claim_fills_wide_paper_without_the_queue_and_the_forms(
+    browser: Installed, serve: Serve, published: str
+) -> None:
+    page = browser.context.new_page()
+    page.goto(f"{serve().address}/desk/queue")
+    page.emulate_media(media="print")
+    assert [page.is_visible(part) for part in ("#queue", ".fold", "#more", "#share")] == [False] * 4
+    width = "(each) => each.getBoundingClientRect().width / document.body.clientWidth"
+    assert page.locator("main").evaluate(width) > 0.9
