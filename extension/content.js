@@ -167,7 +167,7 @@
       .map(([kind, { words }]) => [kinds.filter((each) => each === kind).length, words]);
     const tally = counts.filter(([count]) => count).map(([count, words]) => `${count} ${words}`);
     const when = new Date(result.checked_at).toLocaleDateString();
-    const summary = tally.length ? `${tally.join(", ")}. Checked on ${when}.` : "It makes no claim.";
+    const summary = tally.length ? `${tally.join(", ")}. Checked on ${when}.` : `No check-worthy claim was found on ${when}.`;
     panel(videoId, make("p", { text: summary }), make("p", {}, link("Whole report", page)),
       make("ol", {}, ...result.claims.map((claim) => item(claim, page, result.outcomes))));
     mark(videoId, result);
@@ -186,9 +186,9 @@
     if (isUnset) {
       panel(videoId, make("p", { text: "Give the address of your factible-assets service." }),
         action("Options", () => ask("options")));
-    } else if (answer) {
+    } else if (answer?.checked_at) {
       showResult(videoId, address, answer);
-    } else if (status === 404) {
+    } else if (answer || status === 404) { // A check that failed early leaves an answer without claims.
       panel(videoId, make("p", { text: "This video has not been checked." }),
         action("Check this video", () => check(videoId)));
     } else {

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,12 @@ from factible_assets.web.models import progress_update
 from tests.chromium import needs_whole_browser, whole_browser
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
+from tests.warehouse.samples import write_asset
 from tests.web.conftest import BOTH, TOKEN, Serve
 from tests.web.desk.test_pages import send
 from tests.web.doubles import Script
+from warehouse.rows import Stamp
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
@@ -152,6 +156,10 @@ def test_a_claim_is_text_and_never_markup(browser: Installed, serve: Serve, home
 def test_an_unchecked_video_can_be_checked_from_its_page(
     browser: Installed, serve: Serve, script: Script, home: Path
 ) -> None:
+    failed, data = Warehouse(home / "warehouse.duckdb"), samples.report_data()
+    rows, stamp = [data.video, *data.transcripts, *data.segments], Stamp("run-0", datetime.now(UTC))
+    write_asset(failed, "transcripts", VIDEO_ID, rows, stamp=stamp, code_version="test")
+    failed.publish(home / "published.duckdb")
     client = serve(serve_token=BOTH)
     set_up(browser, str(client.base_url), TOKEN)
     page = watch(browser)
@@ -159,7 +167,8 @@ def test_an_unchecked_video_can_be_checked_from_its_page(
     page.get_by_text("The video is being checked").wait_for()
     worker = script.worker()
     assert worker.order.video_id == VIDEO_ID
-    store_sample(home).publish(home / "published.duckdb")
+    write_asset(failed, "claims", VIDEO_ID, [samples.claim(0)], stamp=stamp, code_version="test")
+    failed.publish(home / "published.duckdb")
     worker.complete()
     page.locator("#factible-panel li").first.wait_for()
 
