@@ -1,4 +1,8 @@
-"""Checks that the quotes of a reading stand in the text of the page."""
+"""Checks that the quotes of a reading stand in the text of the page, and finds planted ones.
+
+It compares quote and text without the differences of typography, and widens a quote to whole
+sentences, so that it keeps every denial around it.
+"""
 
 from __future__ import annotations
 
@@ -22,36 +26,6 @@ MIN_QUOTE_WORDS = 4
 """Words of the shortest quote that is no sentence; without spaces two characters are a word."""
 CONTRADICTED = "contradicted"
 """The ground of evidence without a stance, because its quote says the contrary of its reading."""
-_REACH = 400
-"""Characters on either side of a quote in which its sentence may begin and end."""
-_SENTENCE_ENDS = re.compile(
-    "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\b[A-Z][a-z]{2})(?<!\\b[A-Z][a-z]{3})(?<!\\bvs)"
-    "\\.)[\"'\u201d\u2019)\\]»]*"
-    "(?:\\[\\d+\\])*(?=\\s+(?:[^\\sa-z\\d]|\\Z)|\\s*[\\n\\r])"
-    "|[\u3002\uff01\uff1f\u0589\u061f\u06d4\u0964\u0965\u104b\u1362\u17d4]"
-    "|(?<![:,;\uff1a])(?<![:,;\uff1a]\\s)[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
-)
-"""No sentence ends at a full stop before a figure or after a capitalised word of up to four letters
-("Gov. Smith"): a quote that is too long keeps its denial. Nor does one end at a line break after a
-colon, because the words before the colon may deny the next line. The signs of other scripts, from
-Chinese to Khmer, always end a sentence."""
-_ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f", "\u061f")
-_AFTER = 20  # Characters behind an end that show that it is one.
-_FOLDED = str.maketrans(
-    {
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
-    }
-)
-_BRACKETED = re.compile(r"\[([^\W\d_])\](?=\w)")
-_UNITS = frozenset("°%‰€$£")
-_INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
-_WRAPPING = " \t\n\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019…"
-_WORD = re.compile(r"\w+")
-
-ReadAgain: TypeAlias = Callable[[str], Awaitable[WithCalls[EvidenceDraft | None] | str]]
-"""Reads another text in place of the page's, or says why it leaves the page unread."""
 
 
 def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
@@ -85,6 +59,23 @@ def check_words(draft: EvidenceDraft, text: str) -> dict[str, Any]:
     }
 
 
+_REACH = 400
+"""Characters on either side of a quote in which its sentence may begin and end."""
+_SENTENCE_ENDS = re.compile(
+    "(?:[!?…]|(?<!\\b[A-Z])(?<!\\b[A-Z][a-z])(?<!\\b[A-Z][a-z]{2})(?<!\\b[A-Z][a-z]{3})(?<!\\bvs)"
+    "\\.)[\"'\u201d\u2019)\\]»]*"
+    "(?:\\[\\d+\\])*(?=\\s+(?:[^\\sa-z\\d]|\\Z)|\\s*[\\n\\r])"
+    "|[\u3002\uff01\uff1f\u0589\u061f\u06d4\u0964\u0965\u104b\u1362\u17d4]"
+    "|(?<![:,;\uff1a])(?<![:,;\uff1a]\\s)[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
+)
+"""No sentence ends at a full stop before a figure or after a capitalised word of up to four letters
+("Gov. Smith"): a quote that is too long keeps its denial. Nor does one end at a line break after a
+colon, because the words before the colon may deny the next line. The signs of other scripts, from
+Chinese to Khmer, always end a sentence."""
+_ASKED_OR_QUOTED = ("?", '"', "\u201d", "\u201c", "»", "\uff1f", "\u061f")
+_AFTER = 20  # Characters behind an end that show that it is one.
+
+
 def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a quote to its sentences, so that it keeps every denial or condition around it.
 
@@ -95,9 +86,8 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     """
     earliest = max(0, start - _REACH)
     ends = [match.end() for match in _SENTENCE_ENDS.finditer(text, earliest, start + 1)]
-    ends = [at for at in ends if at <= start]
-    word = max(earliest, text.find(" ", earliest, start) + 1) if earliest else 0
-    start = ends[-1] if ends else word
+    first_word = max(earliest, text.find(" ", earliest, start) + 1) if earliest else 0
+    start = max((end for end in ends if end <= start), default=first_word)
     while text[start].isspace():
         start += 1
     if all(match.end() != end for match in _SENTENCE_ENDS.finditer(text, start, end + _AFTER)):
@@ -110,9 +100,24 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _sentence_end(text: str, at: int) -> int:
-    stop = _SENTENCE_ENDS.search(text, at, at + _REACH)
-    latest = len(text) if at + _REACH >= len(text) else text.rfind(" ", at, at + _REACH)
-    return stop.end() if stop else max(at, latest)
+    """Return the end of the first sentence that ends after an offset, or the last word in reach."""
+    if match := _SENTENCE_ENDS.search(text, at, at + _REACH):
+        return match.end()
+    return len(text) if at + _REACH >= len(text) else max(at, text.rfind(" ", at, at + _REACH))
+
+
+_FOLDED = str.maketrans(
+    {
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+    }
+)
+_BRACKETED = re.compile(r"\[([^\W\d_])\](?=\w)")  # "[T]here"
+_UNITS = frozenset("°%‰€$£")
+_INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
+_WRAPPING = " \t\n\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019…"
+_WORD = re.compile(r"\w+")
 
 
 class QuoteFinder:
@@ -134,9 +139,9 @@ class QuoteFinder:
         twelve letters and digits are no quote, nor are fewer than four words that are no sentence.
         """
         plain = _BRACKETED.sub(r"\1", quote)
-        words = len(_WORD.findall(plain)) + len(UNSPACED.findall(plain)) // 2
         if sum(map(str.isalnum, plain)) < MIN_QUOTE_CHARACTERS:
             return None
+        words = len(_WORD.findall(plain)) + len(UNSPACED.findall(plain)) // 2
         if words < MIN_QUOTE_WORDS:
             # A whole sentence counts: "Bats are blind."
             sentence = rf"(?:^|(?<=[.!?] )){re.escape(plain.strip())}(?<=[.!])(?=\s|$)"
@@ -151,12 +156,12 @@ class QuoteFinder:
             start = self._text.find(form)
             if start >= 0:
                 return start, start + len(form)
-        copy, origins = self._folded
+        folded_text, offsets = self._folded
         for form in (_folded(form)[0].strip() for form in bare):
             for first in (form[:1], form[:1].swapcase()):
-                start = copy.find(f"{first}{form[1:]}")
+                start = folded_text.find(f"{first}{form[1:]}")
                 if start >= 0:
-                    return origins[start], origins[start + len(form) - 1] + 1
+                    return offsets[start], offsets[start + len(form) - 1] + 1
         return None
 
     def misquotes(self, words: str) -> list[str]:
@@ -175,24 +180,27 @@ def _folded(text: str) -> tuple[str, list[int]]:
     The second value has one offset for each character of the first.
     """
     characters: list[str] = []
-    origins: list[int] = []
+    offsets: list[int] = []
     for offset, character in enumerate(text.translate(_FOLDED)):
         if character in _INVISIBLE:
             continue
         if not character.isspace():
             is_unit = character.isalpha() or character in _UNITS
             if is_unit and characters[-1:] == [" "] and "".join(characters[-2:-1]).isdigit():
-                del characters[-1], origins[-1]
+                del characters[-1], offsets[-1]
             characters.append(character)
         elif not characters or characters[-1] != " ":
             characters.append(" ")
         else:
             continue
-        origins.append(offset)
-    return "".join(characters), origins
+        offsets.append(offset)
+    return "".join(characters), offsets
 
 
 # --- Planted sentences --------------------------------------------------------------------------
+
+ReadAgain: TypeAlias = Callable[[str], Awaitable[WithCalls[EvidenceDraft | None] | str]]
+"""Reads another text in place of the page's, or says why it leaves the page unread."""
 
 
 async def recheck_without_quotes(
@@ -207,14 +215,14 @@ async def recheck_without_quotes(
     draft = reading.value
     if draft is None or draft.stance not in SIDES:
         return reading
-    finder, rest = QuoteFinder(text), text
+    finder, remainder = QuoteFinder(text), text
     places = (finder.find(quote) for quote in draft.quotes if quote.strip())
     passages = {text[slice(*whole_sentences(text, *place))] for place in places if place}
     for passage in sorted(passages, key=len, reverse=True):
-        rest = rest.replace(passage, " ")
-    if rest == text or not rest.strip():
+        remainder = remainder.replace(passage, " ")
+    if remainder == text or not remainder.strip():
         return reading
-    again = await read(rest)
+    again = await read(remainder)
     if isinstance(again, str):
         return reading
     if again.value is not None and again.value.stance in SIDES - {draft.stance}:

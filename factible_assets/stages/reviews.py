@@ -76,13 +76,14 @@ class Corrections:
         except UnusableUrlError:
             return None
         labels = (urlsplit(canonical).hostname or "").split(".")
-        names = (".".join(labels[start:]) for start in range(len(labels)))
-        of_domain = [self.sources[name] for name in names if name in self.sources]
-        blocks = [action for action in of_domain if action.action == "block_source"]
-        block, of_page = max(blocks, key=_moment_of, default=None), self.sources.get(canonical)
-        if of_page is not None and of_page.action == "block_source":
-            block = of_page
-        elif of_page is not None and block and _moment_of(of_page) > _moment_of(block):
+        domains = [".".join(labels[start:]) for start in range(len(labels))]
+        on_domains = [self.sources[domain] for domain in domains if domain in self.sources]
+        blocks = [action for action in on_domains if action.action == "block_source"]
+        block = max(blocks, key=_moment_of, default=None)
+        on_page = self.sources.get(canonical)
+        if on_page is not None and on_page.action == "block_source":
+            block = on_page
+        elif on_page is not None and block and _moment_of(on_page) > _moment_of(block):
             return None
         if block is None:
             return None
@@ -109,18 +110,17 @@ def in_order(actions: Iterable[records.ReviewAction]) -> list[records.ReviewActi
 
 def corrections_by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, Corrections]:
     """Return the corrections of each claim of a video; the actions may be in any order."""
-    grouped = by_claim(actions)
-    return {claim: _corrections_of(claim, of_claim) for claim, of_claim in grouped.items()}
+    return {claim: _corrections_of(claim, group) for claim, group in by_claim(actions).items()}
 
 
 def by_claim(actions: Iterable[records.ReviewAction]) -> dict[str, list[records.ReviewAction]]:
     """Group actions by the claim's current id, including those under its former words."""
     ordered = in_order(actions)
-    names = claims_in_force(ordered).names
-    grouped: dict[str, list[records.ReviewAction]] = {}
+    current_ids = claims_in_force(ordered).names
+    groups: dict[str, list[records.ReviewAction]] = {}
     for action in ordered:
-        grouped.setdefault(names.get(action.claim_id, action.claim_id), []).append(action)
-    return grouped
+        groups.setdefault(current_ids.get(action.claim_id, action.claim_id), []).append(action)
+    return groups
 
 
 def latest(
@@ -170,9 +170,9 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
     names: dict[str, str] = {}
     worded: dict[str, WordedClaim] = {}
     gone: dict[str, records.ReviewAction] = {}
-    parts: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = {}  # of claims that were split
     ordered = in_order(actions)
-    words = {
+    texts = {
         claim_id(action.video_id, text): text
         for action in ordered
         if action.action in CLAIM_KINDS
@@ -187,21 +187,21 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
         elif action.action == "reword_claim":
             new = claim_id(action.video_id, value)
             before = worded.pop(claim, None)
-            names = {old: new if now == claim else now for old, now in names.items()}
+            names = {old: new if name == claim else name for old, name in names.items()}
             names |= {claim: new, new: new}
             if claim in gone:
                 gone[new] = gone.pop(claim)
             before = before or WordedClaim(claim, value, replaces=claim)
             worded[new] = replace(before, claim_id=new, text=value)
         elif action.action == "split_claim":
-            texts = {claim_id(action.video_id, text): text for text in value.splitlines()}
+            texts_of_parts = {claim_id(action.video_id, text): text for text in value.splitlines()}
             selected = worded[claim].selected if claim in worded else None
             gone[claim] = action
-            parts[claim] = list(texts)
-            for new, text in texts.items():
-                names[new] = new
-                gone.pop(new, None)
-                worded[new] = WordedClaim(new, text, claim, selected)
+            parts[claim] = list(texts_of_parts)
+            for part, text in texts_of_parts.items():
+                names[part] = part
+                gone.pop(part, None)
+                worded[part] = WordedClaim(part, text, claim, selected)
         elif action.action == "drop_claim":
             gone[claim] = action
         elif action.action == "restore_claim":
@@ -209,7 +209,7 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
             for part in parts.pop(claim, ()):
                 worded.pop(names.get(part, part), None)
             # The restored claim may have got other words in the meantime.
-            worded.setdefault(claim, WordedClaim(claim, words.get(claim, value), replaces=claim))
+            worded.setdefault(claim, WordedClaim(claim, texts.get(claim, value), replaces=claim))
     return ClaimsInForce(names, worded, gone)
 
 
@@ -217,29 +217,30 @@ def claims_in_force(actions: Iterable[records.ReviewAction]) -> ClaimsInForce:
 
 
 def _corrections_of(claim: str, actions: Sequence[records.ReviewAction]) -> Corrections:
+    """Return the corrections of one claim (its id) from its actions in order of time."""
     worded: dict[str, WordedQuery] = {}
     removed: set[str] = set()
     sources: dict[str, records.ReviewAction] = {}
     stances: dict[str, records.ReviewAction] = {}
     ratings: dict[str, records.ReviewAction] = {}
     # A reviewer's query moves along with a reworded claim, under a new id.
-    moved: dict[str, str] = {}
+    new_ids: dict[str, str] = {}
     for action in actions:
         target = action.target or ""
         if action.action in QUERY_KINDS:
-            replaced: tuple[str, ...] = ()
+            replaces: tuple[str, ...] = ()
             if action.target is not None:
-                target = moved.get(target, target)
+                target = new_ids.get(target, target)
                 before = worded.pop(target, None)
                 removed.add(target)
-                replaced = (*(before.replaces if before else ()), target)
+                replaces = (*(before.replaces if before else ()), target)
             if action.query_id is not None and action.value is not None:
-                is_old = action.claim_id != claim
-                new = query_id(claim, action.value) if is_old else action.query_id
-                moved[action.query_id] = new
+                is_moved = action.claim_id != claim
+                new = query_id(claim, action.value) if is_moved else action.query_id
+                new_ids[action.query_id] = new
                 removed.discard(new)
                 worded[new] = WordedQuery(
-                    new, action.value, action.query_type, action.seeks_opposite, replaced
+                    new, action.value, action.query_type, action.seeks_opposite, replaces
                 )
         elif action.action in {"block_source", "unblock_source", "add_source"}:
             sources.pop(target, None)
@@ -256,6 +257,7 @@ def _corrections_of(claim: str, actions: Sequence[records.ReviewAction]) -> Corr
 
 
 def _moment_of(action: records.ReviewAction) -> tuple[datetime, int, str]:
+    """Return the key that puts actions into order of time."""
     return action.acted_at, action.position, action.action_id
 
 
@@ -271,9 +273,9 @@ def corrected_queries(
     follow. Applying corrections twice changes nothing. If no query remains, the claim's own words
     become one, because a claim without a query could never have a complete verdict.
     """
-    worded = {query.query_id for query in corrections.queries}
+    worded_ids = {query.query_id for query in corrections.queries}
     replacements = {old: query for query in corrections.queries for old in query.replaces}
-    kept: dict[str, records.Query] = {}
+    rows: dict[str, records.Query] = {}
 
     def add(new: WordedQuery, query_type: records.QueryType = "direct", priority: int = 1) -> None:
         row = query_row(
@@ -285,18 +287,18 @@ def corrected_queries(
             priority=priority,
             seeks_opposite=new.seeks_opposite,
         )
-        kept.setdefault(new.query_id, row)
+        rows.setdefault(new.query_id, row)
 
     for query in written:
-        if query.query_id in replacements and query.query_id not in worded:
+        if query.query_id in replacements and query.query_id not in worded_ids:
             add(replacements[query.query_id], query.query_type, query.priority)
-        elif query.query_id in worded or query.query_id not in corrections.removed:
-            kept.setdefault(query.query_id, query)
+        elif query.query_id in worded_ids or query.query_id not in corrections.removed:
+            rows.setdefault(query.query_id, query)
     for query_of_reviewer in corrections.queries:
         add(query_of_reviewer)
-    if not kept and written:
-        kept[claim.claim_id] = query_row(claim, claim.text, basis=written[0].basis)
-    ranked = enumerate(kept.values(), start=1)
+    if not rows and written:
+        rows[claim.claim_id] = query_row(claim, claim.text, basis=written[0].basis)
+    ranked = enumerate(rows.values(), start=1)
     return tuple(query.model_copy(update={"rank": rank}) for rank, query in ranked)
 
 
@@ -308,16 +310,17 @@ def with_overrulings(row: records.Evidence, corrections: Corrections) -> records
     reasons = [row.reason] if row.reason else []
     url = row.canonical_url
     for action in filter(None, (corrections.stances.get(url), corrections.ratings.get(url))):
-        new, old, kind = action.value, str(row.stance), ""
+        new, old, column = action.value, str(row.stance), ""
         if new in get_args(records.Rating):
-            old, kind = row.rating, "rating "
+            old, column = row.rating, "rating "
             score = next(score for name, score in LISTED_SCORES.items() if name == new)
             changes |= {"rating": new, "rating_score": score, "machine_rating": old}
         else:
             changes |= {"stance": new, "stance_confidence": 1.0, "machine_stance": old}
-        did, what = ("Confirmed", new) if new == old else ("Overruled", f"{old} to {new}")
-        what, why = f"{kind}{what}".replace("_", " "), (action.reason or "").rstrip(".")
-        reasons.append(f"{did} by {action.reviewer} on {action.acted_at:%Y-%m-%d}, {what}: {why}.")
+        verb, change = ("Confirmed", new) if new == old else ("Overruled", f"{old} to {new}")
+        by_whom = f"{verb} by {action.reviewer} on {action.acted_at:%Y-%m-%d}"
+        label, why = f"{column}{change}".replace("_", " "), (action.reason or "").rstrip(".")
+        reasons.append(f"{by_whom}, {label}: {why}.")
     return row.model_copy(update={**changes, "reason": " ".join(reasons)}) if changes else row
 
 
@@ -328,7 +331,7 @@ def applied_by(
 
     An action that words a claim applies when the run checks that claim; a drop applies at once.
     """
-    needed: dict[records.ReviewKind, str] = {
+    stage_of: dict[records.ReviewKind, str] = {
         **dict.fromkeys(QUERY_KINDS | CLAIM_KINDS, "queries"),
         "add_source": "search_hits",
         "block_source": "evidence",
@@ -336,12 +339,12 @@ def applied_by(
         "overrule_source": "evidence",
     }
     applied = []
-    for claim, of_claim in by_claim(actions).items():
-        for action in of_claim:
+    for claim, group in by_claim(actions).items():
+        for action in group:
             concerned = {claim}
             if action.action in CLAIM_KINDS:
                 texts = (action.value or "").splitlines()
                 concerned = {claim_id(action.video_id, text) for text in texts}
-            if needed.get(action.action) in stages and (not concerned or concerned & claim_ids):
+            if stage_of.get(action.action) in stages and (not concerned or concerned & claim_ids):
                 applied.append(action)
     return tuple(action.action_id for action in sorted(applied, key=_moment_of))

@@ -19,7 +19,7 @@ from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.verdict import CARRIERS, words_of_verdict
 from factible_assets.records.scales import UNPROVEN, stance_of
 from factible_assets.records.stances import DEFINITE
-from factible_assets.records.tables import Evidence, MediaFinding, Query, Status, StepKind
+from factible_assets.records.tables import Evidence, MediaFinding, Query, StepKind
 from factible_assets.stages import ports
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
@@ -58,8 +58,7 @@ class _AgenticCheck:
     """The sources that no reasoning has seen."""
     useful: list[int] = field(default_factory=list)
     """The sources that a temporary reasoning kept."""
-    steps: int = 0
-    """Reasoning steps so far."""
+    steps: int = 0  # reasoning steps so far
     reasoning: investigation.Reasoning | None = None
     """The newest accumulated reasoning."""
     conclusion: investigation.Reasoning | None = None
@@ -81,10 +80,8 @@ class _AgenticCheck:
                     self.why_unsettled = "The revised plan has no new query."
                     break
                 if await self._follow_plan():
-                    if not self.is_settled:
-                        self.why_unsettled = (
-                            f"It was not settled after {MOST_STEPS} reasoning steps."
-                        )
+                    words = f"It was not settled after {MOST_STEPS} reasoning steps."
+                    self.why_unsettled = None if self.is_settled else words
                     break
             else:
                 self.why_unsettled = f"It was not settled after {turn} plans."
@@ -96,9 +93,8 @@ class _AgenticCheck:
         except ports.ReasonerOutageError as outage:
             self.outage = outage
         if self.why_unsettled:
-            self.check.trace.record_step(
-                "judge", "end", StepResult(status="skipped", reason=self.why_unsettled)
-            )
+            note = StepResult(status="skipped", reason=self.why_unsettled)
+            self.check.trace.record_step("judge", "end", note)
         return self._rows()
 
     async def _make_plan(self) -> None:
@@ -150,10 +146,8 @@ class _AgenticCheck:
         if not findings:
             words += " Nothing is known of the video's pictures: factible media examines them."
         made = [finding.finding_id for finding in findings]
-        status: Status = "ok" if findings else "no_evidence"
-        self.check.trace.record_step(
-            "retrieve", "findings on pictures", StepResult(words, made=made, status=status)
-        )
+        note = StepResult(words, made=made, status="ok" if findings else "no_evidence")
+        self.check.trace.record_step("retrieve", "findings on pictures", note)
 
     def _add_to_pool(self, rows: Sequence[Evidence | MediaFinding]) -> list[int]:
         """Add rows to the pool; return their numbers."""
@@ -182,17 +176,18 @@ class _AgenticCheck:
 
     async def _retrieve(self, item: investigation.PlanItem) -> None:
         """Search for an item and condense its pages; no page is read twice."""
-        check, known = self.check, {query.query_id for query in self.case.queries}
+        check = self.check
         draft = ports.QueryDraft(item.query, "direct" if item.is_statement else "context", 1)
         (worded,) = build_queries(
             check.claim, [draft], check.config.queries, basis=check.services.reasoner.queries.basis
         )
         self.asked.append(item.query)
         queries = corrected_queries(check.claim, [*self.case.queries, worded], check.corrections)
-        new = [query for query in queries if query.query_id not in known]
+        earlier = {query.query_id for query in self.case.queries}
+        new = [query for query in queries if query.query_id not in earlier]
         if not new:
             return
-        self.case, speaking = await check.look_further(
+        self.case, useful_rows = await check.look_further(
             self.case,
             new,
             search_step="validation list" if item.is_statement else "search list",
@@ -203,7 +198,7 @@ class _AgenticCheck:
                 [counted(len(rows), "source"), *map(investigation.trust, rows)]
             ),
         )
-        self.waiting += self._add_to_pool(speaking)
+        self.waiting += self._add_to_pool(useful_rows)
 
     async def _reason(self, least: int) -> bool:
         """Reason in batches while at least `least` sources wait; return whether that ends it."""
@@ -213,12 +208,12 @@ class _AgenticCheck:
                 "reason", "temporary reasoning", batch, investigation.reason
             )
             self.steps += 1
-            kept = [number for number in reasoning.evidence if number not in self.useful]
-            self.useful += kept
-            if kept and self.steps < MOST_STEPS:
-                over_all = partial(investigation.reason, accumulated=True)
+            new = [number for number in reasoning.evidence if number not in self.useful]
+            self.useful += new
+            if new and self.steps < MOST_STEPS:
+                accumulate = partial(investigation.reason, accumulated=True)
                 self.reasoning = await self._weigh(
-                    "reason", "accumulated reasoning", self.useful, over_all
+                    "reason", "accumulated reasoning", self.useful, accumulate
                 )
                 self.steps += 1
                 self._settle(self.reasoning)
@@ -234,16 +229,16 @@ class _AgenticCheck:
         question: Callable[..., Awaitable[investigation.Reasoning]],
     ) -> investigation.Reasoning:
         """Have the model weigh some sources, as a recorded step."""
-        shown = {at: self.pool[at] for at in numbers}
-        with self.check.trace.step(kind, technique, counted(len(shown), "source")) as note:
+        sources = {number: self.pool[number] for number in numbers}
+        with self.check.trace.step(kind, technique, counted(len(sources), "source")) as note:
             note.used = self._ids(numbers)
             async with asking(self.check, "reasoning", "verdicts") as talk:
-                reasoning = await question(talk, self.plan, shown)
+                reasoning = await question(talk, self.plan, sources)
             note.made = self._ids(reasoning.evidence)
             notes = []
             if reasoning.invented:
-                words = "Citations of evidence that does not exist were dropped"
-                notes.append(f"{words}: {reasoning.invented}.")
+                dropped = "Citations of evidence that does not exist were dropped"
+                notes.append(f"{dropped}: {reasoning.invented}.")
             if doubt := self._why_unsupported(reasoning):
                 reasoning = replace(reasoning, label="unproven", confidence=1, words="")
                 notes.append(f"The label does not count: {doubt}")
@@ -253,7 +248,7 @@ class _AgenticCheck:
 
     def _why_unsupported(self, reasoning: investigation.Reasoning) -> str | None:
         """Say why the label does not follow from the cited evidence; None if it may."""
-        cited = [self.pool[at] for at in reasoning.evidence]
+        cited = [self.pool[number] for number in reasoning.evidence]
         stances = {row.stance for row in cited if isinstance(row, Evidence)}
         if reasoning.label == "unproven" or not cited:
             return None
@@ -284,15 +279,13 @@ class _AgenticCheck:
         explain = partial(investigation.explain, so_far=self.reasoning)
         self.conclusion = await self._weigh("judge", "explanation", self.useful, explain)
         for point, numbers in self.conclusion.points:
-            self.check.trace.record_step(
-                "judge", "key point", StepResult(point, self._ids(numbers))
-            )
+            note = StepResult(point, self._ids(numbers))
+            self.check.trace.record_step("judge", "key point", note)
 
     def _ids(self, numbers: Sequence[int]) -> list[str]:
-        rows = (self.pool[number] for number in numbers)
-        return [
-            row.finding_id if isinstance(row, MediaFinding) else row.evidence_id for row in rows
-        ]
+        """Return the ids of the sources with these numbers."""
+        rows = [self.pool[number] for number in numbers]
+        return [r.finding_id if isinstance(r, MediaFinding) else r.evidence_id for r in rows]
 
     def _rows(self) -> ClaimRows:
         """Return all rows and the verdict: the label if there is one, else the vote.

@@ -69,21 +69,20 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
             queries, questions = await _write_queries(check, model, note)
         by_questions = questions and check.config.evidence.spans_by == "questions"
-        wanted = questions if by_questions else (check.claim.text,)
+        topics = questions if by_questions else (check.claim.text,)
         # An English page shares its words with the English search alone.
-        passages = _PassageReader(check, model, (*wanted, *_english_searches(queries)))
-        limit = check.config.search.published_before
-        case, read = await check.look_further(
+        passages = _PassageReader(check, model, (*topics, *_english_searches(queries)))
+        day = check.config.search.published_before
+        limit = f"before {day}" if day else "no date limit: the day of the claim is unknown"
+        case, useful_rows = await check.look_further(
             CaseFile(check.claim),
             queries,
-            search_step=f"before {limit}"
-            if limit
-            else "no date limit: the day of the claim is unknown",
+            search_step=limit,
             read_step=("summarise", passages.technique),
             read_page=passages.read,
             describe=lambda _: passages.description,
         )
-        if model is not None and read:
+        if model is not None and useful_rows:
             return await _judge_levels(check, questions, case)
     except ports.BudgetSpentError as error:
         spent = error
@@ -122,9 +121,9 @@ async def _write_queries(
     lacks_english_search = questions and not _english_searches(queries)
     # One query alone must ask for the claim itself.
     if most > 1 and lacks_english_search and (english := await english_search(check)) is not None:
-        kept = queries[: most - 1]
-        queries = (*kept, english.model_copy(update={"rank": len(kept) + 1}))
-        questions = questions[: len(kept)]
+        queries = queries[: most - 1]
+        questions = questions[: len(queries)]
+        queries = (*queries, english.model_copy(update={"rank": len(queries) + 1}))
     note.got = "\n".join((*questions, *_english_searches(queries)))
     note.record_queries(queries)
     if not questions and note.status == "ok":
@@ -134,12 +133,15 @@ async def _write_queries(
 
 
 class _PassageReader:
-    """The second stage: selects the relevant parts of all documents, and reads each document."""
+    """The second stage: selects the relevant parts of all documents, and reads each document.
 
-    def __init__(self, check: ClaimCheck, model: LlmReasoner | None, wanted: Sequence[str]) -> None:
-        self._check, self._model, self._wanted = check, model, wanted
-        self._texts: dict[str, str] = {}
-        self._compared: dict[str, str] = {}
+    `topics` are the questions or the claim to which the parts are relevant.
+    """
+
+    def __init__(self, check: ClaimCheck, model: LlmReasoner | None, topics: Sequence[str]) -> None:
+        self._check, self._model, self._topics = check, model, topics
+        self._texts: dict[str, str] = {}  # of the pages that have arrived, by address
+        self._compared: dict[str, str] = {}  # of the pages among which it selected
         self._selected: dict[str, excerpts.Selected] | None = None
         self._selecting = asyncio.Lock()
         self._inventions: list[str] = []
@@ -168,7 +170,7 @@ class _PassageReader:
         async with self._selecting:
             if self._selected is None:
                 self._compared = dict(self._texts)
-                best = await asyncio.to_thread(excerpts.select, self._wanted, self._compared)
+                best = await asyncio.to_thread(excerpts.select, self._topics, self._compared)
                 self._selected = {document.key: document for document in best}
         if page.canonical_url not in self._compared:
             return "It arrived too late to be compared with the other documents."
@@ -184,18 +186,17 @@ class _PassageReader:
         answer = await summarise(talk, page, document.text)
         passage = f"{page.title}\n{document.text}"
         checked = excerpts.check_summary(answer.summary if answer.relevant else "", passage)
-        draft = None
-        if checked is not None:
-            summary, inventions = checked
-            self._inventions += inventions
-            draft = ports.EvidenceDraft(
-                stance="unclear",
-                stance_confidence=0.0,
-                relevance=document.score
-                / max(selected.score for selected in self._selected.values()),
-                summary=summary,
-                quotes=excerpts.split_quotes(answer.quotes, document.text),
-            )
+        if checked is None:
+            return ports.WithCalls(None, calls=tuple(talk.calls))
+        summary, inventions = checked
+        self._inventions += inventions
+        draft = ports.EvidenceDraft(
+            stance="unclear",
+            stance_confidence=0.0,
+            relevance=document.score / max(best.score for best in self._selected.values()),
+            summary=summary,
+            quotes=excerpts.split_quotes(answer.quotes, document.text),
+        )
         return ports.WithCalls(draft, calls=tuple(talk.calls))
 
 
@@ -218,8 +219,9 @@ async def _judge_levels(
                 answer = await judge_veracity(talk, rows, questions)
             note.got = f"{answer.veracity}, {answer.confidence} confidence. {answer.explanation}"
             for judged in answer.sources:
-                if 0 < judged.source <= len(rows) and rows[judged.source - 1].quote:
-                    stances[rows[judged.source - 1].evidence_id] = judged.stance
+                row = rows[judged.source - 1] if 0 < judged.source <= len(rows) else None
+                if row is not None and row.quote:
+                    stances[row.evidence_id] = judged.stance
             level = answer.veracity
             # At least one quoted source must take the side of the level.
             counts = level == "unsettled" or bool(CARRIERS[VERACITY[level]] & {*stances.values()})
@@ -253,22 +255,21 @@ def _note_questions(
     check: ClaimCheck, questions: Sequence[str], answer: VeracityAnswer, rows: Sequence[Evidence]
 ) -> None:
     """Record how far each question is answered; without a named source with a quote it is not."""
-    judged = {answered.question: answered for answered in answer.questions}
-    answerabilities, notes = list[Answered](), list[StepResult]()
+    answers = {question.question: question for question in answer.questions}
+    levels, notes = list[Answered](), list[StepResult]()
     for number in range(1, len(questions) + 1):
-        answered = judged.get(number)
-        sources = answered.sources if answered else ()
-        cited = [rows[at - 1] for at in sources if 0 < at <= len(rows)]
-        quoted = [row.evidence_id for row in cited if row.quote]
+        level: Answered = "not"
         note = StepResult(status="no_evidence", reason="No source with a quote answers it.")
-        if answered and quoted:
-            note = StepResult(answered.answer, quoted)
+        if answered := answers.get(number):
+            cited = [rows[source - 1] for source in answered.sources if 0 < source <= len(rows)]
+            if quoted := [row.evidence_id for row in cited if row.quote]:
+                level, note = answered.answered, StepResult(answered.answer, quoted)
+        levels.append(level)
         notes.append(note)
-        answerabilities.append(answered.answered if answered and quoted else "not")
     if notes:
-        notes[-1].got += f" [the claim: {excerpts.answerability(answerabilities)}]"
-    for question, answerability, note in zip(questions, answerabilities, notes, strict=True):
-        check.trace.record_step("reason", excerpts.TECHNIQUES[answerability], note, question)
+        notes[-1].got += f" [the claim: {excerpts.answerability(levels)}]"
+    for question, level, note in zip(questions, levels, notes, strict=True):
+        check.trace.record_step("reason", excerpts.TECHNIQUES[level], note, question)
 
 
 STRATEGY = Strategy(name="raw_evidence", check=_check, adapt=_adapted, in_rounds=True)
