@@ -164,6 +164,7 @@ _BELOW_HUNDRED = {
 _SPOKEN_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALES = {**_SPOKEN_SCALES, "k": 1e3, "mn": 1e6, "m": 1e6, "bn": 1e9}
 _HUNDRED, _TEN, _MOST_WORDS = 100, 10, 10
+_CODE = 1e100  # a larger number could overflow in other units
 MONTHS = word_set(
     "january february march april may june july august september october november december"
 )
@@ -198,7 +199,8 @@ class Number:
 def find_numbers(text: str) -> list[Number]:
     """List the numbers of a text, in figures or in words, in order.
 
-    "one" alone is mostly a pronoun and counts only before a scale or per cent.
+    "one" alone is mostly a pronoun and counts only before a scale or per cent. A hundred digits are
+    a code.
     """
     words = tokenise(text)
     numbers: list[Number] = []
@@ -212,7 +214,7 @@ def find_numbers(text: str) -> list[Number]:
         if count:
             number = _finish(text, words, position, position + count, value, kind)
             is_pronoun = count == 1 and words[position].norm == "one" and number.kind != "percent"
-            numbers += [] if is_pronoun else [number]
+            numbers += [number] if number.value < _CODE and not is_pronoun else []
         position += count or 1
     return numbers
 

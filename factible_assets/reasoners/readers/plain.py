@@ -33,16 +33,6 @@ from factible_assets.reasoners.readers.quantities import (
 from factible_assets.records.scales import stance_of_exact_rating
 from factible_assets.records.tables import Stance
 
-CONFIDENCE: dict[Ground, float] = {
-    "assertion": 0.8,
-    "denial": 0.8,
-    "number": 0.75,
-    "name": 0.75,
-    "answer": 0.8,
-    "rating": 0.85,
-}
-"""The probability that a stance is right, by its ground."""
-
 _FUNCTION_WORDS = MONTHS | word_set(
     "a an the this that these those it its he she they them his her their we our you your i my who"
     " which there here be is are was were been being am do does did done has have had having can of"
@@ -60,50 +50,6 @@ _LIMITS = word_set(
 """Modals, quantifiers, prepositions and "or", which must agree between a claim and a sentence."""
 _NEUTRAL = word_set("only all both")
 """Limiting words that do not change the figure after them: "only three seconds"."""
-_CONDITIONS = word_set("if unless or")
-_INVERTED = word_set("had were")
-"""Verbs that open a condition: "Had Norway joined the union, …"."""
-_OPENS_DETAIL = word_set(
-    "in on at near from with of to since during for after before until by where when who which"
-    " whose"
-)
-"""Prepositions and relative pronouns that open a detail after a statement: ", near Rotterdam"."""
-_OPENS_DATE = _OPENS_DETAIL | {"as"}
-_JOINS = word_set("because but although though while whereas despite unlike")
-"""Conjunctions between two clauses of which each is true by itself."""
-_PRESENT, _PAST = word_set("is are"), word_set("was were")
-_ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
-_ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
-
-_JOINT = re.compile(
-    r"([,;:](?=\s)|[()\[\]\u2014]|\s[\u2013-]\s|\s(?=(?:" + "|".join(sorted(_JOINS)) + r")\b))"
-)
-"""The boundary between two segments of a sentence."""
-_QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?!\w)")
-_REMARK_WORDS = 5
-"""A sentence or segment next to the claim with at most so many words is a remark on it."""
-_AGENT_OR_SOURCE = re.compile(rf"\b(?:by|from(?! (?:\d|{'|'.join(sorted(MONTHS))})))\b")
-"""Words before an agent or a source, but not before a time: "from January"."""
-_THAT = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
-"""The words before a clause that "that" opens."""
-_OF_CLAIM = re.compile(r"\b(?:claim|statement|post|rumou?r)\b", re.IGNORECASE)
-_POINTS_BACK = re.compile(
-    r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL
-)
-_LONGEST_RATING = 7  # words
-_LONGEST_LABEL = 120
-"""A rating or an answer begins within so many characters."""
-_MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
-_LABEL = re.compile(r"^[\w'/ -]{2,60}[:/]\s*(?=\S)")
-_FEWEST_TERMS, _FEWEST_STATED = 2, 3
-"""A sentence has at least so many content words of the claim; in the second number, which counts
-figures too, the context may supply the others."""
-_SHORTEST = 3
-"""A sentence with at most so many words has no content of its own."""
-_LONE_SENTENCES = 2
-"""On a page with at most so many sentences, its title included, one alone on its line is prose."""
-_MOST_AROUND = 3
-"""At most so many content words surround a claim with a rating: "The idea that … is a myth"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +94,7 @@ def terms_of(text: str) -> Terms:
         while figure is not None and figure.end <= word.start:
             figure, follows_figure = next(figures), True
         if figure is not None and figure.start <= word.start:
-            of_figure = [it for it in pending if figure.bound != "exact" or it in _NEUTRAL]
+            of_figure = [limit for limit in pending if figure.bound != "exact" or limit in _NEUTRAL]
             limits.subtract(of_figure)
             is_bounded = is_bounded or bool(of_figure)
             pending = []
@@ -169,6 +115,29 @@ def terms_of(text: str) -> Terms:
 
 
 # --- Matching a sentence with a claim -----------------------------------------------------------
+
+_CONDITIONS = word_set("if unless or")
+_OPENS_DETAIL = word_set(
+    "in on at near from with of to since during for after before until by where when who which"
+    " whose"
+)
+"""Prepositions and relative pronouns that open a detail after a statement: ", near Rotterdam"."""
+_OPENS_DATE = _OPENS_DETAIL | {"as"}
+_JOINS = word_set("because but although though while whereas despite unlike")
+"""Conjunctions between two clauses of which each is true by itself."""
+_JOINT = re.compile(
+    r"([,;:](?=\s)|[()\[\]\u2014]|\s[\u2013-]\s|\s(?=(?:" + "|".join(sorted(_JOINS)) + r")\b))"
+)
+"""The boundary between two segments of a sentence."""
+_REMARK_WORDS = 5
+"""A sentence or segment next to the claim with at most so many words is a remark on it."""
+_FEWEST_TERMS, _FEWEST_STATED = 2, 3
+"""A sentence has at least so many content words of the claim; in the second number, which counts
+figures too, the context may supply the others."""
+_AGENT_OR_SOURCE = re.compile(rf"\b(?:by|from(?! (?:\d|{'|'.join(sorted(MONTHS))})))\b")
+"""Words before an agent or a source, but not before a time: "from January"."""
+_THAT = re.compile(r"(.*)\bthat\s*(?:the |an? )?$", re.IGNORECASE | re.DOTALL)
+"""The words before a clause that "that" opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +270,7 @@ def _clause(terms: Terms, stated: Set[str], end: int) -> tuple[str, tuple[Remark
     for joint, part in zip(["", *parts[1::2]], parts[::2], strict=True):
         begin = at + len(joint)
         at = begin + len(part)
-        within = {w for w, first, last in terms.words if begin <= first and last <= at}
+        within = {word for word, first, last in terms.words if begin <= first and last <= at}
         if begin < end and within & stated:
             clause.append(part)
         elif part.strip(_MARKS):
@@ -331,8 +300,9 @@ _DENIES_NOW = re.compile(
 )
 """A denial of something that holds at all times."""
 _PAST_OR_MODAL = re.compile(r"\b(?:was|were|had|did|could|would)\b", re.IGNORECASE)
-_SUPERLATIVE = re.compile(r"\b[a-z]{2,20}est\b", re.IGNORECASE)
+_SUPERLATIVE = re.compile(r"\b[a-z]{2,20}est\b", re.IGNORECASE)  # "largest"
 _AT_ALL = re.compile(r"\bat all\b", re.IGNORECASE)
+_PRESENT, _PAST = word_set("is are"), word_set("was were")
 
 
 def denies_in_general(claim: Terms, sentence: str, context: Sequence[str] = ()) -> bool:
@@ -353,13 +323,12 @@ def denies_in_general(claim: Terms, sentence: str, context: Sequence[str] = ()) 
     if not claim.stems:
         return False
     denied, claimed = {*denial.stems}, {*claim.stems}
-    subject = claim.stems[0]
+    denied_figures = {figure.value for figure in denial.quantities}
     return (
         max(_FEWEST_TERMS, len(claimed) - 1) <= len(denied)
         and denied <= claimed
-        and any(subject in terms_of(passage).stems for passage in (text, *context))
-        and {figure.value for figure in denial.quantities}
-        <= {figure.value for figure in claim.quantities}
+        and any(claim.stems[0] in terms_of(passage).stems for passage in (text, *context))
+        and denied_figures <= {figure.value for figure in claim.quantities}
     )
 
 
@@ -406,6 +375,17 @@ def _name_at_end(terms: Terms) -> tuple[str, ...]:
 
 
 # --- Ratings near a sentence --------------------------------------------------------------------
+
+_POINTS_BACK = re.compile(
+    r"\b(?:this|that|it|these|claim|statement)\b(?=.)", re.IGNORECASE | re.DOTALL
+)
+"""A word with which a rating points to the claim: "That is a myth"."""
+_LONGEST_RATING = 7  # words
+_LONGEST_LABEL = 120  # characters in which a rating or an answer begins
+_MARKS = " \t.!?\"'()[]*#\u2018\u2019\u201c\u201d\u2013\u2014-:"
+_LABEL = re.compile(r"^[\w'/ -]{2,60}[:/]\s*(?=\S)")  # "Our verdict: "
+_SHORTEST = 3
+"""A sentence with at most so many words has no content of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,6 +456,17 @@ def rating_of(text: str) -> Stance | None:
 
 # --- The side of one sentence -------------------------------------------------------------------
 
+_INVERTED = word_set("had were")
+"""Verbs that open a condition: "Had Norway joined the union, …"."""
+_ANSWERS: dict[str, Stance] = {"yes": "supports", "no": "refutes"}
+_ENDS_ANSWER = (".", ",", ";", ":", "!", "\u2013", "\u2014")
+_QUOTATION_MARK = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]|(?<!\w)['\u2018]|['\u2019](?!\w)")
+_OF_CLAIM = re.compile(r"\b(?:claim|statement|post|rumou?r)\b", re.IGNORECASE)
+_LONE_SENTENCES = 2
+"""On a page with at most so many sentences, its title included, one alone on its line is prose."""
+_MOST_AROUND = 3
+"""At most so many content words surround a claim with a rating: "The idea that … is a myth"."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -508,10 +499,10 @@ def _decision(
     claim: Terms, matched: SentenceMatch, sentences: Sequence[PageSentence], at: int
 ) -> Decision | None:
     """Return the stance of one sentence and its surroundings, None if it takes none."""
-    clause_side = _side_of_clause(claim, matched)
-    if clause_side is None or (matched.rating is not None and matched.extra):
+    side_and_ground = _side_of_clause(claim, matched)
+    if side_and_ground is None or (matched.rating is not None and matched.extra):
         return None
-    side, ground = clause_side
+    side, ground = side_and_ground
     if ground == "rating":
         return Decision(side, ground, at, at)
     sentence = sentences[at].text
@@ -524,7 +515,7 @@ def _decision(
         first, last = sorted((at, nearby.at))
         rated = _rated_nearby(nearby, side, sentences, at)
         return Decision(rated, "rating", first, last) if matched.extra <= _MOST_AROUND else None
-    is_quoted = len(_QUOTED.findall(sentence[: matched.start])) % 2 == 1
+    is_quoted = len(_QUOTATION_MARK.findall(sentence[: matched.start])) % 2 == 1
     is_condition = tokenise(sentence)[0].norm in _INVERTED
     is_asserted = _is_whole(claim, matched) and not (is_quoted or is_condition)
     if not (is_asserted and nearby.is_understood and is_statement(sentence)):
@@ -648,6 +639,15 @@ _ORDER: tuple[tuple[Ground, ...], ...] = (
     ("assertion",),
 )
 """Grounds, the strongest first. A page that refutes a claim often repeats it first."""
+CONFIDENCE: dict[Ground, float] = {
+    "assertion": 0.8,
+    "denial": 0.8,
+    "number": 0.75,
+    "name": 0.75,
+    "answer": 0.8,
+    "rating": 0.85,
+}
+"""The probability that a stance is right, by its ground."""
 
 
 def side_of_text(claim: str, text: str, *, title: str = "") -> Stance:
@@ -698,9 +698,11 @@ def _read_part(claim: Terms, sentences: Sequence[PageSentence], title: str) -> P
             return PageReading()
         if strongest:
             ground = strongest[0].ground
-            passages = (sentences[one.first : one.last + 1] for one in strongest)
-            # The title is not part of the page's text.
-            in_text = ([each for each in passage if each.end] for passage in passages)
-            quotes = tuple((passage[0].start, passage[-1].end) for passage in in_text if passage)
-            return PageReading(strongest[0].side, CONFIDENCE[ground], ground, quotes)
+            quotes = list[tuple[int, int]]()
+            for decision in strongest:
+                passage = sentences[decision.first : decision.last + 1]
+                # The title is not part of the page's text.
+                if in_text := [sentence for sentence in passage if sentence.end]:
+                    quotes.append((in_text[0].start, in_text[-1].end))
+            return PageReading(strongest[0].side, CONFIDENCE[ground], ground, tuple(quotes))
     return PageReading()

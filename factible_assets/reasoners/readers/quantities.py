@@ -1,4 +1,7 @@
-"""Numbers with their units, and whether the numbers of a page agree with those of a claim."""
+"""Finds the quantities of a text, and tells whether those of a page agree with those of a claim.
+
+A quantity is a number in a comparable unit, with its bound ("more than") and the counted things.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,33 @@ from typing import Literal
 
 from factible_assets.reasoners.embedded.text import MONTHS, Number, find_numbers, is_stop_word, stem
 
-Agreement = Literal["silent", "agrees", "conflicts"]
-"""`agrees`: the page states all numbers of the claim, if there are any. `conflicts`: it states
-another number for one. `silent`: it states no comparable number, or one neither close nor far."""
+Bound = Literal["exact", "about", "at_least", "at_most"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number in comparable form: `text[start:end]`."""
+
+    value: float
+    """In metres, kilograms or seconds, if it has a unit; the middle of a decade."""
+    dimension: str
+    """A measure ("length"), a kind ("percent", "money", "year", "ordinal"), or "count"."""
+    bound: Bound
+    bound_start: int
+    """The offset at which the words of the bound begin; `start` if there are none."""
+    start: int
+    end: int
+    half_decade: float = 0.0
+    """4.5 years for a decade, 0 for any other number."""
+    counts: frozenset[str] = frozenset()
+    """The stems that may name the counted things; empty if nothing is named."""
+    in_name: bool = False
+    """Whether it may belong to a name, as in "Apollo 11"; such a number is the same or another."""
+
+    def is_like(self, other: Quantity) -> bool:
+        """Whether both measure or count the same: "740 cases", "747 confirmed cases"."""
+        return self.dimension == other.dimension != "count" or bool(self.counts & other.counts)
+
 
 _UNITS = (
     ("length", 1.0, "m metre metres meter meters"),
@@ -42,80 +69,10 @@ _SCALES = {
     stem(word): (dimension, size) for dimension, size, words in _UNITS for word in words.split()
 }
 UNIT_STEMS = frozenset(_SCALES)
-
-Bound = Literal["exact", "about", "at_least", "at_most"]
-_NEGATED = r"(?P<negator>\b(no(?=\s\w+\sthan\b)|not|never|cannot|\w+n['\u2019]t)\s+)?"
-"""A negator turns a bound: "no more than" is "at most"."""
-_OPPOSITES: dict[Bound, Bound] = {"at_least": "at_most", "at_most": "at_least"}
-_TO_NUMBER = r"\s*((?!(past|last|next|previous|following|first)\b)\w+\s){0,2}(us)?$"
-"""Words between a bound and its number. "Over the past 10 years" names a period, no bound."""
-_BOUNDS: dict[Bound, re.Pattern[str]] = {
-    "at_least": re.compile(
-        _NEGATED
-        + r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
-        + r"|minimum of)"
-        + _TO_NUMBER,
-        re.IGNORECASE,
-    ),
-    "at_most": re.compile(
-        _NEGATED + r"\b((less|lower|fewer) than|under|at most|below|up to|maximum of)" + _TO_NUMBER,
-        re.IGNORECASE,
-    ),
-    "about": re.compile(
-        r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)"
-        + _TO_NUMBER,
-        re.IGNORECASE,
-    ),
-}
-_BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
-    "at_least": re.compile(r"\b(after|since|later than)( the)?\s*$", re.IGNORECASE),
-    "at_most": re.compile(r"\b(before|prior to|by|until)( the)?\s*$", re.IGNORECASE),
-}
-_SIGN = re.compile(r"(?:(?<![^\s(\[\"'\u201c])[-\u2212\u2013]|\bminus\s+)$", re.IGNORECASE)
-"""Before a negative number, at the beginning of a word."""
-_COMPOUND = re.compile(r"\s?(\w+)\s(?:and\s)?")
-"""Between the two numbers of a compound measure: "6 feet 2 inches"."""
-_WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
-"""May name the counted things: "747 officially confirmed cases"."""
-_CAPITALISED = re.compile(r"\b([A-Z][\w-]*) $")
-_HALF_A_DECADE = 4.5
-_CLOSE = 0.05
-"""Relative difference of rounded numbers."""
 _RANGE = re.compile(r"\s*(?:and|to|or|[-\u2013])\s*[-\u2212]?")
 """Between two numbers of one unit: "18 to 22 hours"."""
-_LIKE_SIZE = 2.0
-"""Largest ratio of a bare number to a bound that it may meet."""
-_FAR = 0.3
-"""Relative difference beyond which numbers conflict; below it nothing follows."""
-_REACH = 30
-"""Characters before a number in which a word may bound it."""
-_COUNTED = 20
-"""Largest number of things that people count exactly."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number in comparable form: `text[start:end]`."""
-
-    value: float
-    """In metres, kilograms or seconds, if it has a unit; the middle of a decade."""
-    dimension: str
-    """A measure ("length"), a kind ("percent", "money", "year", "ordinal"), or "count"."""
-    bound: Bound
-    bound_start: int
-    """The offset at which the words of the bound begin; `start` if there are none."""
-    start: int
-    end: int
-    half_decade: float = 0.0
-    """4.5 years for a decade, 0 for any other number."""
-    counts: frozenset[str] = frozenset()
-    """The stems that may name the counted things; empty if nothing is named."""
-    in_name: bool = False
-    """Whether it may belong to a name, as in "Apollo 11"; such a number is the same or another."""
-
-    def is_like(self, other: Quantity) -> bool:
-        """Whether both measure or count the same: "740 cases", "747 confirmed cases"."""
-        return self.dimension == other.dimension != "count" or bool(self.counts & other.counts)
+_COMPOUND = re.compile(r"\s?(\w+)\s(?:and\s)?")
+"""Between the two numbers of a compound measure: "6 feet 2 inches"."""
 
 
 def find_quantities(text: str) -> list[Quantity]:
@@ -142,6 +99,13 @@ def _is_part(second: Quantity, first: Quantity, unit: str) -> bool:
     """Whether a quantity is less than one unit of the quantity before it: "6 feet 2 inches"."""
     dimension, size = _SCALES.get(stem(unit), ("", 0.0))
     return first.dimension == second.dimension == dimension and 0 <= second.value < size
+
+
+_HALF_A_DECADE = 4.5
+_SIGN = re.compile(r"(?:(?<![^\s(\[\"'\u201c])[-\u2212\u2013]|\bminus\s+)$", re.IGNORECASE)
+"""Before a negative number, at the beginning of a word."""
+_WORDS_AFTER = re.compile(r"(?: [a-z][a-z'-]*){1,3}", re.IGNORECASE)
+"""May name the counted things: "747 officially confirmed cases"."""
 
 
 def _quantity(text: str, number: Number, last_end: int) -> Quantity:
@@ -177,11 +141,44 @@ def _quantity(text: str, number: Number, last_end: int) -> Quantity:
     )
 
 
+_CAPITALISED = re.compile(r"\b([A-Z][\w-]*) $")  # "Apollo "
+
+
 def _is_named(before: str) -> bool:
     """Whether the word before a number may form a name with it: "Apollo 11", but not "May 5"."""
     match = _CAPITALISED.search(before)
     word = match[1].casefold() if match else ""
     return bool(word) and not is_stop_word(word) and word not in MONTHS
+
+
+_NEGATED = r"(?P<negator>\b(no(?=\s\w+\sthan\b)|not|never|cannot|\w+n['\u2019]t)\s+)?"
+"""A negator turns a bound: "no more than" is "at most"."""
+_OPPOSITES: dict[Bound, Bound] = {"at_least": "at_most", "at_most": "at_least"}
+_TO_NUMBER = r"\s*((?!(past|last|next|previous|following|first)\b)\w+\s){0,2}(us)?$"
+"""Words between a bound and its number. "Over the past 10 years" names a period, no bound."""
+_BOUNDS: dict[Bound, re.Pattern[str]] = {
+    "at_least": re.compile(
+        _NEGATED
+        + r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
+        + r"|minimum of)"
+        + _TO_NUMBER,
+        re.IGNORECASE,
+    ),
+    "at_most": re.compile(
+        _NEGATED + r"\b((less|lower|fewer) than|under|at most|below|up to|maximum of)" + _TO_NUMBER,
+        re.IGNORECASE,
+    ),
+    "about": re.compile(
+        r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)"
+        + _TO_NUMBER,
+        re.IGNORECASE,
+    ),
+}
+_BOUNDS_OF_YEAR: dict[Bound, re.Pattern[str]] = {
+    "at_least": re.compile(r"\b(after|since|later than)( the)?\s*$", re.IGNORECASE),
+    "at_most": re.compile(r"\b(before|prior to|by|until)( the)?\s*$", re.IGNORECASE),
+}
+_REACH = 30  # characters before a number in which a word may bound it
 
 
 def _bound(text: str, start: int, bounds: dict[Bound, re.Pattern[str]]) -> tuple[Bound, int]:
@@ -194,13 +191,24 @@ def _bound(text: str, start: int, bounds: dict[Bound, re.Pattern[str]]) -> tuple
     return "exact", start
 
 
+# --- Comparing ----------------------------------------------------------------------------------
+
+Agreement = Literal["silent", "agrees", "conflicts"]
+"""`agrees`: the page states all numbers of the claim, if there are any. `conflicts`: it states
+another number for one. `silent`: it states no comparable number, or one neither close nor far."""
+_CLOSE = 0.05  # relative difference of rounded numbers
+_FAR = 0.3  # relative difference beyond which numbers conflict; below it nothing follows
+_LIKE_SIZE = 2.0  # largest ratio of a bare number to a bound that it may meet
+_COUNTED = 20  # largest number of things that people count exactly
+
+
 def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> Agreement:
     """Compare the quantities of a claim with those of a sentence, by dimension.
 
     A conflict needs a single candidate in the sentence, so that a table of years or countries
     contradicts nothing.
     """
-    outcomes = [_compare_one(wanted, page) for wanted in claim]
+    outcomes = [_compare_one(claimed, page) for claimed in claim]
     if "silent" in outcomes or outcomes.count("conflicts") > 1:
         return "silent"
     if "conflicts" in outcomes:
@@ -212,33 +220,31 @@ def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> A
     return "agrees"
 
 
-def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
-    if _is_met(wanted, page):
+def _compare_one(claimed: Quantity, page: Sequence[Quantity]) -> Agreement:
+    if _is_met(claimed, page):
         return "agrees"
-    candidates = [quantity for quantity in page if _comparable(wanted, quantity)]
+    candidates = [quantity for quantity in page if _are_comparable(claimed, quantity)]
     is_single = len({candidate.value for candidate in candidates}) == 1
-    is_far = all(_far(wanted, candidate) for candidate in candidates)
-    return "conflicts" if is_single and is_far else "silent"
+    is_excluded = all(_exclude_each_other(claimed, candidate) for candidate in candidates)
+    return "conflicts" if is_single and is_excluded else "silent"
 
 
-def _is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
-    """Whether a quantity of the page equals the wanted one.
+def _is_met(claimed: Quantity, page: Sequence[Quantity]) -> bool:
+    """Whether a quantity of the page equals the claimed one.
 
     The same count may have another name ("won five times", "with five titles"), unless the page
     counts the same things: "three hearts: two pump blood".
     """
-    is_free = _is_counted(wanted) and not any(map(wanted.is_like, page))
-    return any(
-        _close(wanted, quantity)
-        and (
-            _comparable(wanted, quantity)
-            or (is_free and _is_counted(quantity) and wanted.value == quantity.value)
-        )
-        for quantity in page
-    )
+    is_free = _is_counted(claimed) and not any(map(claimed.is_like, page))
+    for stated in page:
+        is_same_count = is_free and _is_counted(stated) and claimed.value == stated.value
+        if (is_same_count or _are_comparable(claimed, stated)) and _agree(claimed, stated):
+            return True
+    return False
 
 
-def _comparable(first: Quantity, second: Quantity) -> bool:
+def _are_comparable(first: Quantity, second: Quantity) -> bool:
+    """Whether two quantities are, or may be, of the same things."""
     if first.is_like(second):
         return True
     # A bare number may count the same things, but "under 200" says nothing of any number.
@@ -251,27 +257,29 @@ def _is_bare(first: Quantity, second: Quantity) -> bool:
     return first.dimension == second.dimension == "count" and not (first.counts and second.counts)
 
 
-def _close(wanted: Quantity, stated: Quantity) -> bool:
-    if wanted.in_name or stated.in_name:
-        return wanted.value == stated.value
-    if {wanted.bound, stated.bound} == {"at_least", "at_most"}:
+def _agree(claimed: Quantity, stated: Quantity) -> bool:
+    """Whether a stated quantity of the same things says the claimed one, up to rounding."""
+    if claimed.in_name or stated.in_name:
+        return claimed.value == stated.value
+    if {claimed.bound, stated.bound} == {"at_least", "at_most"}:
         return False  # "less than 60" does not follow from "more than 60" or "more than 50"
-    is_year = wanted.dimension == "year"
-    slack = 0.0 if is_year or stated.bound == "exact" else _CLOSE * abs(wanted.value)
-    if wanted.bound == "at_least":
-        return stated.value >= wanted.value - slack
-    if wanted.bound == "at_most":
-        return stated.value <= wanted.value + slack
-    difference = abs(wanted.value - stated.value)
+    is_year = claimed.dimension == "year"
+    slack = 0.0 if is_year or stated.bound == "exact" else _CLOSE * abs(claimed.value)
+    if claimed.bound == "at_least":
+        return stated.value >= claimed.value - slack
+    if claimed.bound == "at_most":
+        return stated.value <= claimed.value + slack
+    difference = abs(claimed.value - stated.value)
     if is_year:
+        half_decade = max(claimed.half_decade, stated.half_decade)
         # "By 1950" allows 1945 but does not state it.
-        return stated.bound == "exact" and difference <= max(wanted.half_decade, stated.half_decade)
-    return difference <= _CLOSE * max(abs(wanted.value), abs(stated.value))
+        return stated.bound == "exact" and difference <= half_decade
+    return difference <= _CLOSE * max(abs(claimed.value), abs(stated.value))
 
 
 def _is_counted(quantity: Quantity) -> bool:
     """Whether a quantity is small enough to be counted exactly: four chambers, not five."""
-    is_whole = quantity.value == int(quantity.value) and 0 <= quantity.value <= _COUNTED
+    is_whole = quantity.value.is_integer() and 0 <= quantity.value <= _COUNTED
     return quantity.dimension == "count" and is_whole and quantity.bound == "exact"
 
 
@@ -283,25 +291,25 @@ def _years(year: Quantity) -> tuple[float, float]:
     )
 
 
-def _far(wanted: Quantity, stated: Quantity) -> bool:
-    """Whether two quantities that are not close cannot both be true.
+def _exclude_each_other(claimed: Quantity, stated: Quantity) -> bool:
+    """Whether two quantities that do not agree cannot both be true.
 
     Another number in a name may be of another thing.
     """
-    if wanted.in_name or stated.in_name:
+    if claimed.in_name or stated.in_name:
         return False
-    if wanted.dimension == "year":
-        (first, last), (earliest, latest) = map(_years, (wanted, stated))
+    if claimed.dimension == "year":
+        (first, last), (earliest, latest) = map(_years, (claimed, stated))
         return last < earliest or latest < first
-    are_counted = _is_counted(wanted) and _is_counted(stated)
+    are_counted = _is_counted(claimed) and _is_counted(stated)
     # 13,180 contradicts "more than 13,650".
-    is_out_of_bound = wanted.bound in {"at_least", "at_most"} and stated.bound == "exact"
-    if not _is_bare(wanted, stated) and (are_counted or is_out_of_bound):
+    is_out_of_bound = claimed.bound in {"at_least", "at_most"} and stated.bound == "exact"
+    if not _is_bare(claimed, stated) and (are_counted or is_out_of_bound):
         return True
     # "More than 50" leaves 60 possible.
-    leaves_room = (stated.bound == "at_least" and stated.value < wanted.value) or (
-        stated.bound == "at_most" and stated.value > wanted.value
+    leaves_room = (stated.bound == "at_least" and stated.value < claimed.value) or (
+        stated.bound == "at_most" and stated.value > claimed.value
     )
-    if leaves_room and stated.bound != wanted.bound:
+    if leaves_room and stated.bound != claimed.bound:
         return False
-    return abs(wanted.value - stated.value) > _FAR * max(abs(wanted.value), abs(stated.value))
+    return abs(claimed.value - stated.value) > _FAR * max(abs(claimed.value), abs(stated.value))

@@ -58,6 +58,8 @@ from factible_assets.reasoners.readers.quantities import compare_quantities, fin
         ("a Boeing 747 flew", "a Boeing 737 flew", "silent"),
         ("Section 230 protects", "Section 512 protects", "silent"),
         ("Only 3 hearts beat", "Only 2 hearts beat", "conflicts"),
+        ("5 cats", f"{'9' * 400} cats", "silent"),
+        (f"5 {'million ' * 60}cats", f"{'9' * 306} km", "agrees"),
     ],
 )
 def test_numbers_agree_within_tolerance_and_conflict_only_when_far(
