@@ -68,10 +68,10 @@ words AS (
 weighted AS (
     SELECT *, ln(1 + (SELECT count(*) FROM texts) * 1.0 / count(*) OVER (PARTITION BY word)) AS weight FROM words
 )
-SELECT sought.text AS claim, theirs.claim_id AS other_claim_id, theirs.text AS other
+SELECT sought.text AS claim, other.claim_id AS other_claim_id, other.text AS other
 FROM weighted AS sought
-JOIN weighted AS theirs USING (word)
-WHERE sought.claim_id IS NULL AND theirs.claim_id IS NOT NULL
-GROUP BY sought.text, theirs.claim_id, theirs.text
-QUALIFY row_number() OVER (PARTITION BY sought.text ORDER BY sum(theirs.weight) DESC, theirs.claim_id) <= $limit
+JOIN weighted AS other USING (word)
+WHERE sought.claim_id IS NULL AND other.claim_id IS NOT NULL
+GROUP BY sought.text, other.claim_id, other.text
+QUALIFY row_number() OVER (PARTITION BY sought.text ORDER BY sum(other.weight) DESC, other.claim_id) <= $limit
 ORDER BY ALL

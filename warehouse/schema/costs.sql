@@ -12,12 +12,12 @@ CREATE TABLE llm_calls (  -- The calls of language models, with the usage that t
     reason VARCHAR,  -- Reason, if the outcome is not ok.
     cached_tokens BIGINT CHECK (cached_tokens >= 0),  -- Tokens of the input that the provider read from its own cache; null if it does not say.
     thought_tokens BIGINT CHECK (thought_tokens >= 0),  -- Tokens of the output that were thoughts; null if the provider does not tell them apart.
-    usage_reported BOOLEAN NOT NULL DEFAULT true,  -- Whether the API reported the tokens; where it did not, they and the cost are an estimate.
-    price_known BOOLEAN NOT NULL,  -- Whether the model has a listed price; where it has none, cost_usd is 0 for that.
+    usage_reported BOOLEAN NOT NULL DEFAULT true,  -- Whether the API reported the tokens; if not, tokens and cost are estimates.
+    price_known BOOLEAN NOT NULL,  -- Whether the model has a listed price; without one, cost_usd is 0.
     cache_hit BOOLEAN NOT NULL,  -- Whether the answer came from the cache: nothing was sent in this run.
     trimmed_characters BIGINT NOT NULL DEFAULT 0 CHECK (trimmed_characters >= 0),  -- Characters of pages that were left out of the request, because the window of the model is too small for all of them.
     batched BOOLEAN NOT NULL DEFAULT false,  -- Whether the request went into a batch of its provider: cost_usd is then half of the usual price.
-    request_id VARCHAR,  -- The request itself: all rows that go back to it name it, and one of them has its cost. Null before this was recorded. Also the name of the file that keeps its prompt, if prompts are kept.
+    request_id VARCHAR,  -- Identifier of the request to the model. Cached answers have the id of the original request, and exactly one of these rows has the cost. Null in rows older than this column. A file with the prompt has it as its name.
     call_id VARCHAR NOT NULL,  -- Identifier of the call.
     video_id VARCHAR NOT NULL,  -- The video that the call was made for.
     stage VARCHAR NOT NULL CHECK (stage IN ('claims', 'queries', 'evidence', 'verdicts')),  -- The stage, and asset, that the call was made for: claims, queries, evidence or verdicts.

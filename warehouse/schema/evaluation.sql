@@ -2,7 +2,7 @@
 
 CREATE TABLE metrics (  -- Every metric of every evaluation. History stays: each run adds its rows. A metric that is undefined has the value NULL, never 0.
     corpus VARCHAR NOT NULL CHECK (corpus <> ''),  -- The corpus that was evaluated.
-    video_id VARCHAR CHECK (video_id <> ''),  -- The video whose own figure this is; NULL for figures over all videos of the corpus.
+    video_id VARCHAR CHECK (video_id <> ''),  -- The video; NULL for figures over all videos of the corpus.
     position BIGINT NOT NULL CHECK (position >= 1),  -- Order of the metrics in reports, from 1.
     family VARCHAR NOT NULL CHECK (family IN ('claims', 'stances', 'evidence', 'operations')),  -- The subject of the metric: claims, stances, evidence or operations.
     metric VARCHAR NOT NULL CHECK (metric <> ''),  -- Name of the metric.
@@ -10,7 +10,7 @@ CREATE TABLE metrics (  -- Every metric of every evaluation. History stays: each
     value DOUBLE CHECK (isfinite(value)),  -- The figure; NULL where it is undefined.
     n BIGINT NOT NULL CHECK (n >= 0),  -- Number of items behind the value.
     unit VARCHAR NOT NULL,  -- The items that n counts.
-    better VARCHAR CHECK (better IN ('higher', 'lower')),  -- Which way is better: higher or lower; NULL where neither is.
+    better VARCHAR CHECK (better IN ('higher', 'lower')),  -- Whether a higher or a lower value is better; NULL if neither is.
     interval_low DOUBLE CHECK (isfinite(interval_low)),  -- Lower end of the bootstrap interval over videos; NULL with fewer than two videos.
     interval_high DOUBLE CHECK (isfinite(interval_high)),  -- Upper end of the interval.
     interval_level DOUBLE CHECK (interval_level > 0 AND interval_level < 1),  -- Coverage of the interval, such as 0.95.
@@ -20,7 +20,7 @@ CREATE TABLE metrics (  -- Every metric of every evaluation. History stays: each
     videos BIGINT NOT NULL CHECK (videos >= 1),  -- Videos of the corpus that were evaluated.
     annotated BIGINT NOT NULL CHECK (annotated BETWEEN 0 AND videos),  -- Number of annotated videos among them.
     run_id VARCHAR NOT NULL,  -- The run that measured.
-    evaluated_at TIMESTAMPTZ NOT NULL,  -- When it measured (UTC).
+    evaluated_at TIMESTAMPTZ NOT NULL,  -- Time of the measurement (UTC).
     CHECK ((video_id IS NOT NULL) = (averaging = 'video')),
     CHECK ((interval_low IS NULL) = (interval_high IS NULL)),
     CHECK ((interval_low IS NULL) = (interval_level IS NULL)),
@@ -49,7 +49,7 @@ CREATE TABLE judgements (  -- Judgements of a language model as judge on one sub
     question_hash VARCHAR NOT NULL,  -- Digest of all that the judge was shown.
     calls BIGINT NOT NULL CHECK (calls >= 0),  -- Requests that the judgement took.
     cost_usd DOUBLE NOT NULL CHECK (cost_usd >= 0 AND isfinite(cost_usd)),  -- Their cost in US dollars.
-    price_known BOOLEAN NOT NULL,  -- Whether the model has a listed price; where it has none, cost_usd is 0 for that.
+    price_known BOOLEAN NOT NULL,  -- Whether the model has a listed price; without one, cost_usd is 0.
     judged_at TIMESTAMPTZ NOT NULL,  -- When the judgement was reached (UTC).
     PRIMARY KEY (judgement_id, judging_id),
     CHECK ((outcome = 'ok') = (score IS NOT NULL)),
@@ -66,7 +66,7 @@ CREATE TABLE judge_calls (  -- The calls that judgements took, with the usage th
     input_tokens BIGINT NOT NULL CHECK (input_tokens >= 0),  -- Tokens read, as the API reported them.
     output_tokens BIGINT NOT NULL CHECK (output_tokens >= 0),  -- Tokens written, as the API reported them.
     cost_usd DOUBLE NOT NULL CHECK (cost_usd >= 0 AND isfinite(cost_usd)),  -- Cost of the call in US dollars.
-    price_known BOOLEAN NOT NULL,  -- Whether the model has a listed price; where it has none, cost_usd is 0 for that.
+    price_known BOOLEAN NOT NULL,  -- Whether the model has a listed price; without one, cost_usd is 0.
     latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- Duration of the request, in seconds.
     cache_hit BOOLEAN NOT NULL,  -- Whether the answer came from the cache.
     outcome VARCHAR NOT NULL CHECK (outcome IN ('ok', 'invalid', 'truncated', 'refused', 'infra_error')),  -- ok; invalid: not of the form asked for; truncated; refused; infra_error: the service failed.

@@ -71,8 +71,8 @@ CREATE TABLE evidence (  -- The stance of a page on a claim, or the reason why i
     rejected_quotes BIGINT NOT NULL CHECK (rejected_quotes >= 0),  -- Quotes that were offered and stand nowhere in the page.
     basis VARCHAR CHECK (basis IN ('embedded', 'labels', 'llm')),  -- The reader of the page: embedded (rules or an entailment model), labels (label probabilities of a small language model) or llm (a large language model).
     page_due BOOLEAN NOT NULL DEFAULT false,  -- Whether a service failed to fetch the page: only its search snippet was read, and the next re-check fetches the page.
-    machine_stance VARCHAR,  -- The stance as it was read, where a reviewer overruled it: then stance is theirs, and reason says whose and why.
-    machine_rating VARCHAR,  -- The rating as it was, where a reviewer overruled it: then rating is theirs, and reason says whose and why.
+    machine_stance VARCHAR,  -- The stance of the reader, if a reviewer overruled it: stance is then the reviewer's, and reason has their name and grounds.
+    machine_rating VARCHAR,  -- The rating before a reviewer overruled it: rating is then the reviewer's, and reason has their name and grounds.
     ground VARCHAR,  -- Why the page takes its side: it states the claim (assertion), denies it (denial), gives another figure (number) or name (name), answers the claim as a question (answer) or rates it (rating); or a model says so: inference (an entailment model) or label (a small language model).
     reused_claim_id VARCHAR,  -- The same claim of another video, for whose check the page was read; null: it was read for this claim.
     reused_from VARCHAR,  -- That check in a sentence: its video, its day, and the decision of a reviewer.

@@ -1,38 +1,38 @@
--- Experiments: their variants, how each video fared, and the results.
+-- Experiments: their variants, the sets that these computed, and the results.
 
-CREATE TABLE experiments (  -- The experiments that were run to their end: one row each, of the last time.
-    experiment VARCHAR NOT NULL PRIMARY KEY,  -- Its name.
+CREATE TABLE experiments (  -- The completed experiments: one row each, of its last run.
+    experiment VARCHAR NOT NULL PRIMARY KEY,  -- Name of the experiment.
     description VARCHAR,  -- The question of the experiment.
-    file VARCHAR NOT NULL,  -- The file that describes it.
-    warehouse VARCHAR NOT NULL,  -- The file that holds the rows of its variants, beside the warehouse: tables as here, run_id is the variant.
-    baseline VARCHAR NOT NULL,  -- The variant that others are compared with.
+    file VARCHAR NOT NULL,  -- The file that describes the experiment.
+    warehouse VARCHAR NOT NULL,  -- The file beside the warehouse with the rows of the variants. It has the same tables; run_id is the variant.
+    baseline VARCHAR NOT NULL,  -- The variant that the others are compared with.
     matcher VARCHAR NOT NULL,  -- Rule that matched claims with annotated ones: assignment, similarity, threshold.
-    code_version VARCHAR NOT NULL,  -- Digest of the code that answered.
-    videos BIGINT NOT NULL CHECK (videos >= 0),  -- Videos that it covers.
-    started_at TIMESTAMPTZ NOT NULL,  -- When the last run of it began (UTC).
-    finished_at TIMESTAMPTZ NOT NULL  -- When it ended (UTC).
+    code_version VARCHAR NOT NULL,  -- Digest of the code that computed the answers.
+    videos BIGINT NOT NULL CHECK (videos >= 0),  -- Number of videos.
+    started_at TIMESTAMPTZ NOT NULL,  -- Start of the experiment's last run (UTC).
+    finished_at TIMESTAMPTZ NOT NULL  -- End of that run (UTC).
 );
 
-CREATE TABLE experiment_variants (  -- The variants of each experiment, with the knobs that make them.
+CREATE TABLE experiment_variants (  -- The variants of each experiment, with their settings.
     experiment VARCHAR NOT NULL,  -- The experiment.
     variant VARCHAR NOT NULL,  -- Name of the variant; the run_id of its rows in the experiment's own file.
     position BIGINT NOT NULL CHECK (position >= 1),  -- Order in which the experiment lists them, from 1.
     is_baseline BOOLEAN NOT NULL,  -- Whether the others are compared with it.
-    settings VARCHAR NOT NULL,  -- The knobs that the experiment sets, as a JSON object; the rest has its defaults.
+    settings VARCHAR NOT NULL,  -- The settings that differ from the defaults, as a JSON object.
     reasoner VARCHAR NOT NULL,  -- The reasoner: embedded or llm.
     models VARCHAR NOT NULL,  -- The model of each stage, as a JSON object; empty for the embedded engine.
     videos BIGINT NOT NULL CHECK (videos >= 0),  -- Videos that were checked.
-    failed_videos BIGINT NOT NULL CHECK (failed_videos >= 0),  -- Videos that could not be checked; they are in no figure.
+    failed_videos BIGINT NOT NULL CHECK (failed_videos >= 0),  -- Videos that could not be checked; no figure counts them.
     PRIMARY KEY (experiment, variant)
 );
 
-CREATE TABLE experiment_sets (  -- The computation of each variant, video and stage. Sets with equal keys are one computation.
+CREATE TABLE experiment_sets (  -- The sets of rows of each variant, video and stage. Sets with equal stage_key come from one computation.
     experiment VARCHAR NOT NULL,  -- The experiment.
     variant VARCHAR NOT NULL,  -- The variant.
     video_id VARCHAR NOT NULL,  -- The video.
     asset VARCHAR NOT NULL,  -- The stage, named as the asset that it fills.
     stage_key VARCHAR NOT NULL,  -- Digest of everything that changes the answer.
-    source VARCHAR NOT NULL,  -- The variant that computed it; another one's name means that it is shared.
+    source VARCHAR NOT NULL,  -- The variant that computed the set; a variant shares the sets that another one computed.
     status VARCHAR NOT NULL CHECK (status IN ('ok', 'incomplete', 'failed')),  -- ok; incomplete: services failed for a part of it; failed: there are no rows.
     reason VARCHAR,  -- Reason, if the status is not ok.
     duration_seconds DOUBLE CHECK (duration_seconds >= 0 AND isfinite(duration_seconds)),  -- Time of the computation in seconds.

@@ -1,6 +1,6 @@
 -- Search results, ratings of the sources, and published fact-checks.
 
-CREATE TABLE searches (  -- The questions put to search providers, one row per query, provider and page of results, and how each ended.
+CREATE TABLE searches (  -- The requests to search providers and their outcomes: one row per query, provider and page of results.
     query_id VARCHAR NOT NULL,  -- The query.
     claim_id VARCHAR NOT NULL,  -- The claim that the query looks for evidence on.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
@@ -48,12 +48,12 @@ CREATE TABLE reliability_ratings (  -- Reliability ratings of the domains found 
     listed_as VARCHAR,  -- The listed domain that decided, if it is a parent.
     reasons VARCHAR[] NOT NULL,  -- The reasons for the rating.
     domain_age_years DOUBLE CHECK (domain_age_years >= 0 AND isfinite(domain_age_years)),  -- Years since the domain was registered.
-    status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok, or infra_error where the domain's age could not be had because a service failed.
+    status VARCHAR NOT NULL CHECK (status IN ('ok', 'no_evidence', 'infra_error', 'skipped')),  -- ok, or infra_error if a service failed to tell the domain's age.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL  -- Time of that run's check (UTC).
 );
 
-CREATE TABLE prior_fact_checks (  -- Published fact-checks of statements like each claim. They are pointers for readers: no verdict uses them. A claim that was looked up has at least one row.
+CREATE TABLE prior_fact_checks (  -- Published fact-checks of statements like each claim, for readers; no verdict uses their ratings. A claim that was looked up has at least one row.
     prior_fact_check_id VARCHAR NOT NULL,  -- Identifies the row by its claim and the review's canonical URL.
     claim_id VARCHAR NOT NULL,  -- The claim that was looked up.
     video_id VARCHAR NOT NULL,  -- The video that makes the claim.
@@ -72,7 +72,7 @@ CREATE TABLE prior_fact_checks (  -- Published fact-checks of statements like ea
     reviewed_on DATE,  -- The day of the review.
     claimed_on DATE,  -- The day on which the reviewed claim was made.
     language VARCHAR,  -- The language of the review (BCP 47).
-    similarity DOUBLE CHECK (similarity BETWEEN 0 AND 1),  -- How many content words the video's claim shares with the reviewed one or its title, from 0 to 1.
+    similarity DOUBLE CHECK (similarity BETWEEN 0 AND 1),  -- Dice coefficient of the content words of the claim and of the reviewed claim or its title, from 0 to 1.
     latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),  -- Duration of the look-up.
     run_id VARCHAR NOT NULL,  -- The run that wrote the row.
     checked_at TIMESTAMPTZ NOT NULL,  -- Time of that run's check (UTC).

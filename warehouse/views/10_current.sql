@@ -33,7 +33,7 @@ FROM searches SEMI JOIN (FROM current_materializations WHERE asset = 'search_hit
 CREATE OR REPLACE VIEW current_search_hits AS  -- The results of the newest searches of each video.
 FROM search_hits SEMI JOIN (FROM current_materializations WHERE asset = 'search_hits') USING (video_id, run_id);
 
-CREATE OR REPLACE VIEW current_prior_fact_checks AS  -- Published fact-checks at the last search for each video. No verdict uses them.
+CREATE OR REPLACE VIEW current_prior_fact_checks AS  -- Published fact-checks at the last search for each video. No verdict uses their ratings.
 FROM prior_fact_checks SEMI JOIN (FROM current_materializations WHERE asset = 'search_hits') USING (video_id, run_id);
 
 CREATE OR REPLACE VIEW current_reliability_ratings AS  -- The newest ratings of the domains found for each video.
@@ -73,6 +73,9 @@ QUALIFY row_number() OVER (
         verdicts.checked_at DESC,
         verdicts.run_id DESC
 ) = 1;
+
+CREATE OR REPLACE VIEW current_media AS  -- The newest findings on the pictures of each video: hints, which only verdicts of the strategy agentic use.
+FROM media SEMI JOIN (FROM current_materializations WHERE asset = 'media') USING (video_id, run_id);
 
 CREATE OR REPLACE VIEW current_steps AS  -- The steps of each video's newest check: how a strategy came to its verdicts. The standard strategy has none.
 FROM steps SEMI JOIN (FROM current_materializations WHERE asset = 'verdicts') USING (video_id, run_id);

@@ -69,10 +69,10 @@ SELECT
     compared.video_id,  -- The video.
     compared.claim_id,  -- The claim.
     compared.run_id,  -- The run that searched again.
-    compared.checked_at,  -- When it did (UTC).
+    compared.checked_at,  -- Time of that check (UTC).
     compared.previous_run_id,  -- The run that searched for the claim before it.
-    compared.previous_checked_at,  -- When that one did (UTC).
-    date_diff('second', compared.previous_checked_at, compared.checked_at) / 86400 AS days_apart,  -- Days between the two.
+    compared.previous_checked_at,  -- Time of the previous check (UTC).
+    date_diff('second', compared.previous_checked_at, compared.checked_at) / 86400 AS days_apart,  -- Days between the two checks.
     len(compared.urls) AS urls,  -- Addresses that were found.
     len(compared.previous_urls) AS previous_urls,  -- Addresses that were found before.
     len(list_intersect(compared.urls, compared.previous_urls)) AS shared_urls,  -- Addresses that were found both times.

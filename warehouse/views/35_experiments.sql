@@ -3,22 +3,22 @@
 CREATE OR REPLACE VIEW experiment_comparison AS  -- Every metric of every variant of an experiment, compared with the baseline as a whole and video by video.
 WITH paired AS (
     SELECT
-        own.experiment,
-        own.variant,
-        own.metric,
-        avg(own.value - base.value) AS mean_difference,
+        results.experiment,
+        results.variant,
+        results.metric,
+        avg(results.value - base.value) AS mean_difference,
         count(*) AS paired_videos,
-        count(*) FILTER (own.value > base.value) AS videos_above,
-        count(*) FILTER (own.value < base.value) AS videos_below
-    FROM experiment_video_results AS own
+        count(*) FILTER (results.value > base.value) AS videos_above,
+        count(*) FILTER (results.value < base.value) AS videos_below
+    FROM experiment_video_results AS results
     JOIN experiments USING (experiment)
     JOIN experiment_video_results AS base
-        ON base.experiment = own.experiment
-        AND base.video_id = own.video_id
-        AND base.metric = own.metric
+        ON base.experiment = results.experiment
+        AND base.video_id = results.video_id
+        AND base.metric = results.metric
         AND base.variant = experiments.baseline
-    WHERE own.value IS NOT NULL AND base.value IS NOT NULL
-    GROUP BY own.experiment, own.variant, own.metric
+    WHERE results.value IS NOT NULL AND base.value IS NOT NULL
+    GROUP BY results.experiment, results.variant, results.metric
 )
 SELECT
     results.experiment,  -- The experiment.

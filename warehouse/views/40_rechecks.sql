@@ -3,7 +3,7 @@
 -- The schedule, the command line and SQL queries all read the plan from here. It is a macro, because a
 -- plan is for one moment; the view shows the plan of the next night.
 
-CREATE OR REPLACE MACRO recheck_plan_at(as_of, held) AS TABLE
+CREATE OR REPLACE MACRO recheck_plan_at(as_of, in_flight) AS TABLE
 WITH limits AS (
     SELECT
         videos_per_night,
@@ -150,7 +150,7 @@ classified AS (
     SELECT
         *,
         CASE
-            WHEN list_contains(CAST(held AS VARCHAR[]), video_id) THEN 'in_flight'
+            WHEN list_contains(CAST(in_flight AS VARCHAR[]), video_id) THEN 'in_flight'
             WHEN retry_from > as_of THEN 'backing_off'
             WHEN fresh_until > as_of THEN 'too_fresh'
             WHEN estimated_cost_usd > cost_per_night_usd THEN 'too_expensive'
@@ -226,7 +226,7 @@ SELECT
     CAST(as_of AS TIMESTAMPTZ) AS planned_for
 FROM decided
 ORDER BY decision <> 'planned', queue_position, priority, last_checked_at, video_id;
-COMMENT ON MACRO TABLE recheck_plan_at IS 'The plan of re-checks for a moment (UTC), without the videos whose runs are in flight: recheck_plan_at(as_of, held).';
+COMMENT ON MACRO TABLE recheck_plan_at IS 'The plan of re-checks for a moment (UTC), without the videos whose runs are in flight: recheck_plan_at(as_of, in_flight).';
 
 CREATE OR REPLACE VIEW recheck_plan AS  -- The plan of the next night: the videos to check again, in order, and the videos that wait, each with the reason. Videos with a run in progress are left out when the night comes.
 SELECT
