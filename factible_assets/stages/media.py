@@ -1,7 +1,7 @@
-"""Examines the pictures of a video; no verdict uses the findings (AgentFact, section IV-B3).
+"""Examines the pictures of a video (AgentFact, section IV-B3).
 
-They come from a reverse search, error level analysis, common words and dates, and a deepfake
-detector.
+The findings come from a reverse search, error level analysis, common words and dates, and a
+deepfake detector.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from tests.warehouse.samples import (
     claim,
     fact_check,
     llm_call,
+    media_finding,
     prior_fact_check,
     rating,
     stamp,
@@ -134,10 +135,15 @@ def test_outages_are_counted_by_service_and_day(in_memory: Warehouse) -> None:
     sets = {
         "search_hits": asset_rows(*reviews, lost_look_up),
         "reliability_ratings": asset_rows(rating("v"), lost_age),
+        "media": asset_rows(media_finding("v", 1).model_copy(update=gone), media_finding("v", 2)),
     }
     in_memory.write_assets("v", sets, stamp=stamp(1))
     others = "SELECT kind, failures, attempts FROM outages WHERE kind <> 'model' ORDER BY kind"
-    assert in_memory.query(others).rows() == [("fact checks", 1, 2), ("ratings", 1, 1)]
+    assert in_memory.query(others).rows() == [
+        ("fact checks", 1, 2),
+        ("picture", 1, 1),
+        ("ratings", 1, 1),
+    ]
     found = in_memory.query(
         "SELECT kind, service, failures, attempts, share, videos, reason FROM outages "
         "WHERE kind = 'model'"

@@ -1,7 +1,7 @@
 -- The actions of reviewers, and those in force.
 --
 -- Of all actions on one query or source of a claim, the latest counts. factible_assets/stages/reviews.py has
--- the same rule, and a test compares the two.
+-- the same rule, and a test compares the two. Only that module follows a reworded claim.
 
 CREATE OR REPLACE VIEW review_history AS  -- The actions of reviewers in order, with the run that applied each.
 SELECT
@@ -46,7 +46,7 @@ LEFT JOIN (
     AND previous.run_id = applied.run_id
 ORDER BY acts.video_id, acts.claim_id, acts.acted_at, acts.position;
 
-CREATE OR REPLACE VIEW standing_reviews AS  -- The corrections and opinions of reviewers that are in force: one row per claim and query, source (and its overruled stance or rating), assessment, ruling or assignment. The latest action on each counts. Actions on an earlier wording of a claim have the id of that wording.
+CREATE OR REPLACE VIEW standing_reviews AS  -- The corrections and opinions of reviewers that are in force: one row per claim and query, source (and its overruled stance or rating), assessment, ruling or assignment. The latest action on each counts. Actions on an earlier wording of a claim have the id of that wording; actions on a later one do not replace them.
 WITH effects AS (
     SELECT *, 'query' AS kind, target AS subject, 'not asked' AS effect, 1 AS part
     FROM review_actions WHERE action IN ('edit_query', 'remove_query')

@@ -66,12 +66,15 @@ WITH asked AS (
     FROM prior_fact_checks ANTI JOIN carried_claims USING (video_id, run_id, claim_id)
     WHERE rank = 1
     UNION ALL
+    SELECT 'picture', provider, status = 'infra_error', reason, video_id, checked_at
+    FROM media WHERE kind IN ('match', 'deepfake') AND rank = 1 AND status <> 'skipped'
+    UNION ALL
     SELECT 'ratings', 'domain registries', status = 'infra_error', array_to_string(reasons, '; '), video_id, checked_at
     FROM reliability_ratings WHERE status = 'infra_error' OR domain_age_years IS NOT NULL
 )
 SELECT
     CAST(checked_at AT TIME ZONE 'UTC' AS DATE) AS day,  -- The day (UTC).
-    kind,  -- search, page, model, fact checks or ratings.
+    kind,  -- search, page, model, fact checks, picture or ratings.
     service,  -- The search provider, the site, or the model as PROVIDER/MODEL.
     count(*) FILTER (failed) AS failures,  -- Requests that failed because of the service: searches, pages, calls, look-ups.
     count(*) AS attempts,  -- All requests to it that day, with failures. Domain registries: the domains whose age they told, and failures.

@@ -1,4 +1,4 @@
-"""The asset `media`: hints about the pictures of a video. Optional; no verdict uses it."""
+"""The asset `media`: hints about the pictures of a video. Optional."""
 
 import time
 from dataclasses import replace
@@ -22,8 +22,8 @@ CODE_VERSION = "1"
     "media",
     CODE_VERSION,
     "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): other "
-    "places that show them and since when, traces of editing, a deepfake score. No verdict uses "
-    "them.",
+    "places that show them and since when, traces of editing, a deepfake score. Only the "
+    "strategy agentic uses them for verdicts.",
     kind="image",
     deps=["transcripts"],
 )
