@@ -41,26 +41,27 @@ class CaptionFile:
     """The file's lines, for the check that no prose of them was lost."""
 
 
-def transcript_of(captions: Iterable[Caption]) -> base.TimedText:
+def transcript_of(raw_captions: Iterable[Caption]) -> base.TimedText:
     """Make a transcript of captions: sorted by time, each word once, with separate speakers.
 
     PlacedError if there are more than MAX_CUES, nobody speaks, or the words are not speech.
     """
-    raw = list(captions)
+    raw = list(raw_captions)
     by_word = any(WORD_TIME.search(caption.text) for caption in raw)
-    clean = [voice for caption in raw for voice in _voices(caption)]
-    if len(clean) > MAX_CUES:
-        numbers = f"{len(clean):,} captions, and a transcript at most {MAX_CUES:,}"
+    captions = [voice for caption in raw for voice in _voices(caption)]
+    if len(captions) > MAX_CUES:
+        numbers = f"{len(captions):,} captions, and a transcript at most {MAX_CUES:,}"
         raise PlacedError(f"The file has {numbers}. Divide it.")
-    # Layers of SubStation and the borders of HLS segments repeat captions.
-    timed = any(caption.start is not None for caption in clean)
-    ordered = sorted(dict.fromkeys(clean), key=lambda caption: caption.begins) if timed else clean
-    distinct = undo_rolling(ordered, by_word=by_word)
-    spoken = with_speakers([caption for caption in distinct if caption.text])
-    spoken = without_sounds([once for once in map(_without_repetition, spoken) if once.text])
-    spoken = without_repetitions(spoken, lambda caption: f"{caption.text} {caption.speaker or ''}")
-    cues, speaker = list[base.Cue](), spoken[0].speaker if spoken else None
-    for caption in without_credits(spoken):
+    if any(caption.start is not None for caption in captions):
+        # Layers of SubStation and the borders of HLS segments repeat captions.
+        captions = sorted(dict.fromkeys(captions), key=lambda caption: caption.begins)
+    captions = undo_rolling(captions, by_word=by_word)
+    captions = with_speakers([caption for caption in captions if caption.text])
+    captions = [caption for caption in map(_without_repetition, captions) if caption.text]
+    captions = without_sounds(captions)
+    captions = without_repetitions(captions, lambda cue: f"{cue.text} {cue.speaker or ''}")
+    cues, speaker = list[base.Cue](), captions[0].speaker if captions else None
+    for caption in without_credits(captions):
         text, start = one_line(caption.text), caption.start
         # Whole milliseconds, against rounding errors of the difference.
         seconds = 0.0 if start is None else max(0.0, round(caption.end - start, 3))
@@ -107,17 +108,17 @@ def _voices(caption: Caption) -> Iterator[Caption]:
     voices = _VOICE.split(caption.text)
     for name, text in zip([caption.speaker, *voices[1::2]], voices[::2], strict=True):
         plain = _TAG.sub("", _LINE_BREAK.sub("\n", text))
-        shown = _ENTITY.sub(lambda match: html.unescape(match[0]), plain.replace("&amp;", "&"))
-        lines = "\n".join(filter(None, map(one_line, _NEW_LINE.split(shown))))
+        plain = _ENTITY.sub(lambda match: html.unescape(match[0]), plain.replace("&amp;", "&"))
+        lines = "\n".join(filter(None, map(one_line, _NEW_LINE.split(plain))))
         if lines or len(voices) == 1:
             yield replace(caption, text=lines, speaker=one_line(name or "") or None)
 
 
 # --- Captions that repeat earlier words ---------------------------------------------------------
 
-_ROLLING_GAP_SECONDS, _MIN_ROLLED, _MIN_ROLLED_SHARE, _MOST_GROWN = 1.0, 3, 0.25, 3
+_ROLLING_GAP_SECONDS, _MOST_GROWN = 1.0, 3  # between captions; words that a line grows at once
+_MIN_ROLLED, _MIN_ROLLED_SHARE = 3, 0.25  # captions
 _LONGEST_REPEAT = 80  # words; three lines have about 40
-_LOOP, _LOOP_WORDS, _LONGEST_LOOP = 3, 9, 4
 
 
 def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]:
@@ -127,32 +128,36 @@ def undo_rolling(captions: Sequence[Caption], *, by_word: bool) -> list[Caption]
     becomes one caption. Captions roll if every word has a time, or if many begin with the last
     words shown and go on. In other files a repetition is really spoken, and stays.
     """
-    repeats, grows = [], list[bool]()  # for each caption: how many words repeat, and a growing line
-    shown, rolled = list[str](), 0
-    before, whole = None, list[str]()  # the last caption with words, and its words
+    repeated, grows = list[int](), list[bool]()  # for each caption: words, and of a growing line
+    screen, rolling = list[str](), 0  # the last words shown, and the number of rolling captions
+    last, last_words = None, list[str]()  # the last caption with words, and its words
     for caption in captions:
         words = [folded(word) for word in caption.text.split()]
-        longest = min(len(words), len(shown), _LONGEST_REPEAT)
-        if before is None or caption.begins > before.end + _ROLLING_GAP_SECONDS:
+        longest = min(len(words), len(screen), _LONGEST_REPEAT)
+        if last is None or caption.begins > last.end + _ROLLING_GAP_SECONDS:
             longest = 0
-        count = next((n for n in range(longest, 0, -1) if shown[-n:] == words[:n]), 0)
-        repeats.append(count)
-        is_same_line = before is not None and before.text.count("\n") == caption.text.count("\n")
+        count = next((n for n in range(longest, 0, -1) if screen[-n:] == words[:n]), 0)
+        repeated.append(count)
+        is_same_line = last is not None and last.text.count("\n") == caption.text.count("\n")
         is_line = count > 1 or len(caption.text.partition("\n")[0].split()) == count
-        rolled += is_line and 0 < count < len(words)
-        grows.append(0 < count == len(whole) >= len(words) - _MOST_GROWN and is_same_line)
-        shown = [*shown[-_LONGEST_REPEAT:], *words[count:]]
-        before, whole = (caption, words) if words else (before, whole)
-    if rolled < max(1 if by_word else _MIN_ROLLED, _MIN_ROLLED_SHARE * len(captions)):
+        rolling += is_line and 0 < count < len(words)
+        grows.append(0 < count == len(last_words) >= len(words) - _MOST_GROWN and is_same_line)
+        screen = [*screen[-_LONGEST_REPEAT:], *words[count:]]
+        last, last_words = (caption, words) if words else (last, last_words)
+    if rolling < max(1 if by_word else _MIN_ROLLED, _MIN_ROLLED_SHARE * len(captions)):
         return list(captions)
-    kept = list[Caption]()
-    for caption, count, is_grown in zip(captions, repeats, grows, strict=True):
+    unrolled = list[Caption]()
+    for caption, count, is_growing in zip(captions, repeated, grows, strict=True):
         text = "".join(caption.text.split(None, count)[count:])
-        if is_grown and kept:
-            kept[-1] = replace(kept[-1], text=f"{kept[-1].text} {text}".strip(), end=caption.end)
+        if is_growing and unrolled:
+            line = f"{unrolled[-1].text} {text}".strip()
+            unrolled[-1] = replace(unrolled[-1], text=line, end=caption.end)
         else:
-            kept.append(replace(caption, text=text))
-    return kept
+            unrolled.append(replace(caption, text=text))
+    return unrolled
+
+
+_LOOP, _LOOP_WORDS, _LONGEST_LOOP = 3, 9, 4  # repetitions, their words, and items of a part
 
 
 def without_repetitions(items: Sequence[Item], words: Callable[[Item], str]) -> list[Item]:
@@ -161,33 +166,33 @@ def without_repetitions(items: Sequence[Item], words: Callable[[Item], str]) -> 
     The repeated part has up to four items, and its repetitions have nine words or more in all.
     """
     keys = [" ".join(map(folded, words(item).split())) for item in items]
-    kept, at = list[Item](), 0
+    distinct, at = list[Item](), 0
     while at < len(items):
         for length in range(1, _LONGEST_LOOP + 1):
-            block, times = keys[at : at + length], 1
-            while keys[at + times * length : at + (times + 1) * length] == block:
+            part, times = keys[at : at + length], 1
+            while keys[at + times * length : at + (times + 1) * length] == part:
                 times += 1
-            if times >= _LOOP and times * word_count(" ".join(block)) >= _LOOP_WORDS:
-                kept += items[at : at + length]
+            if times >= _LOOP and times * word_count(" ".join(part)) >= _LOOP_WORDS:
+                distinct += items[at : at + length]
                 at += times * length
                 break
         else:
-            kept.append(items[at])
+            distinct.append(items[at])
             at += 1
-    return kept
+    return distinct
 
 
 def _without_repetition(caption: Caption) -> Caption:
     for divided in (SENTENCE_END.split(caption.text), caption.text.split()):
-        once = without_repetitions(divided, str)
-        if len(once) < len(divided):
-            return replace(caption, text=" ".join(once))
+        distinct = without_repetitions(divided, str)
+        if len(distinct) < len(divided):
+            return replace(caption, text=" ".join(distinct))
     return caption
 
 
 # --- Sounds -------------------------------------------------------------------------------------
 
-_NOISES = re.compile(
+_NOISES = re.compile(  # "[applause]", "(laughs)", "♪ la la ♪"
     r"\[[^\[\]]{0,80}\]|\([^()]{0,79}[^().!?]\)|\*[^*]{1,80}\*|([♪♫#])[^♪♫#]{1,80}\1|[♪♫]"
 )
 _SOUNDS = re.compile(
@@ -204,13 +209,13 @@ def without_sounds(captions: Sequence[Caption]) -> list[Caption]:
     Nobody says them, nor words in small letters and square brackets. A sentence in round brackets
     is spoken. NothingSaidError if nothing is left.
     """
-    kept, noises = list[Caption](), list[str]()
+    spoken, noises = list[Caption](), list[str]()
     for caption in captions:
         if any(map(str.isalnum, _NOISES.sub("", one_line(caption.text)))):
-            kept.append(replace(caption, text=_SOUNDS.sub("", caption.text).strip()))
+            spoken.append(replace(caption, text=_SOUNDS.sub("", caption.text).strip()))
         else:
             noises.append(one_line(caption.text))
-    if noises and not kept and any(map(str.isalnum, "".join(noises))):
+    if noises and not spoken and any(map(str.isalnum, "".join(noises))):
         names = ", ".join(dict.fromkeys(noises))[:120]
         raise NothingSaidError(f"Nothing is said in it: its captions hold only {names}.")
-    return kept
+    return spoken

@@ -19,8 +19,8 @@ _WORDS = {
     for key, words in read_document(Path(__file__).with_name("credits.yaml")).data.items()
 }
 _FAREWELL = re.compile(rf"(?<![a-z])(?:{_WORDS['farewells']})", re.IGNORECASE)
-_MAKER = re.compile(
-    rf"\W*(?:\S+ ){{0,2}}?\S{{0,4}}?(?P<kind>{_WORDS['subtitles']})\S*\s?(?P<rest>.+)",
+_CREDIT = re.compile(  # "Subtitles by Ann Lee"
+    rf"\W*(?:\S+ ){{0,2}}?\S{{0,4}}?(?P<kind>{_WORDS['subtitles']})\S*\s?(?P<makers>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _ADDRESS = re.compile(
@@ -34,36 +34,38 @@ _ADDRESS = re.compile(
 def is_credit(text: str) -> bool:
     """Tell whether a short text has an address, or the word for subtitles and a name."""
     is_short = len(text) <= _CREDIT_CHARACTERS and 0 < len(text.split()) <= _CREDIT_WORDS
-    maker = _MAKER.match(text) if is_short else None
+    credit = _CREDIT.match(text) if is_short else None
     is_sentence = text.endswith(STOPS) and not re.search(r"\b\w\.$", text)  # but initials
-    if maker is None or is_sentence:
+    if credit is None or is_sentence:
         return is_short and _ADDRESS.search(text) is not None
-    has_case = maker["kind"].lower() != maker["kind"].upper()
-    names = [word for word in maker["rest"].split() if word[0].isupper() or not word.islower()]
+    has_case = credit["kind"].lower() != credit["kind"].upper()
+    names = [word for word in credit["makers"].split() if word[0].isupper() or not word.islower()]
     return not has_case or bool(names) or _ADDRESS.search(text) is not None
 
 
 def without_credits(captions: Sequence[Caption]) -> list[Caption]:
     """Remove credits at either end, and credits and farewells between silences or during one."""
-    kept = list(itertools.dropwhile(lambda caption: is_credit(caption.text), captions))
-    gaps = [after.begins - before.end for before, after in itertools.pairwise(kept)]
-    kept = [
+    speech = list(itertools.dropwhile(lambda caption: is_credit(caption.text), captions))
+    gaps = [after.begins - before.end for before, after in itertools.pairwise(speech)]
+    speech = [
         caption
-        for caption, before, after in zip(kept, [math.inf, *gaps], [*gaps, 0.0], strict=False)
+        for caption, before, after in zip(speech, [math.inf, *gaps], [*gaps, 0.0], strict=False)
         if min(before, after) < _SILENCE_SECONDS
         or not (is_credit(caption.text) or _is_farewell(caption.text))
     ]
-    while kept:
-        *before, last = SENTENCE_END.split(" ".join(kept[-1].text.split()))
+    while speech:
+        *sentences, last = SENTENCE_END.split(" ".join(speech[-1].text.split()))
         if not is_credit(last):
             break
-        kept[-1:] = [replace(kept[-1], text=" ".join(before))] if before else []
-    end = len(kept)  # before the farewells at the end
-    while end > 1 and _is_farewell(kept[end - 1].text):
+        speech[-1:] = [replace(speech[-1], text=" ".join(sentences))] if sentences else []
+    end = len(speech)  # before the farewells at the end
+    while end > 1 and _is_farewell(speech[end - 1].text):
         end -= 1
-    silences = [after.begins - before.end for before, after in itertools.pairwise(kept[end - 1 :])]
-    lengths = [farewell.end - farewell.begins for farewell in kept[end:]]
-    return kept[:end] if max([*silences, *lengths], default=0) > _SILENCE_SECONDS else kept
+    silences = [
+        after.begins - before.end for before, after in itertools.pairwise(speech[end - 1 :])
+    ]
+    lengths = [farewell.end - farewell.begins for farewell in speech[end:]]
+    return speech[:end] if max([*silences, *lengths], default=0) > _SILENCE_SECONDS else speech
 
 
 def _is_farewell(text: str) -> bool:

@@ -12,12 +12,12 @@ from resources.transcripts.base import Caption
 from resources.transcripts.plausibility import STOPS, folded
 
 _NAME = r"(?:[^\W\d_a-z]|[a-z](?=[A-Z]))[^\s,;:!?()\[\]<>\"“”«»。\uff0c\uff1a\uff01\uff1f]*"
-_BRACKETED = re.compile(
+_BRACKETED = re.compile(  # "[Ann] Yes."
     r"^[\[(<\uff08【]([^\[\]()<>\uff08\uff09【】\n]{1,40})[\])>\uff09】]\s*(?=[^\s:\uff1a])",
     re.MULTILINE,
 )
-_HEAD = re.compile(r"\A([^\n]{1,60})\n(?=[^a-z])")
-_LABEL = re.compile(
+_HEAD = re.compile(r"\A([^\n]{1,60})\n(?=[^a-z])")  # a first line: "Ann\nYes."
+_LABEL = re.compile(  # "ANNA: ", ">> Dr. Lee (host): "
     r"(?P<turn>>{2,}\s*|[-–]\s+)?(?P<open>[\[(])?"
     rf"(?P<name>{_NAME}(?:,?\s(?:[^\W\d]{{1,3}}\s){{0,2}}(?:{_NAME}|\#?\d{{1,3}})){{0,4}})"
     r"(?(open)[\])])(?:\s*\([^()]{1,30}\))?\s?[:\uff1a](?=\s|$|[^\x00-\x7f])\s*"
@@ -38,6 +38,7 @@ def label_of(line: str) -> re.Match[str] | None:
 
 
 def name_of(words: str) -> str:
+    """Return a name without marks, brackets and a remark: "Ann Lee" for "**Ann Lee (host):**"."""
     return re.sub(r"(?<=\S)\s*\([^()]*\)$", "", words.strip(" *_`:[]-–—|•·")).strip("() ")
 
 
@@ -112,14 +113,14 @@ def speakers_of(lines: Sequence[str], *, timed: bool) -> set[str]:
     everyday = {folded(word) for word in text.split() if word.islower()} if labels else set()
     marked = {label["name"] for label in labels if (label["turn"] or "").startswith(">")}
     has_case = sum(map(str.islower, text)) > sum(map(str.isupper, text))
-    often = len(labels) >= max(_FEW_LABELS, _LABELLED_SHARE * len(lines))
-    often = often and (len(counts) < len(labels) or (timed and len(labels) == len(lines)))
+    some_recur = len(counts) < len(labels) or (timed and len(labels) == len(lines))
+    often = some_recur and len(labels) >= max(_FEW_LABELS, _LABELLED_SHARE * len(lines))
 
     def is_speaker(name: str) -> bool:
         words = [folded(word) for word in name.split()]
-        recurs, is_usual = counts[name] >= _FEW_LABELS, everyday.issuperset(words)
+        recurs, is_everyday = counts[name] >= _FEW_LABELS, everyday.issuperset(words)
         is_sure = name in marked or (has_case and name.isupper())
-        is_likely = often if is_usual and recurs else (recurs or often) and not is_usual
+        is_likely = (recurs and often) if is_everyday else (recurs or often)
         is_statement = any(map(_STATEMENT.fullmatch, (words[0], words[-1])))
         return (is_sure or is_likely) and not is_statement
 
@@ -135,23 +136,22 @@ def _parts(caption: Caption, speakers: set[str], *, timed: bool) -> Iterator[Cap
     for line in lines:
         label, turn = label_of(line), _TURN.match(line)
         if label is not None and label["name"] in speakers:
-            name, rest = label["name"], line[label.end() :]
+            name, words = label["name"], line[label.end() :]
         elif turn is not None and (is_dialogue or turn[0].startswith(">")):
-            name, rest = None, line[turn.end() :]
+            name, words = None, line[turn.end() :]
         else:
             parts[-1][2].append(line)
             continue
         if not parts[-1][2]:
             del parts[-1]
-        parts.append((name, True, [rest] if rest else []))
+        parts.append((name, True, [words] if words else []))
     # The time of each part is proportional to its characters.
-    sizes = [sum(map(len, spoken)) for _, _, spoken in parts]
-    start, length, at = caption.start, caption.end - caption.begins, 0
-    for (name, is_new, spoken), size in zip(parts, sizes, strict=True):
-        begins, ends = start, caption.end
+    sizes = [sum(map(len, part_lines)) for _, _, part_lines in parts]
+    length, total, at = caption.end - caption.begins, sum(sizes) or 1, 0
+    for (name, is_new, part_lines), size in zip(parts, sizes, strict=True):
+        start, end = caption.start, caption.end
         if start is not None and len(parts) > 1:
-            before, after = at / (sum(sizes) or 1), (at + size) / (sum(sizes) or 1)
-            begins, ends = round(start + length * before, 3), round(start + length * after, 3)
+            start, end = (round(start + length * (n / total), 3) for n in (at, at + size))
         at += size
-        text = "\n".join(spoken)
-        yield replace(caption, text=text, start=begins, end=ends, speaker=name, new_turn=is_new)
+        text = "\n".join(part_lines)
+        yield replace(caption, text=text, start=start, end=end, speaker=name, new_turn=is_new)
