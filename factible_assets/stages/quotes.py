@@ -1,8 +1,4 @@
-"""Checks that the quotes of a reading stand in the text of the page, and finds planted ones.
-
-It compares quote and text without the differences of typography, and widens a quote to whole
-sentences, so that it keeps every denial around it.
-"""
+"""Checks that a page's text contains the quotes of its reading, and widens them to sentences."""
 
 from __future__ import annotations
 

@@ -25,8 +25,7 @@ NO_TIMES: Final = (
     f"The file should hold captions, but no line has times. {_REMEDY[:-1]}, "
     "or rename a file without times to .txt."
 )
-_FIRST_CUE = re.compile(r"(?<=\n)([ \t]*1[ \t]*\n)(?=[ \t]*\d+:\d.*-->)")
-"""The number 1 above times, where another file begins."""
+_FIRST_CUE = re.compile(r"(?<=\n)([ \t]*1[ \t]*\n)(?=[ \t]*\d+:\d.*-->)")  # "1", then times
 _HEADER = re.compile(r"^(\ufeff?WEBVTT(?:[ \t].*)?$(?:\n(?!.*-->).*\S.*)*)", re.MULTILINE)
 _HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")  # "WEBVTT - Title"
 _METADATA = re.compile(
@@ -104,8 +103,7 @@ _TIMING = re.compile(
 """Two times: "0:01.5 --> 0:03.0 align:start", with a damaged arrow, or "0:01.500,0:03.000"."""
 _SPACED = re.compile(rf"[\d\s:.,-]+{_ARROW}[\d\s:.,-]+")  # "00: 00: 01, 500 -> 00: 00: 03, 000"
 _TIMING_LIKE = re.compile(r"-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
-_LONGEST_TIMING = 400  # characters
-_NUMBERED_SHARE = 0.8  # of the cues
+_LONGEST_TIMING, _NUMBERED_SHARE = 400, 0.8  # characters, and of the cues
 
 
 def _cues(text: str, first: int, *, is_webvtt: bool = False) -> list[Caption]:
@@ -145,17 +143,16 @@ def _remove_identifiers(blocks: Sequence[list[str]], *, is_webvtt: bool) -> None
         is_above_times = lines[-1:] != [""]
         while lines and not lines[-1]:
             lines.pop()
-        is_apart = is_above_times and lines[-2:-1] in ([""], [last])
+        is_apart = is_above_times and lines[-2:-1] in ([""], [last])  # some tools write it twice
         is_identifier = (is_apart and (is_webvtt or last.isdecimal())) or (are_numbered and number)
         while is_identifier and lines and lines[-1] == last:
-            lines.pop()  # some tools write it twice
+            lines.pop()
 
 
 # --- Formats that pysubs2 reads -----------------------------------------------------------------
 
 _SAMI_CLASS = re.compile(r"<P\s+Class=[\"']?(\w+)", re.IGNORECASE)
-_LONGEST_LINE, _FRAME_RATE = 10_000, 25.0
-"""The rate is that of European television, for MicroDVD files without their own."""
+_LONGEST_LINE, _FRAME_RATE = 10_000, 25.0  # the rate of European television
 
 
 def read_by_library(text: str) -> CaptionFile | None:

@@ -66,8 +66,7 @@ class _Document:
 
     def add(self, node: Any, path: _Path = (), speaker: str | None = None) -> None:
         if isinstance(node, list) and node and _is_word(node):
-            node = dict(zip(("word", "start", "end"), node, strict=False))
-            path = (*path, "word")
+            node, path = {"word": node[0], "start": node[1], "end": node[2]}, (*path, "word")
         if isinstance(node, str):
             self.letters += len(node)
         elif isinstance(node, list):
@@ -273,8 +272,7 @@ _TIMES: Final = (
 """The keys of a start, an end and a length: "starttimems", "end", "durationseconds"."""
 _UNITS: Final = {"s": 1.0, "m": 1e-3, "u": 1e-6, "t": 1e-7, "n": 1e-9}
 """Units in seconds, by the first letter of their names; t are ticks."""
-_SAMPLE = 500  # rows that show the names of columns
-_MAX_TIME = 1e19  # in any unit
+_SAMPLE, _MAX_TIME = 500, 1e19  # rows that show the names of columns; in any unit
 _SPOKEN_PACE, _POSSIBLE_PACE = (4.0, 40.0), (1.0, 100.0)  # characters a second, also in errors
 _SLOWEST, _FEW_PACES = 0.05, 5  # of fewer entries, only a slower pace is impossible
 

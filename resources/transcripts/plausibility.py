@@ -1,8 +1,7 @@
 """Checks after reading that a transcript holds speech, at times in which people can say it.
 
 A reader that misunderstands a format leaves marks, numbers or the same word at the same place of
-many lines, gives words an impossible pace, or shows two texts at once. Then the checks raise a
-PlacedError, and the file is refused.
+many lines, gives words an impossible pace, or shows two texts at once. Then PlacedError is raised.
 """
 
 from __future__ import annotations
@@ -59,6 +58,11 @@ _LONG_TEXT, _MOST_CODES, _MOST_CODES_IN_LONG = 12, 0.7, 0.35  # words, and share
 _MOST_SIGNS, _LONGEST_WORD = 0.08, 60
 _MOST_BARE, _MOST_REMAINS = 0.2, 0.1  # shares of the lines
 _MOST_HOURS = 1_000_000  # times may count from 1970
+_MARK = re.compile(r"\W*[A-Z]{3,}\W*")  # "NOTE", "[EVENT]"
+_OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")  # signs at the beginning of speech
+_RHYTHM = 0.6  # share of the lines
+_FASTEST = 100.0  # characters a second, faster than anybody speaks
+_SLOWEST, _SLOWEST_FEW = 0.8, 0.3  # of many texts, and of a few
 
 
 def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float]] = ()) -> None:
@@ -94,11 +98,6 @@ def check_speech(texts: Sequence[str], times: Sequence[tuple[float | None, float
         _check_times(timed, [length for _, length in times])
 
 
-_MARK = re.compile(r"\W*[A-Z]{3,}\W*")  # "NOTE", "[EVENT]"
-_OPENERS: Final = frozenset("\"'“„«([¿¡-–—…♪.")  # signs at the beginning of speech
-_RHYTHM = 0.6  # share of the lines
-
-
 def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
     """Refuse lines that begin or end in a rhythm: with numbers, one word or sign, or marks."""
     signs = [line[0] for line in lines if not line[0].isalnum() and line[0] not in _OPENERS]
@@ -118,10 +117,6 @@ def _check_edges(lines: Sequence[str], *, has_times: bool) -> None:
         for word, count in (words + Counter(signs)).most_common(1):
             if count >= max(_MANY, often):
                 raise base.unknown_format(f"Its lines all {name} with {word[:60]!r}")
-
-
-_FASTEST = 100.0  # characters a second, faster than anybody speaks
-_SLOWEST, _SLOWEST_FEW = 0.8, 0.3  # of many texts, and of a few
 
 
 def _check_times(timed: Sequence[tuple[float, str]], lengths: Sequence[float]) -> None:
@@ -154,6 +149,8 @@ def _check_times(timed: Sequence[tuple[float, str]], lengths: Sequence[float]) -
 
 
 _PAIR, _TITLE_WORDS = 2, 4
+_TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
+_PROSE_WORDS, _READ_SHARE, _MOST_LOST = 4, 0.4, 0.1
 
 
 def check_prose(lines: Sequence[str]) -> None:
@@ -180,10 +177,6 @@ def check_prose(lines: Sequence[str]) -> None:
     are_words = are_open and median(map(word_count, lines)) < _FEW
     if len(lines) >= _FEW and (are_titles or are_words):
         raise base.unknown_format("This is a list: its lines neither end a sentence nor go on")
-
-
-_TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
-_PROSE_WORDS, _READ_SHARE, _MOST_LOST = 4, 0.4, 0.1
 
 
 def check_lost(lines: Sequence[str], read: base.TimedText) -> None:

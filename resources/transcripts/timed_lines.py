@@ -100,9 +100,8 @@ def read_timed_lines(text: str) -> CaptionFile | None:
     speaker: str | None = None
     for row in timed:
         start, speaker = row.start or 0.0, row.speaker or speaker
-        end = row.end or next_start.get(start, start)
-        span = max(0.0, start - early), max(0.0, end - early)
-        captions.append(Caption("\n".join(row.words), *span, speaker))
+        end = max(0.0, (row.end or next_start.get(start, start)) - early)
+        captions.append(Caption("\n".join(row.words), max(0.0, start - early), end, speaker))
     return CaptionFile(captions, title=tags.get("ti") or None, lines=text.split("\n"))
 
 

@@ -450,8 +450,9 @@ def rating_of(text: str) -> Stance | None:
     points_back = len(tokenise(text)) <= _LONGEST_RATING and _POINTS_BACK.search(text)
     if points_back and (rating := _rating_at_end(text)) is not None:
         return rating
-    rest = re.split(r"[.!;,:\u2013\u2014]|\s-\s", text, maxsplit=1)[0].strip()
-    return stance_of_exact_rating(rest) if rest and len(tokenise(rest)) <= _REMARK_WORDS else None
+    label = re.split(r"[.!;,:\u2013\u2014]|\s-\s", text, maxsplit=1)[0].strip()
+    is_short = len(tokenise(label)) <= _REMARK_WORDS
+    return stance_of_exact_rating(label) if label and is_short else None
 
 
 # --- The side of one sentence -------------------------------------------------------------------

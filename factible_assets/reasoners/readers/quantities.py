@@ -134,10 +134,9 @@ def _quantity(text: str, number: Number, last_end: int) -> Quantity:
         words = takewhile(lambda word: not is_stop_word(word), after[0].split() if after else ())
         counts = {*map(stem, words), *filter(None, [unit])}
         in_name = raw.isdigit() and bound == "exact" and _is_named(before)
+    span = (bound_start, start, end)
     return Quantity(
-        *(value * factor, dimension, bound, bound_start, start, end),
-        counts=frozenset(counts),
-        in_name=in_name,
+        value * factor, dimension, bound, *span, counts=frozenset(counts), in_name=in_name
     )
 
 
@@ -151,17 +150,15 @@ def _is_named(before: str) -> bool:
     return bool(word) and not is_stop_word(word) and word not in MONTHS
 
 
+# A negator turns a bound: "no more than" is "at most".
 _NEGATED = r"(?P<negator>\b(no(?=\s\w+\sthan\b)|not|never|cannot|\w+n['\u2019]t)\s+)?"
-"""A negator turns a bound: "no more than" is "at most"."""
 _OPPOSITES: dict[Bound, Bound] = {"at_least": "at_most", "at_most": "at_least"}
 _TO_NUMBER = r"\s*((?!(past|last|next|previous|following|first)\b)\w+\s){0,2}(us)?$"
 """Words between a bound and its number. "Over the past 10 years" names a period, no bound."""
 _BOUNDS: dict[Bound, re.Pattern[str]] = {
     "at_least": re.compile(
-        _NEGATED
-        + r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
-        + r"|minimum of)"
-        + _TO_NUMBER,
+        _NEGATED + r"\b(more than|over|at least|above|exceed\w*|(greater|higher) than|upwards? of"
+        r"|minimum of)" + _TO_NUMBER,
         re.IGNORECASE,
     ),
     "at_most": re.compile(
@@ -285,10 +282,9 @@ def _is_counted(quantity: Quantity) -> bool:
 
 def _years(year: Quantity) -> tuple[float, float]:
     """Return the first and the last year that a bound or a decade allows."""
-    return (
-        -inf if year.bound == "at_most" else year.value - year.half_decade,
-        inf if year.bound == "at_least" else year.value + year.half_decade,
-    )
+    first = -inf if year.bound == "at_most" else year.value - year.half_decade
+    last = inf if year.bound == "at_least" else year.value + year.half_decade
+    return first, last
 
 
 def _exclude_each_other(claimed: Quantity, stated: Quantity) -> bool:
