@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import tempfile
 import uuid
 from dataclasses import replace
@@ -16,6 +17,7 @@ from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
 from factible_assets.config import DEMO_VIDEO, StrategyName, demo_config
+from factible_assets.errors import FactibleError
 from factible_assets.runs.state import possible_strategies
 from factible_assets.runs.targets import Target, enlist, resolve
 from factible_assets.settings import Settings
@@ -160,9 +162,10 @@ def save_uploads(
         collection = f"desk-{digest(bytes(0).join(page_content for _, page_content in pages))}"
         archive = Archive(settings.archive, canonicalise=canonical_url)
         archive.import_from(folder / "pages", collection)
-    except (TranscriptError, ArchiveError) as error:
-        words = for_browser(str(error).replace(str(folder), ""))
-        raise HTTPException(422, words) from error
+    except (FactibleError, TranscriptError, ArchiveError) as error:
+        # The person knows the file by its name, and nothing of the folder.
+        words = re.sub(rf"{re.escape(str(folder))}/(pages|transcript)/", "", str(error))
+        raise HTTPException(422, for_browser(words)) from error
     return target, f"archive:{collection}"
 
 

@@ -248,8 +248,13 @@ def test_an_uploaded_transcript_is_checked_against_uploaded_pages(
     listed = (Settings(home=order.home).home_corpora / "local.yaml").read_text("utf-8")
     assert "On honey" in listed
     assert ".." not in order.video_id
-    refused = client.submit("/desk/checks", files={"transcript": ("x.vtt", b"\x00\xff")})
+
+
+@pytest.mark.parametrize("name", ["x.vtt", "x.mp3"])
+def test_a_refused_file_is_named_without_its_folder(serve: Serve, name: str) -> None:
+    refused = serve().submit("/desk/checks", files={"transcript": (name, b"\x00\xff")})
     assert refused.status_code == 422
+    assert Page(refused.text).text("//p[@role='alert']").startswith(f"{name}: ")
 
 
 def bring(client: Browser, name: str = "my_talk.txt", **fields: str) -> httpx.Response:
