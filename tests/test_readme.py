@@ -44,7 +44,7 @@ def test_the_outputs_in_the_readme_are_what_a_fresh_install_prints(
     home: Path, fresh: Fresh
 ) -> None:
     document = README.read_text(encoding="utf-8")
-    assert document.count("\nverdict ") == 4
+    assert document.count("\nverdict ") == 3
     assert document.count("```\nfactible sql ") == 1
     assert "automatic leaning" in (home / "reports" / f"{DEMO}.html").read_text(encoding="utf-8")
     verdicts = Warehouse(home / "warehouse.duckdb").query("FROM current_verdicts")
