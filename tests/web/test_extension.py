@@ -271,3 +271,13 @@ def test_a_printed_claim_fills_wide_paper_without_the_queue_and_the_forms(
     assert [page.is_visible(part) for part in ("#queue", ".fold", "#more", "#share")] == [False] * 4
     width = "(each) => each.getBoundingClientRect().width / document.body.clientWidth"
     assert page.locator("main").evaluate(width) > 0.9
+
+
+def test_the_way_back_from_a_refused_form_keeps_its_words(browser: Installed, serve: Serve) -> None:
+    page = browser.context.new_page()
+    page.goto(f"{serve().address}/desk")
+    page.fill("#link", "https://example.com/talk")
+    page.click("button.main")
+    page.get_by_role("link", name="Back").click()
+    page.wait_for_selector("#link")
+    assert page.input_value("#link") == "https://example.com/talk"

@@ -239,11 +239,12 @@ def error_response(
     client: Client | None = getattr(request.state, "client", None)
     is_known = client is not None and client.id and "app" in request.scope
     viewer = visit_of(request, state_of(request), client).viewer if client and is_known else None
-    back = path.rpartition("/")[0] if request.method == "POST" else DESK
+    is_form = request.method == "POST"
+    back = path.rpartition("/")[0] if is_form else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
     title = _TITLES.get(status, "This cannot be done now")
-    detail = for_browser(problem.detail)
-    response = show("refused", viewer, status=status, title=title, detail=detail, back=back)
+    values = {"title": title, "detail": for_browser(problem.detail), "is_form": is_form}
+    response = show("refused", viewer, status=status, back=back, **values)
     for name, value in (problem.headers or {}).items():
         response.headers.setdefault(name, value)
     return response

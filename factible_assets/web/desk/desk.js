@@ -5,10 +5,14 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // --- Buttons that need a script ---------------------------------------------------------------
 
-  document.addEventListener("click", async ({ target }) => {
-    const button = target.closest("[data-copy], [data-print]");
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy], [data-print], [data-back]");
     if (!button) return;
     if ("print" in button.dataset) return print();
+    if ("back" in button.dataset) {
+      event.preventDefault();
+      return history.back(); // To the form, with its words.
+    }
     const words = button.textContent;
     try {
       await navigator.clipboard.writeText(button.dataset.copy);
