@@ -60,6 +60,7 @@ def strict_schema(
 
 
 def _strict(node: Any, bounded: bool) -> Any:
+    """Return a part of a JSON Schema with the keywords that strict schemas allow."""
     if isinstance(node, list):
         return [_strict(item, bounded) for item in node]
     if not isinstance(node, dict):
@@ -68,24 +69,28 @@ def _strict(node: Any, bounded: bool) -> Any:
         return {"$ref": node["$ref"]}
     if node.keys() & _NOT_STRICT or node.get("additionalProperties"):
         raise TypeError(f"There is no strict schema for {json.dumps(node)[:_MAX_SHOWN]}.")
-    kept = {name: _strict(node[name], bounded) for name in _KEPT if name in node}
+    strict = {name: _strict(node[name], bounded) for name in _KEPT if name in node}
     if "$defs" in node:
-        kept["$defs"] = {name: _strict(model, bounded) for name, model in node["$defs"].items()}
+        strict["$defs"] = {name: _strict(model, bounded) for name, model in node["$defs"].items()}
     if bounded and node.get("type") == "string" and "enum" not in node:
-        kept["maxLength"] = node.get("maxLength", _MAX_STRING)
+        strict["maxLength"] = node.get("maxLength", _MAX_STRING)
     elif bounded and node.get("type") == "array":
-        kept["maxItems"] = node.get("maxItems", _MAX_ITEMS)
+        strict["maxItems"] = node.get("maxItems", _MAX_ITEMS)
     ranges = ", ".join(words.format(node[name]) for name, words in _RANGES if name in node)
     ranges = _FROM_TO.sub(r"\1 to \2", ranges)  # half the tokens, in every question
     if ranges:
-        kept["description"] = "; ".join(filter(None, (node.get("description"), ranges)))
+        strict["description"] = "; ".join(filter(None, (node.get("description"), ranges)))
     if node.get("type") == "object":
         properties = {
             name: _strict(field, bounded) for name, field in node.get("properties", {}).items()
         }
-        kept.pop("description", None)
-        kept |= {"properties": properties, "required": [*properties], "additionalProperties": False}
-    return kept
+        strict.pop("description", None)
+        strict |= {
+            "properties": properties,
+            "required": [*properties],
+            "additionalProperties": False,
+        }
+    return strict
 
 
 class UnreadableAnswerError(ValueError):

@@ -41,16 +41,16 @@ class TokenScale:
     """
 
     def __init__(self) -> None:
-        self._seen: deque[float] = deque(maxlen=_REMEMBERED)
+        self._ratios: deque[float] = deque(maxlen=_REMEMBERED)
 
     @property
     def bytes_per_token(self) -> float:
-        return max(1.0, min(self._seen) * _MARGIN) if self._seen else _FIRST_GUESS
+        return max(1.0, min(self._ratios) * _MARGIN) if self._ratios else _FIRST_GUESS
 
     def learn(self, size: int, tokens: int) -> None:
         """Learn from a server's count of the tokens of a prompt; `size` is in UTF-8 bytes."""
         if size >= _LEAST_COUNTED and tokens > 0:
-            self._seen.append(size / tokens)
+            self._ratios.append(size / tokens)
 
     def tokens(self, size: int, messages: int = 0) -> int:
         return int(size / self.bytes_per_token) + 1 + messages * _MESSAGE_TOKENS
@@ -87,11 +87,11 @@ def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> tuple[str, int] 
             texts.append(part.text)
             continue
         content = part.text.encode()
-        kept = content[: int(len(content) * (kept_bytes / trimmable))].decode("utf-8", "ignore")
-        end = max(kept.rfind(" "), kept.rfind("\n"))
-        kept = kept[:end] if end > len(kept) * 0.9 else kept  # to the end of a word if one is near
-        left_out += len(part.text) - len(kept)
-        texts.append(kept + TRIM_MARK)
+        start = content[: int(len(content) * (kept_bytes / trimmable))].decode("utf-8", "ignore")
+        end = max(start.rfind(" "), start.rfind("\n"))
+        start = start[:end] if end > len(start) * 0.9 else start  # to the end of a word if near
+        left_out += len(part.text) - len(start)
+        texts.append(start + TRIM_MARK)
     return "".join(texts), left_out
 
 
@@ -122,7 +122,7 @@ class PromptFolder:
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file.touch(mode=0o600)
-            file.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
+            file.write_text(sendable(json.dumps(content, ensure_ascii=False, indent=1)), "utf-8")
         except OSError as error:
             _log.warning("A prompt could not be stored in %s: %s.", self._path, error.strerror)
 
@@ -153,5 +153,7 @@ class PromptFolder:
 
 
 def _contains(file: Path, texts: Sequence[str]) -> bool:
-    content = file.read_text("utf-8", "replace")
-    return any(text in content for text in texts)
+    with suppress(FileNotFoundError):  # another process may delete expired files
+        content = file.read_text("utf-8", "replace")
+        return any(text in content for text in texts)
+    return False

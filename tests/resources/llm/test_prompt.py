@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.llm.base import ModelRequest, Part
-from resources.llm.prompt import TRIM_MARK, TokenScale, fit, sendable
+from resources.llm.prompt import TRIM_MARK, PromptFolder, TokenScale, fit, sendable
 from tests.resources.llm.servers import Leaning, ask
+from tests.resources.storage.doubles import PAID
 
 
 @given(st.lists(st.tuples(st.text(max_size=400), st.booleans()), max_size=6), st.integers(0, 1_500))
@@ -67,6 +71,12 @@ def test_sendable_text_keeps_its_length_and_can_be_encoded(text: str) -> None:
     assert all(new == old for new, old in zip(clean, text, strict=False) if new != "\ufffd") or (
         len(clean) < len(text)
     )
+
+
+def test_an_answer_with_half_a_character_is_stored(tmp_path: Path) -> None:
+    PromptFolder(tmp_path, days=1).keep(PAID, [], "an emoji \ud83d cut in two")
+    (file,) = tmp_path.glob("*/*.json")
+    assert json.loads(file.read_text())["answer"] == "an emoji \ufffd cut in two"
 
 
 def test_the_fingerprint_changes_with_everything_that_changes_the_answer() -> None:
