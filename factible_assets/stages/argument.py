@@ -88,10 +88,10 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
     }
     is_divided = sides.keys() >= SIDES
     # The deciding side comes first. Unclear sources count only if there are no others.
-    shown = [side for side in sides if side in DEFINITE] or list(sides)
-    shown.sort(key=lambda side: side != outcome)
+    shown_sides = [side for side in sides if side in DEFINITE] or list(sides)
+    shown_sides.sort(key=lambda side: side != outcome)
     if is_divided and outcome == "mixed":
-        shown = [side for side in shown if side != "mixed"]
+        shown_sides = [side for side in shown_sides if side != "mixed"]
 
     def strength(row: Evidence) -> tuple[bool, bool, float, bool, float]:
         asks = (row.quote or "").rstrip().endswith("?")
@@ -102,7 +102,7 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
         return row.quote is not None, is_check, factor * relevance, not asks, relevance
 
     key_sources = []
-    for side in shown:
+    for side in shown_sides:
         row = max(sides[side], key=strength)
         if side == "unclear" and (row.relevance or 0.0) < _BEARS_ON:
             continue

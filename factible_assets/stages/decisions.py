@@ -79,8 +79,8 @@ def _decided_row(
         left_out = {"status": "skipped", "reason": why, "page_due": False}
         return row.model_copy(update=_UNREAD | left_out)
     actions = corrections.stances.get(url), corrections.ratings.get(url)
-    wanted = [action.value if action else None for action in actions]
-    if wanted == [row.machine_stance and row.stance, row.machine_rating and row.rating]:
+    overruled = [action.value if action else None for action in actions]
+    if overruled == [row.machine_stance and row.stance, row.machine_rating and row.rating]:
         return row
     machine: dict[str, Any] = {}
     if row.machine_stance:
@@ -116,12 +116,12 @@ def _counted_again(
     if not is_reproduced or stored.veracity is not None:
         return _without_verdict(stored)
     verdict = vote(evidence)
-    kept: dict[str, Any] = {"rank": stored.rank, "strategy": stored.strategy}
+    columns: dict[str, Any] = {"rank": stored.rank, "strategy": stored.strategy}
     if verdict.status == "complete":
-        kept["reasoner_stance"] = stored.reasoner_stance
-        kept["disagreement"] = stored.reasoner_stance not in {None, verdict.stance}
-        kept["reason"] = " ".join(filter(None, (verdict.reason, _COUNTED)))
-    return verdict.model_copy(update=kept)
+        columns["reasoner_stance"] = stored.reasoner_stance
+        columns["disagreement"] = stored.reasoner_stance not in {None, verdict.stance}
+        columns["reason"] = " ".join(filter(None, (verdict.reason, _COUNTED)))
+    return verdict.model_copy(update=columns)
 
 
 def _without_verdict(stored: records.Verdict) -> records.Verdict:

@@ -41,21 +41,21 @@ class StoryIndex:
         shingles_of = cache(lambda content_hash: shingles(texts.get(content_hash, "")))
 
         @cache
-        def are_one_story(first: str, second: str) -> bool:
-            one, other = shingles_of(first), shingles_of(second)
-            shorter = min(len(one), len(other))
-            return shorter > 0 and len(one & other) >= SHARED_STORY * shorter
+        def are_one_story(first_hash: str, second_hash: str) -> bool:
+            first, second = shingles_of(first_hash), shingles_of(second_hash)
+            shorter = min(len(first), len(second))
+            return shorter > 0 and len(first & second) >= SHARED_STORY * shorter
 
         self._are_one_story = are_one_story
 
-    def share_origin(self, one: Evidence, other: Evidence) -> bool:
+    def share_origin(self, first: Evidence, second: Evidence) -> bool:
         """Whether two sources share a domain or a story."""
-        if one.domain == other.domain and not _is_file(one):
+        if first.domain == second.domain and not _is_file(first):
             return True
-        if one.content_hash is None or other.content_hash is None:
+        if first.content_hash is None or second.content_hash is None:
             return False
-        first, second = sorted((one.content_hash, other.content_hash))
-        return first == second or self._are_one_story(first, second)
+        hashes = sorted((first.content_hash, second.content_hash))
+        return hashes[0] == hashes[1] or self._are_one_story(*hashes)
 
 
 def _is_file(row: Evidence) -> bool:

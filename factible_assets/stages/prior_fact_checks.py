@@ -85,13 +85,13 @@ def question(claim: Claim) -> str:
     return shorten(claim.text.rstrip().rstrip(".!?…"), _LONGEST_QUESTION, placeholder="")
 
 
-def similarity(one: str, other: str) -> float:
+def similarity(first: str, second: str) -> float:
     """Return the similarity of two statements, from 0 to 1: Dice's coefficient of their words.
 
     It compares content words, not meanings: a claim and its denial are alike, as a look-up needs.
     """
-    first, second = content_words(one), content_words(other)
-    return 2 * len(first & second) / (len(first) + len(second) or 1)
+    words, other_words = content_words(first), content_words(second)
+    return 2 * len(words & other_words) / (len(words) + len(other_words) or 1)
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -61,11 +61,11 @@ def build_queries(
             distinct.setdefault(normalise_text(draft.text), draft)
     ordered = list(distinct.values()) or [QueryDraft(claim.text, "direct", 1)]
     urgent = [draft for draft in ordered if draft.priority <= max_priority] or ordered[:1]
-    kept = urgent[: config.max_queries]
+    chosen = urgent[: config.max_queries]
     opposite = next((draft for draft in ordered if draft.seeks_opposite), None)
     # One query alone must ask for the claim itself.
-    if opposite and config.max_queries > 1 and not any(draft.seeks_opposite for draft in kept):
-        kept = [*kept[: config.max_queries - 1], opposite]
+    if opposite and config.max_queries > 1 and not any(draft.seeks_opposite for draft in chosen):
+        chosen = [*chosen[: config.max_queries - 1], opposite]
     return tuple(
         query_row(
             claim,
@@ -76,7 +76,7 @@ def build_queries(
             priority=draft.priority,
             seeks_opposite=draft.seeks_opposite,
         )
-        for rank, draft in enumerate(kept, start=1)
+        for rank, draft in enumerate(chosen, start=1)
     )
 
 

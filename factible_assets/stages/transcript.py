@@ -126,10 +126,10 @@ class Clock:
             return None
         length = segment.char_end - segment.char_start
         share = min(1.0, max(0, position - segment.char_start) / length) if length else 1.0
-        shown = segment.duration_seconds
+        seconds = segment.duration_seconds
         following = bisect_right(self._starts, segment.char_start)
         if following < len(self.segments):
             begins = self.segments[following].start_seconds
             if begins is not None:
-                shown = min(shown, begins - segment.start_seconds)
-        return segment.start_seconds + share * max(shown, 0.0)
+                seconds = min(seconds, begins - segment.start_seconds)
+        return segment.start_seconds + share * max(seconds, 0.0)

@@ -490,10 +490,11 @@ def _is_declined(row: records.Evidence) -> bool:
 
 
 def _reasons(rows: Sequence[records.Query | records.Search | records.Evidence]) -> str:
-    shown = 3
-    distinct = list(dict.fromkeys((row.reason or "no reason given").rstrip(".") for row in rows))
-    more = [f"and {len(distinct) - shown} more reasons"] if len(distinct) > shown else []
-    return "; ".join([*distinct[:shown], *more])
+    """Return the first three distinct reasons, and the number of others."""
+    reasons = list(dict.fromkeys((row.reason or "no reason given").rstrip(".") for row in rows))
+    if others := reasons[3:]:
+        reasons[3:] = [f"and {len(others)} more reasons"]
+    return "; ".join(reasons)
 
 
 # --- The verdict --------------------------------------------------------------------------------

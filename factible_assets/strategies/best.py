@@ -30,7 +30,6 @@ async def check(claim: ClaimCheck) -> ClaimRows:
 
 async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
     """Write twice as many searches, also of the lowest priority, and read the new pages."""
-    known = {query.query_id for query in first.queries}
     claim.trace.round = 2
     with claim.trace.step(
         "query", "twice as many", "The vote over the first round abstains."
@@ -38,16 +37,17 @@ async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
         wider = QueriesConfig(max_queries=_wider_count(claim.config))
         queries = await claim.write_queries(wider)
         # Queries that a service failed to write stay, so the verdict knows about the gap.
-        new = [query for query in queries if query.query_id not in known]
+        first_ids = {query.query_id for query in first.queries}
+        new = [query for query in queries if query.query_id not in first_ids]
         ranked = enumerate(new, start=len(first.queries) + 1)
-        more = [query.model_copy(update={"rank": rank}) for rank, query in ranked]
-        note.record_queries(more)
-        note.got = "; ".join(query.text for query in more)
-        if not more:
+        new = [query.model_copy(update={"rank": rank}) for rank, query in ranked]
+        note.record_queries(new)
+        note.got = "; ".join(query.text for query in new)
+        if not new:
             note.status, note.reason = "no_evidence", "The reasoner worded no new query."
             return first
     case, _ = await claim.look_further(
-        first, more, search_step="second round", read_step=("read", "second round")
+        first, new, search_step="second round", read_step=("read", "second round")
     )
     return case
 

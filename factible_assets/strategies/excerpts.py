@@ -62,7 +62,7 @@ def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tupl
     Beyond exact repetitions (appendix A.2), a question drops out if it only reorders or inflects
     the words of another, unless its numbers or denials differ.
     """
-    kept: dict[str, tuple[str, object]] = {}
+    distinct: dict[str, tuple[str, object]] = {}
     for text in texts:
         question = " ".join(text.split())
         words = [word.norm for word in tokenise(question)]
@@ -73,10 +73,10 @@ def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tupl
         stems, meaning = " ".join(map(stem, words)), (numbers, NEGATIONS.intersection(words))
         if not any(
             meaning == other_meaning and fuzz.token_sort_ratio(stems, other_stems) >= _SAME
-            for other_stems, other_meaning in kept.values()
+            for other_stems, other_meaning in distinct.values()
         ):
-            kept[question] = stems, meaning
-    return tuple(kept)[:most]
+            distinct[question] = stems, meaning
+    return tuple(distinct)[:most]
 
 
 def answerability(questions: Sequence[Answered]) -> Answerability | None:
@@ -197,19 +197,19 @@ def unfounded(sentence: str, passage: str, *, names: bool = True) -> list[str]:
     of a sentence is no name. Most of the paper's factual errors are of these kinds (figure 6).
     """
     stated = {number.value for number in find_numbers(passage)}
-    known = {*map(fold, _LETTERS.findall(passage)), *STOP_WORDS, "s"}
-    wrong = [
+    words = {*map(fold, _LETTERS.findall(passage)), *STOP_WORDS, "s"}
+    inventions = [
         sentence[number.start : number.end]
         for number in find_numbers(sentence)
         if number.value not in stated
     ]
-    wrong += [
+    inventions += [
         name
         for name in (_NAME.findall(sentence) if names else ())
-        if not known.issuperset(map(fold, _LETTERS.findall(name)))
+        if not words.issuperset(map(fold, _LETTERS.findall(name)))
     ]
     misquotes = QuoteFinder(passage).misquotes(sentence)
-    return [*wrong, *(quote for quote in misquotes if quote not in passage)]
+    return [*inventions, *(quote for quote in misquotes if quote not in passage)]
 
 
 def split_quotes(quotes: Iterable[str], passage: str) -> tuple[str, ...]:
@@ -234,12 +234,13 @@ def check_summary(summary: str, passage: str) -> tuple[str, list[str]] | None:
         return None
     # German capitalises every noun, and another language may have other names for a place.
     names = is_english(summary) is True and is_english(passage) is not False
-    kept, inventions = list[str](), list[str]()
+    sound, inventions = list[str](), list[str]()
     has_a_claim = _THE_CLAIM.search(passage) is not None
-    for text in [sentence.text for sentence in page_sentences(summary)]:
+    for sentence in page_sentences(summary):
+        text = sentence.text
         invented = unfounded(text, passage, names=names)
         inventions += invented
         judges = _JUDGEMENT.search(text) or (not has_a_claim and _THE_CLAIM.search(text))
         if not invented and not judges:
-            kept.append(text)
-    return " ".join(kept), inventions
+            sound.append(text)
+    return " ".join(sound), inventions

@@ -286,13 +286,13 @@ class YouTubeTranscripts:
         return base.Found(transcript, provider, details)
 
     def _none_fitting(self, video_id: str, available: TranscriptList) -> base.Missing:
-        wanted = ", ".join(self.languages)
+        languages = ", ".join(self.languages)
         codes = sorted({one_line(captions.language_code)[:20] for captions in available})
         more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
         has = f"captions in {', '.join(codes[:_MAX_LISTED]) or 'no language'}{more}"
-        lack, remedy = f"none in {wanted}", ""
+        lack, remedy = f"none in {languages}", ""
         if self.translate:
-            lack = f"and YouTube translates none of them into {wanted}"
+            lack = f"and YouTube translates none of them into {languages}"
         elif _choose_to_translate(available, self.languages)[0] is not None:
             remedy = ", or the word translated"
         return base.Missing(
@@ -306,12 +306,12 @@ class YouTubeTranscripts:
 
 def _choose(available: TranscriptList, languages: Sequence[str]) -> Transcript | None:
     """Choose the best captions in one of the languages or its variants; None without any."""
-    wanted = [language.lower() for language in languages]
-    bases = list(dict.fromkeys(_base(language) for language in wanted))
+    codes = [language.lower() for language in languages]
+    bases = list(dict.fromkeys(map(_base, codes)))
 
     def preference(captions: Transcript) -> tuple[int, bool, int, str]:
         code = captions.language_code.lower()
-        exact = wanted.index(code) if code in wanted else len(wanted)
+        exact = codes.index(code) if code in codes else len(codes)
         return bases.index(_base(code)), captions.is_generated, exact, code
 
     fitting = [captions for captions in available if _base(captions.language_code) in bases]
@@ -366,17 +366,19 @@ def details_of(player: object, page: str) -> base.VideoDetails:
                     return converted
         return None
 
-    more = "microformat", "playerMicroformatRenderer"
+    renderer = "microformat", "playerMicroformatRenderer"
     details = base.VideoDetails(
         title=first(one_line, ("videoDetails", "title")),
         channel=first(one_line, ("videoDetails", "author")),
         duration_seconds=first(_seconds, ("videoDetails", "lengthSeconds")),
         published_on=first(
-            lambda day: date.fromisoformat(day[:10]), (*more, "publishDate"), (*more, "uploadDate")
+            lambda day: date.fromisoformat(day[:10]),
+            (*renderer, "publishDate"),
+            (*renderer, "uploadDate"),
         ),
     )
-    wanted = {"length": details.duration_seconds, "day of publication": details.published_on}
-    unknown = [f"the {name}" for name, value in wanted.items() if not value]
+    values = {"length": details.duration_seconds, "day of publication": details.published_on}
+    unknown = [f"the {name}" for name, value in values.items() if not value]
     problem = f"YouTube does not say {' or '.join(unknown)} of the video."
     return replace(details, problems=(problem,) if unknown else ())
 

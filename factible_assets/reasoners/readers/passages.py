@@ -106,8 +106,8 @@ def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> lis
     """
     if not documents:
         return []
-    wanted = set(query)
-    counts = [Counter(term for term in document if term in wanted) for document in documents]
+    terms = set(query)
+    counts = [Counter(term for term in document if term in terms) for document in documents]
     holding = Counter(term for count in counts for term in count)
     mean_length = sum(map(len, documents)) / len(documents) or 1.0
     rarity = {
@@ -165,9 +165,9 @@ def select_passages(
 
 def _shared(query: Sequence[str], passages: Sequence[Sequence[str]]) -> float:
     """Average the shares of the claim in the best passage, the mean passage and all together."""
-    wanted = frozenset(query)
-    if not passages or not wanted:
+    terms = frozenset(query)
+    if not passages or not terms:
         return 0.0
-    shares = [len(wanted.intersection(stems)) / len(wanted) for stems in passages]
-    covered = len(wanted.intersection(chain(*passages))) / len(wanted)
+    shares = [len(terms.intersection(stems)) / len(terms) for stems in passages]
+    covered = len(terms.intersection(chain(*passages))) / len(terms)
     return (max(shares) + sum(shares) / len(shares) + covered) / 3
