@@ -116,8 +116,8 @@ def similarity(first: str, second: str) -> float:
 
     It depends on the order. `Localiser` scores the place first, then the claim.
     """
-    texts = [" ".join(word.folded for word in _words_of(text)) for text in (first, second)]
-    return float(SequenceMatcher(None, *texts, autojunk=False).ratio())
+    left, right = (" ".join(word.folded for word in _words_of(text)) for text in (first, second))
+    return float(SequenceMatcher(None, left, right, autojunk=False).ratio())
 
 
 def _words_of(text: str) -> list[_Word]:

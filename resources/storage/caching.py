@@ -46,6 +46,7 @@ _AGES_VERSION = 2
 _MODELS_VERSION = 2
 _READERS = ("trafilatura", "htmldate", "pypdf")
 """Libraries whose versions change the text of a page."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _YEAR = timedelta(days=365.25)
 _LOG = logging.getLogger(__name__)
 
@@ -91,17 +92,16 @@ class _CachingClient(Generic[Value]):
     async def _ask(
         self,
         question: Json,
-        work: Callable[[Value | None], Awaitable[Value]],
+        ask_client: Callable[[Value | None], Awaitable[Value]],
         *,
         suits: Callable[[Value], bool] = lambda _: True,
     ) -> tuple[Value, bool]:
         """Return the answer to a question, and whether this caller is the first to receive it.
 
-        `work` asks the client. It gets the stored answer, if there is one that is too old or does
-        not suit.
+        `ask_client` gets the stored answer, if there is one that is too old or does not suit.
         """
         key = cache_key(self._kind, *self._identity, question)
-        answer = await self._flight.get(key, partial(self._answer, key, work, suits))
+        answer = await self._flight.get(key, partial(self._answer, key, ask_client, suits))
         is_first = key in self._unreceived
         self._unreceived.discard(key)
         return answer, is_first
@@ -109,7 +109,7 @@ class _CachingClient(Generic[Value]):
     async def _answer(
         self,
         key: str,
-        work: Callable[[Value | None], Awaitable[Value]],
+        ask_client: Callable[[Value | None], Awaitable[Value]],
         suits: Callable[[Value], bool],
     ) -> Value:
         """Return the stored answer if it is fresh and suits; else ask the client, and store."""
@@ -122,7 +122,7 @@ class _CachingClient(Generic[Value]):
             is_current = self._kind == "ages" or entry.stored_at >= self._cache.renewed_at
             if is_current and self._cache.is_fresh(entry, limit) and suits(stored):
                 return self._after(stored, self._cache.age(entry))
-        answer = await work(stored)
+        answer = await ask_client(stored)
         fresh = self._fresh_for(answer)
         written = await asyncio.to_thread(self._write, answer)
         if fresh and written is not None:
@@ -145,10 +145,10 @@ class CachingSearch(_CachingClient[tuple[SearchAnswer, ...]]):
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         """Request one page of results; see SearchProvider.search. A cached answer takes no time."""
 
-        async def work(_: object) -> tuple[SearchAnswer, ...]:
+        async def ask_provider(_: object) -> tuple[SearchAnswer, ...]:
             return tuple(await self._provider.search(request))
 
-        answers, is_first = await self._ask(to_json(SearchRequest, request), work)
+        answers, is_first = await self._ask(to_json(SearchRequest, request), ask_provider)
         # Only one caller sent the request, and only that one counts it.
         return answers if is_first else tuple(map(_at_once, answers))
 
@@ -205,8 +205,8 @@ class CachingFetcher(_CachingClient[FetchedPage]):
 
     async def fetch(self, url: str, *, promise: Promise | None = None) -> FetchedPage:
         """Fetch one page. A failure is an outcome of the page and does not raise."""
-        work = partial(self._fetch_or_confirm, url, promise)
-        page, _ = await self._ask(url.partition("#")[0], work, suits=partial(_keeps, promise))
+        fetch = partial(self._fetch_or_confirm, url, promise)
+        page, _ = await self._ask(url.partition("#")[0], fetch, suits=partial(_keeps, promise))
         return replace(page, url=url)
 
     async def _fetch_or_confirm(
@@ -219,9 +219,9 @@ class CachingFetcher(_CachingClient[FetchedPage]):
         return page
 
     def _fresh_for(self, answer: FetchedPage) -> timedelta | None:
-        policy = self._cache.policy
-        soon = policy.unavailable_pages
-        return {"ok": policy.pages, "absent": soon, "unavailable": soon}.get(answer.outcome)
+        if answer.outcome in {"absent", "unavailable"}:
+            return self._cache.policy.unavailable_pages
+        return self._cache.policy.pages if answer.outcome == "ok" else None
 
     def _kept_for(self, answer: FetchedPage) -> timedelta:
         return self._cache.policy.kept_pages if answer.outcome == "ok" else timedelta(0)
@@ -256,9 +256,6 @@ class CachingFetcher(_CachingClient[FetchedPage]):
 
 def _keeps(promise: Promise | None, page: FetchedPage) -> bool:
     return promise is None or page.outcome != "ok" or breach_of(promise, page) is None
-
-
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def _digest(text: str) -> str:
@@ -373,14 +370,14 @@ class CachingModel:
         try:
             answer = await self._model.complete(request, budget=self._budget, on_call=on_call)
         except base.ModelError as error:
-            restored = _unreported_by(error.calls, restored)
+            restored = _without_reported(restored, error.calls)
             if restored and not isinstance(error, base.BudgetExhaustedError):
                 # The caller records the restored calls with this error. The new ones stay here, in
                 # case the run is killed first.
                 await self._store(key, None, tuple(new.values()))
             self._unreported[key] = (*restored, *error.calls)
             raise
-        self._unreported[key] = (*_unreported_by(answer.calls, restored), *answer.calls)
+        self._unreported[key] = (*_without_reported(restored, answer.calls), *answer.calls)
         await self._store(key, to_json(request.output_type, answer.value), self._unreported[key])
         return answer
 
@@ -391,7 +388,7 @@ class CachingModel:
             await self._cache.put("models", key, {"answer": value, "calls": written}, keep=keep)
 
 
-def _unreported_by(new: _Calls, restored: _Calls) -> _Calls:
+def _without_reported(restored: _Calls, new: _Calls) -> _Calls:
     """Return the restored calls without those that the new calls report again.
 
     The next run goes on waiting for a batch that was in flight, and reports its end.
