@@ -64,10 +64,10 @@ def forget_video(instance: dg.DagsterInstance, video_id: str, mention: re.Patter
         (schedules.connect(), "asset_daemon_asset_evaluations", "asset_evaluation_body"),
         (events.index_connection(), "event_logs", "event"),
     ]
-    # In SQLite each run has its own file.
+    # In SQLite each run has its own file, and events without a run are in `.db`.
     files = sorted(Path(instance.root_directory).glob("history/runs/*.db"))
     columns += [
-        (events.run_connection(file.stem), "event_logs", "event")
+        (events.run_connection(file.name.removesuffix(".db")), "event_logs", "event")
         for file in files
         if file.stem != "index" and _holds(file, video_id.encode())
     ]
@@ -76,7 +76,7 @@ def forget_video(instance: dg.DagsterInstance, video_id: str, mention: re.Patter
             sql = text(_SQL["remove_rows"].format(table=table))
             for row_id in _mentioning(connection, table, "id", column, video_id, mention):
                 connection.execute(sql, {"id": row_id})
-    _renew_newest(instance, video_id, deleted)
+    _renew_newest(instance, video_id, mention, deleted)
 
 
 def _mentioning(
@@ -94,15 +94,19 @@ def _mentioning(
     return [row_key for row_key, body in rows if mention.search(str(body))]
 
 
-def _renew_newest(instance: dg.DagsterInstance, video_id: str, deleted: list[str]) -> None:
+def _renew_newest(
+    instance: dg.DagsterInstance, video_id: str, mention: re.Pattern[str], deleted: list[str]
+) -> None:
     """Replace the copy that Dagster keeps of each asset's newest event, if the event is gone."""
     events: Any = instance.event_log_storage
     with events.index_connection() as connection:
         query = text(_SQL["newest_events"]).bindparams(bindparam("runs", expanding=True))
-        rows = connection.execute(query, {"video": f'%"{video_id}"%', "runs": deleted}).fetchall()
+        keys = set(connection.execute(query, {"runs": deleted}).scalars())
+        column = "last_materialization"
+        keys |= {*_mentioning(connection, "asset_keys", "asset_key", column, video_id, mention)}
         # Dagster computes the status of all partitions anew.
         connection.execute(text(_SQL["no_status_of_partitions"]), {"video": f"%{video_id}%"})
-    for (stored_key,) in rows:
+    for stored_key in keys:
         key = dg.AssetKey.from_db_string(stored_key)
         records = instance.fetch_materializations(key, limit=1).records if key else ()
         if records:

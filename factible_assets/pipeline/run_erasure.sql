@@ -13,7 +13,7 @@ SELECT {key}, {column} FROM {table} WHERE {column} LIKE :like ESCAPE '\'
 DELETE FROM {table} WHERE id = :id
 
 -- name: newest_events
-SELECT asset_key FROM asset_keys WHERE last_materialization LIKE :video OR last_run_id IN :runs
+SELECT asset_key FROM asset_keys WHERE last_run_id IN :runs
 
 -- name: no_newest_event
 UPDATE asset_keys SET last_materialization = NULL, last_run_id = NULL WHERE asset_key = :key

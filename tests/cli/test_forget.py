@@ -105,6 +105,13 @@ def test_forget_leaves_no_trace_and_keeps_other_videos(
     with open_instance(load_settings()) as instance:
         (run,) = instance.get_runs(dg.RunsFilter(tags={"video": kept}))
         instance.report_engine_event(f"Before it came {gone}.", run)
+        figures: dg.MaterializeResult[None] = dg.MaterializeResult(
+            metadata={"figures": f"| {gone} | 1.000 |"}
+        )
+        evaluation = dg.asset(name="evaluation")(lambda: figures)
+        assert dg.materialize([evaluation], instance=instance).success
+        reported = dg.AssetMaterialization("verdicts", partition=gone)  # by a button of the UI
+        instance.report_runless_asset_event(reported)
     (home / ".sql_history").write_text(f"SELECT 1\nFROM claims WHERE video_id = '{gone}'\n")
     (home / "cache").mkdir(exist_ok=True)
     (home / "cache" / "models.sqlite").write_text(f"An earlier version kept it: {said}")
