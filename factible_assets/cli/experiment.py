@@ -307,7 +307,7 @@ def _overview(comparison: Comparison, metrics: Sequence[MetricComparison]) -> Ta
     headings = [metric.name for metric in metrics]
     rows = [
         (
-            f"{variant.name}{'*' if variant.name == comparison.baseline else ''}",
+            f"{variant.name}{' (baseline)' if variant.name == comparison.baseline else ''}",
             *(metric.cell(variant.name).value for metric in metrics),
         )
         for variant in comparison.variants

@@ -98,7 +98,7 @@ def remove(name: _Name) -> None:
     Example: factible models remove nli
     """
     removed = remove_model(load_settings().home, name)
-    words = f"Removed {name}." if removed else f"There is no {name}."
+    words = f"Removed {name}." if removed else f"The model {name} is not on this machine."
     result({"name": name, "removed": removed}, words)
 
 

@@ -57,8 +57,8 @@ def list_new_video(
         raise CorpusError(f"{listed_already(listed)} Edit that entry instead.")
     if transcript is None and media is None and not is_video_id(video_id):
         raise CorpusError(
-            f"{video_id!r} is neither a video on YouTube nor a file. Give the captions of the "
-            "video as a transcript file, or its recording."
+            f"{video_id!r} is neither a video on YouTube nor a file. Give its captions or its "
+            "recording too (on the command line with --transcript FILE or --media FILE)."
         )
     words = read_transcript(transcript) if transcript else None
     copied = f"{TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}" if transcript else None

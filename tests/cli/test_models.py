@@ -71,7 +71,10 @@ def test_a_model_is_pulled_listed_and_removed(factible: Run, hub: FakeHub, home:
     assert "tiny inference" in factible("models", "list").stdout
     assert factible("models", "remove", "nli").stdout.strip() == "Removed nli."
     assert listed(factible, "nli")["pulled"] is False
-    assert factible("models", "remove", "nli").stdout.strip() == "There is no nli."
+    assert (
+        factible("models", "remove", "nli").stdout.strip()
+        == "The model nli is not on this machine."
+    )
 
 
 def test_the_list_names_the_reader_in_use(factible: Run) -> None:
