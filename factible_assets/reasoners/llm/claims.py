@@ -143,8 +143,8 @@ async def find_claims(
     for window, answer in answers:
         in_window, unfounded = await asyncio.to_thread(_candidates, title, window, answer)
         candidates, refused = candidates + in_window, refused + unfounded
-    found = _distinct(candidates)
-    distinct = found[:_MOST_CANDIDATES]
+    all_distinct = _distinct(candidates)
+    distinct = all_distinct[:_MOST_CANDIDATES]
     thesis = next((answer.thesis for _, answer in answers if answer.thesis.strip()), "")
     drafts = [candidate.draft for candidate in distinct]
     if len(answers) > 1 and distinct:
@@ -154,10 +154,10 @@ async def find_claims(
         )
         thesis, drafts = merged.thesis, _reranked(merged, distinct)
     drafts.sort(key=_by_importance)
-    kept = tuple(drafts[:max_claims])
+    best = tuple(drafts[:max_claims])
     # If the merged claims are fewer than the limit, the missing ones are paraphrases.
-    left_out = len(found) - len(kept) if len(kept) == max_claims else 0
-    return ClaimDrafts(_thesis(thesis), kept, refused, left_out)
+    left_out = len(all_distinct) - len(best) if len(best) == max_claims else 0
+    return ClaimDrafts(_thesis(thesis), best, refused, left_out)
 
 
 def drafts_so_far(
@@ -277,7 +277,7 @@ def _span_of(words: str, shown: ShownText, similar: Localiser) -> tuple[int, int
 def _distinct(candidates: Sequence[ClaimCandidate]) -> list[ClaimCandidate]:
     """Sort by importance and drop claims in the words of more important ones."""
     distinct: dict[tuple[str, ...], ClaimCandidate] = {}
-    for candidate in sorted(candidates, key=lambda one: _by_importance(one.draft)):
+    for candidate in sorted(candidates, key=lambda item: _by_importance(item.draft)):
         distinct.setdefault(tuple(_WORD.findall(candidate.draft.text.casefold())), candidate)
     return list(distinct.values())
 
@@ -286,11 +286,11 @@ def _by_importance(draft: ClaimDraft) -> tuple[float, float]:
     return -draft.importance, -draft.confidence
 
 
-def rests_on(claim: str, passage: str, known: str) -> bool:
+def rests_on(claim: str, passage: str, stretch: str) -> bool:
     """Whether the transcript contains the claim's figures, its names and half of its words.
 
     `passage` is the source of the claim with its surroundings; names and figures may come from all
-    of `known`, the window and the title. The transcript may misspell names, and write figures as
+    of `stretch`, the window and the title. The transcript may misspell names, and write figures as
     words, which are recognised in English only.
     """
     inner = _WORD.findall(claim)[1:]
@@ -298,25 +298,25 @@ def rests_on(claim: str, passage: str, known: str) -> bool:
     # In languages that capitalise every noun, capitals do not mark names.
     names = names if len(names) <= _MOST_NAMES * len(inner) else []
     return (
-        _has_figures(claim, passage, known)
-        and _has_names(names, known)
+        _has_figures(claim, passage, stretch)
+        and _has_names(names, stretch)
         and _has_words(claim, passage, names)
     )
 
 
-def _has_figures(claim: str, passage: str, known: str) -> bool:
-    said = _figures(known)
-    if _figures(claim) <= said or is_english(known) is False:
+def _has_figures(claim: str, passage: str, stretch: str) -> bool:
+    figures = _figures(stretch)
+    if _figures(claim) <= figures or is_english(stretch) is False:
         return True
     # A space groups digits, or it stands between two figures. Units may differ: 3,500,000 is
     # 3.5 million.
-    values = {round(number.value, 3) for number in find_numbers(known)}
-    said |= _figures(_SPACED_GROUPING.sub("", known)) | values
-    rest = claim
+    values = {round(number.value, 3) for number in find_numbers(stretch)}
+    figures |= _figures(_SPACED_GROUPING.sub("", stretch)) | values
+    remainder = claim
     for number in reversed(find_numbers(claim)):
         if round(number.value, 3) in values:
-            rest = f"{rest[: number.start]} {rest[number.end :]}"
-    if _figures(_SPACED_GROUPING.sub("", rest)) <= said:
+            remainder = f"{remainder[: number.start]} {remainder[number.end :]}"
+    if _figures(_SPACED_GROUPING.sub("", remainder)) <= figures:
         return True
     # The speaker may have said "two and a half million".
     return any(passage[number.start].isalpha() for number in find_numbers(passage))
@@ -328,8 +328,8 @@ def _figures(text: str) -> set[float]:
     return {float(figure.replace(",", ".")) for figure in figures}
 
 
-def _has_names(names: Sequence[str], known: str) -> bool:
-    words = {word.casefold() for word in _WORD.findall(known)}
+def _has_names(names: Sequence[str], stretch: str) -> bool:
+    words = {word.casefold() for word in _WORD.findall(stretch)}
     beginnings = {word[:_STEM] for word in words}
     return all(
         name[:_STEM] in beginnings
@@ -341,9 +341,9 @@ def _has_names(names: Sequence[str], known: str) -> bool:
 def _has_words(claim: str, passage: str, names: Sequence[str]) -> bool:
     near = [*(word.casefold() for word in _WORD.findall(passage)), *names]
     beginnings = {word[:length] for word in near for length in (_STEM - 1, _STEM)}
-    wanted = [word for word in content_stems(claim) if not word[0].isdigit()]
-    shared = sum(word[:_STEM] in beginnings for word in wanted)
-    return shared >= _LEAST_SHARED * len(wanted)
+    stems = [word for word in content_stems(claim) if not word[0].isdigit()]
+    shared = sum(word[:_STEM] in beginnings for word in stems)
+    return shared >= _LEAST_SHARED * len(stems)
 
 
 def drops_denial(claim: str, source: str) -> bool:

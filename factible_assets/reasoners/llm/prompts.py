@@ -206,11 +206,11 @@ class Prompt:
         return (Part(_PLACE.sub(lambda place: lines[place["name"]], self.sections[section])),)
 
     def _require_places(self, section: str, values: Mapping[str, object]) -> None:
-        wanted = self.places(section)
-        if wanted != set(values):
+        places = self.places(section)
+        if places != set(values):
             raise ValueError(
                 f"Section {section} of the prompt {self.name} has the places "
-                f"{sorted(wanted)} and was given {sorted(values)}."
+                f"{sorted(places)} and was given {sorted(values)}."
             )
 
 
@@ -256,10 +256,10 @@ def check_prompts(folder: Path) -> None:
             continue
         custom, original = load_prompt(file.stem, folder), load_prompt(file.stem)
         for section in original.sections:
-            wanted = original.places(section)
-            if section not in custom.sections or custom.places(section) != wanted:
-                places = ", ".join(sorted(wanted)) or "none"
-                raise ValueError(f"{file} needs a section {section} with the places {places}.")
+            places = original.places(section)
+            if section not in custom.sections or custom.places(section) != places:
+                names = ", ".join(sorted(places)) or "none"
+                raise ValueError(f"{file} needs a section {section} with the places {names}.")
 
 
 def _read(name: str, folder: Path) -> tuple[str, str]:

@@ -101,8 +101,8 @@ class ShownPage:
         )
 
     def _passage(self, run: list[int]) -> str:
-        known = [self.sentences[number] for number in sorted(run) if number in self.sentences]
-        return self.page.text[known[0].start : known[-1].end] if known else f"sentence {run[0]}"
+        cited = [self.sentences[number] for number in sorted(run) if number in self.sentences]
+        return self.page.text[cited[0].start : cited[-1].end] if cited else f"sentence {run[0]}"
 
 
 def show_page(claim: Claim, page: PageExcerpt, limit: int, query: str = "") -> ShownPage | None:
@@ -111,11 +111,11 @@ def show_page(claim: Claim, page: PageExcerpt, limit: int, query: str = "") -> S
     On an English page, the words of the search that found it replace those of a claim in another
     language. Blocking: the first call loads the embedding model.
     """
-    wanted = " ".join(filter(None, (claim.text, page.sought)))
+    question = " ".join(filter(None, (claim.text, page.sought)))
     is_foreign = is_english(page.text) and not is_english(claim.text)
-    words = f"{wanted} {query}" if is_foreign else wanted
+    words = f"{question} {query}" if is_foreign else question
     sentences = chosen_sentences(words, page.text, limit=limit, snippet=page.snippet)
-    if not sentences or _is_silent(wanted, page, list(sentences.values())):
+    if not sentences or _is_silent(question, page, list(sentences.values())):
         return None
     return ShownPage(page, sentences)
 
@@ -192,8 +192,8 @@ def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> S
     around = [
         list(chain(*grams[max(0, at - _AROUND) : at + _AROUND + 1])) for at in range(len(grams))
     ]
-    wanted = _grams(claim)
-    words = 0.5 * scaled(wanted, grams) + 0.5 * scaled(wanted, around)
+    of_claim = _grams(claim)
+    words = 0.5 * scaled(of_claim, grams) + 0.5 * scaled(of_claim, around)
     in_snippet = _SNIPPET * scaled(_grams(snippet), grams)
     lengths = np.array([len(sentence.text.split()) for sentence in sentences])
     penalty = _TOO_SHORT * (lengths < _SHORT) + _TOO_LONG * (lengths > _LONG)
