@@ -63,7 +63,7 @@ class ReportData(VideoRows):
     @property
     def is_finished(self) -> bool:
         """Whether every claim has a complete verdict, and no re-check has failed since."""
-        complete = {each.claim_id for each in self.verdicts if each.status == "complete"}
+        complete = {verdict.claim_id for verdict in self.verdicts if verdict.status == "complete"}
         all_judged = all(claim.claim_id in complete for claim in self.claims)
         return self.checked_at is not None and not self.failed_rechecks and all_judged
 

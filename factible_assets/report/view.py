@@ -141,7 +141,7 @@ class ClaimView:
     def is_decided(self) -> bool:
         """Whether a reviewer's decision about a source takes part in the verdict."""
         read = (source.evidence for sources in self.groups.values() for source in sources)
-        is_overruled = any(each.machine_stance or each.machine_rating for each in read)
+        is_overruled = any(row.machine_stance or row.machine_rating for row in read)
         return self.before is not None or is_overruled
 
     @property
@@ -222,7 +222,7 @@ def arrange(data: ReportData) -> ReportView:
     sources = _Sources(data)
     builder = _ClaimBuilder(data, sources)
     claims = [builder.claim(claim, number) for number, claim in enumerate(data.claims_by_time, 1)]
-    bases: set[str] = {each.basis for each in data.verdicts}
+    bases: set[str] = {verdict.basis for verdict in data.verdicts}
     ends = [segment.begins + segment.duration_seconds for segment in data.segments]
     times = [claim.start_seconds or 0.0 for claim in data.claims]
     return ReportView(
@@ -256,7 +256,9 @@ def _first_screen(claims: Sequence[ClaimView]) -> list[Section]:
 
 def count_outcomes(outcomes: Iterable[tuple[str, records.Basis | None]]) -> list[OutcomeCount]:
     """Count claims by outcome, in the order of summaries. Leanings count apart."""
-    numbers = Counter((each, wording.outcome_words(each, basis)) for each, basis in outcomes)
+    numbers = Counter(
+        (outcome, wording.outcome_words(outcome, basis)) for outcome, basis in outcomes
+    )
     places, offset, counts = list(wording.OUTCOME_WORDS), 0.0, []
     for outcome, words in sorted(numbers, key=lambda each: (places.index(each[0]), each[1])):
         number = numbers[outcome, words]
@@ -272,7 +274,7 @@ class _Sources:
     def __init__(self, data: ReportData) -> None:
         self._data, self._texts = data, data.texts
         hashes = (row.content_hash or "" for row in data.evidence if row.status == "ok")
-        stored = (each for each in dict.fromkeys(hashes) if each in self._texts)
+        stored = (text_hash for text_hash in dict.fromkeys(hashes) if text_hash in self._texts)
         self._text_anchors = {content_hash: f"text-{n}" for n, content_hash in enumerate(stored, 1)}
         self._links = source_links(data, data.evidence)
         self._reasons = {rating.domain: rating.reasons for rating in data.ratings}
@@ -281,7 +283,7 @@ class _Sources:
         ordered = enumerate(most_reliable_first(data.evidence), 1)
         self.views = [self._view(row, f"e{number}") for number, row in ordered]
         self.of_claim = _grouped(self.views, "evidence.claim_id")
-        self.anchors = {each.evidence.evidence_id: each.anchor for each in self.views}
+        self.anchors = {view.evidence.evidence_id: view.anchor for view in self.views}
 
     def _view(self, row: records.Evidence, anchor: str) -> SourceView:
         link, name, origin = self._links[row.evidence_id], publisher(row), row.origin or row.domain
@@ -312,13 +314,15 @@ class _Sources:
 
     def stored_pages(self, claims: Sequence[ClaimView]) -> list[StoredPage]:
         """Return the stored texts of the sources, with their quotes marked."""
-        by_hash = _grouped((each for each in self.views if each.stored), "evidence.content_hash")
+        by_hash = _grouped((view for view in self.views if view.stored), "evidence.content_hash")
         pages = []
         for content_hash, anchor in self._text_anchors.items():
             sources = by_hash[content_hash]
-            quotes = [(*each.place, each.anchor) for each in sources if each.place is not None]
+            quotes = [
+                (*source.place, source.anchor) for source in sources if source.place is not None
+            ]
             text = excerpt(self._texts[content_hash], quotes)
-            claim_ids = {each.evidence.claim_id for each in sources}
+            claim_ids = {source.evidence.claim_id for source in sources}
             with_source = [view for view in claims if view.claim.claim_id in claim_ids]
             pages.append(StoredPage(anchor, sources[0], text, with_source))
         return pages
@@ -357,11 +361,15 @@ class _ClaimBuilder:
             is_verbatim=said is not None and _words_of(said) == _words_of(claim.text),
             failed_recheck=data.failed_rechecks.get(key),
             changes=self._changes[key],
-            argument=argue(outcome, (_without_overruled_words(each.evidence) for each in sources)),
+            argument=argue(
+                outcome, (_without_overruled_words(source.evidence) for source in sources)
+            ),
             anchors=self._sources.anchors,
-            groups={each: by_stance[each] for each in stances if by_stance[each]},
-            leftovers={each: (by_status[each], self._work(key, each)) for each in without_stance},
-            prior=[each for each in self._prior[key] if each.status == "ok"],
+            groups={stance: by_stance[stance] for stance in stances if by_stance[stance]},
+            leftovers={
+                status: (by_status[status], self._work(key, status)) for status in without_stance
+            },
+            prior=[check for check in self._prior[key] if check.status == "ok"],
             searches=[(query, self._searches[query.query_id]) for query in self._queries[key]],
             steps=[(step, self._cited(step)) for step in self._steps[key]],
             reviews=self._acts(key),
@@ -374,9 +382,11 @@ class _ClaimBuilder:
         """Return anchor and publisher of the sources of a step."""
         # A key point makes no source. It rests on the sources that it cites.
         ids = step.made or (step.used if step.step == "judge" else ())
-        by_id = {each.evidence.evidence_id: each for each in self._sources.of_claim[step.claim_id]}
-        cited = (by_id[each] for each in ids if each in by_id)
-        return [(each.anchor, publisher(each.evidence)) for each in cited]
+        by_id = {
+            source.evidence.evidence_id: source for source in self._sources.of_claim[step.claim_id]
+        }
+        cited = (by_id[evidence_id] for evidence_id in ids if evidence_id in by_id)
+        return [(source.anchor, publisher(source.evidence)) for source in cited]
 
     def _acts(self, claim_id: str) -> list[tuple[records.ReviewAction, str]]:
         """Return the reviewers' acts on a claim, each with its words."""
@@ -405,11 +415,13 @@ class _ClaimBuilder:
             for search in self._searches[query.query_id]
             if search.status == status
         ]
-        for each in self._prior[claim_id]:
-            if each.status == status == "skipped":
-                lines.append(f"The review by {each.publisher or each.domain}: {each.reason}")
-            elif each.status == status:
-                lines.append(f"Prior fact checks at {each.provider}: {each.reason or 'none found'}")
+        for check in self._prior[claim_id]:
+            if check.status == status == "skipped":
+                lines.append(f"The review by {check.publisher or check.domain}: {check.reason}")
+            elif check.status == status:
+                lines.append(
+                    f"Prior fact checks at {check.provider}: {check.reason or 'none found'}"
+                )
         return lines
 
 

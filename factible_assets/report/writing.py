@@ -58,7 +58,7 @@ def write_report(data: ReportData, path: Path) -> Path:
 def write_index(index: Index, folder: Path) -> Path:
     """Write the index of all videos. It links the reports that are in the folder."""
     written = {path.name for path in folder.glob("*.html")}
-    names = ((each["video_id"], report_name(each["video_id"])) for each in index.videos)
+    names = ((video["video_id"], report_name(video["video_id"])) for video in index.videos)
     hrefs = {video_id: name for video_id, name in names if name in written}
     return write_whole(folder / INDEX, render_index(index, hrefs).encode("utf-8"))
 
@@ -92,7 +92,7 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
     for start in range(0, len(video_ids), _VIDEOS_PER_SNAPSHOT):
         with warehouse.snapshot() as now:
             batch = video_ids[start : start + _VIDEOS_PER_SNAPSHOT]
-            reports = [read_report_data(now, each) for each in batch]
+            reports = [read_report_data(now, video_id) for video_id in batch]
         for data in filter(None, reports):
             path = folder / report_name(data.video.video_id)
             written[data.video.video_id] = write_report(data, path)
@@ -145,7 +145,7 @@ def render_index(index: Index, hrefs: Mapping[str, str]) -> str:
         "claim_count": len(outcomes),
         "is_leaning": not LEANINGS.isdisjoint(claims["basis"]),
         "cost_usd": sum(video["cost_usd"] for video in videos),
-        "checked_at": max(filter(None, (each["checked_at"] for each in videos)), default=None),
+        "checked_at": max(filter(None, (video["checked_at"] for video in videos)), default=None),
         "choices": filter_choices(index),
     }
     return document(
@@ -165,8 +165,8 @@ def filter_choices(index: Index) -> dict[str, list[tuple[str, str, int]]]:
     orders: dict[str, Sequence[str]] = {"outcome": [*OUTCOME_WORDS], "confidence": CONFIDENCES}
     choices = {}
     for name in ("outcome", "confidence", "corpus", "category", "channel"):
-        values = index.claims[name] if name in orders else [each[name] for each in index.videos]
-        numbers = Counter[str](each or "" for each in values)
+        values = index.claims[name] if name in orders else [video[name] for video in index.videos]
+        numbers = Counter[str](value or "" for value in values)
         choices[name] = [
             (value, OUTCOME_WORDS[value] if name == "outcome" else value, numbers[value])
             for value in orders.get(name) or sorted(numbers, key=str.casefold)
@@ -194,11 +194,15 @@ def _packed(rows: Sequence[Mapping[str, Any]], claims: Mapping[str, Sequence[Any
         )
         for row in rows
     ]
-    outcomes = [(name, each.words, each.leaning, each.glyph) for name, each in OUTCOMES.items()]
+    outcomes = [
+        (name, outcome.words, outcome.leaning, outcome.glyph) for name, outcome in OUTCOMES.items()
+    ]
     # An id with odd characters is left out. The claim's number replaces it, as in the report.
     ids = claims["claim_id"]
-    anchors = [each[:_ANCHOR_CHARACTERS] if SAFE_ID.fullmatch(each) else "" for each in ids]
-    leanings = [each in LEANINGS for each in claims["basis"]]
+    anchors = [
+        claim_id[:_ANCHOR_CHARACTERS] if SAFE_ID.fullmatch(claim_id) else "" for claim_id in ids
+    ]
+    leanings = [basis in LEANINGS for basis in claims["basis"]]
     columns = {**claims, "claim_id": anchors, "leaning": leanings, "video_id": (), "basis": ()}
     ranks = ("", *reversed(CONFIDENCES))
     packed = {"outcomes": outcomes, "confidences": ranks, "videos": videos, "claims": columns}

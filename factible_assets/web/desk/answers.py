@@ -191,8 +191,8 @@ def show(name: str, viewer: Viewer | None, *, status: int = 200, **values: Any) 
     page = document(
         _ENGINE,
         f"{name}.html.jinja",
-        tuple(f"{each}.css" for each in parts),
-        () if is_card else tuple(f"{each}.js" for each in parts),
+        tuple(f"{part}.css" for part in parts),
+        () if is_card else tuple(f"{part}.js" for part in parts),
         sends=not is_card,
         **{"here": name, "viewer": viewer, **values},
     )

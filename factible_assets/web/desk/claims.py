@@ -134,7 +134,7 @@ def choose_page(video_id: str, visit: PageVisit, run: uuid.UUID | None = None) -
 async def choose(video_id: str, visit: FormVisit) -> Response:
     """Record the choice of claims, and check these."""
     runs = visit.state.runs
-    selected = {str(each): visit.field(f"text-{each}") for each in visit.form.getlist("keep")}
+    selected = {str(number): visit.field(f"text-{number}") for number in visit.form.getlist("keep")}
     id_of_text = {plain(text): claim_id for claim_id, text in selected.items() if text}
     added = [plain(line) for line in visit.field("added").splitlines() if line.strip()]
     strategy, found_by = chosen_strategy(visit), visit.field("run")

@@ -95,7 +95,7 @@ class QueueQuery(BaseModel, frozen=True):
     def address(self, path: str = "/desk/queue", **changes: object) -> str:
         """Return the address of a page with this query and changes. It starts again at page 1."""
         values, defaults = self.model_dump() | {"page": 1} | changes, QueueQuery().model_dump()
-        set_here = {key: each for key, each in values.items() if each and each != defaults[key]}
+        set_here = {key: value for key, value in values.items() if value and value != defaults[key]}
         return f"{path}?{urlencode(set_here)}" if set_here else path
 
 
@@ -176,7 +176,7 @@ def search_terms(text: str) -> list[str]:
     other words.
     """
     bare = unicodedata.normalize("NFKD", text.lower())
-    words = _WORD.findall("".join(each for each in bare if not unicodedata.combining(each)))
+    words = _WORD.findall("".join(letter for letter in bare if not unicodedata.combining(letter)))
     words = [word for word in words if word not in STOP_WORDS] or words
     stems = (word if re.search(r"\d", word) else word[:_STEM] for word in words)
     return list(dict.fromkeys(stems))[:_MOST_WORDS]
@@ -194,7 +194,7 @@ def search(now: Warehouse, text: str, page: int) -> Row:
         rows = now.rows(_SQL["search"], {"words": words, **window})
     kinds = ("claim", "quote", "review")
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in kinds}
-    totals = {kind: each[0]["total"] if each else 0 for kind, each in by_kind.items()}
+    totals = {kind: rows[0]["total"] if rows else 0 for kind, rows in by_kind.items()}
     pages = max(1, -(-max(totals.values()) // ROWS_FOUND))
     return {"rows": by_kind, "totals": totals, "page": page, "pages": pages}
 

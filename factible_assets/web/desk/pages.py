@@ -49,7 +49,7 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
         claims=[view],
         first_screen=[],
         transcript=report.transcript[around],
-        stored=[replace(each, claims=[view]) for each in report.stored if view in each.claims],
+        stored=[replace(video, claims=[view]) for video in report.stored if view in video.claims],
     )
 
 
@@ -81,8 +81,8 @@ def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
         return next((act.target for act in on_source if act.action == "block_source"), None)
 
     sources = [source for group in view.groups.values() for source in group]
-    quotes = {each.evidence.evidence_id: quote_with_source(each) for each in sources}
-    best = [each.evidence.evidence_id for each in view.argument.key_sources]
+    quotes = {source.evidence.evidence_id: quote_with_source(source) for source in sources}
+    best = [source.evidence.evidence_id for source in view.argument.key_sources]
     verdict = data.stored_verdicts.get(claim.claim_id, view.verdict)
     desk = {
         "path": claim_path(*key),
@@ -94,7 +94,7 @@ def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
         "blocks": blocks,
         "notes": [act for act in acts if act.action == "note" and act.target],
         "quotes": quotes,
-        "best": [quotes[each] for each in best if each in quotes][:1],
+        "best": [quotes[evidence_id] for evidence_id in best if evidence_id in quotes][:1],
         "due": _reason_to_check(view, acts, data),
         "place": f"{row['place'] if row else '–'} of {queue['total']:,}, {TABS[query.tab]}",
         "previous": query.address(claim_path(**previous)) if previous else None,
@@ -109,9 +109,9 @@ def workbench(report: ReportView, queue: Row) -> dict[str, Any]:
 def _search_words(searches: Sequence[records.Search]) -> str:
     """Return the number of results of each search for a query, in words."""
     return "; ".join(
-        f"{each.provider}: "
-        + ("failed" if each.status == "infra_error" else counted(each.hit_count, "result"))
-        for each in searches
+        f"{search.provider}: "
+        + ("failed" if search.status == "infra_error" else counted(search.hit_count, "result"))
+        for search in searches
     )
 
 
@@ -170,7 +170,7 @@ def outdated(
             kind, target, None if value == "none" else value, query_texts.get(target or "")
         ),
         "kind": kind,
-        "kept": {name: each for name, each in filled.items() if name not in not_kept},
+        "kept": {name: value for name, value in filled.items() if name not in not_kept},
         "editable": {name: filled[name] for name in editable if name in filled},
         "again": "again" in filled,
         "path": claim_path(file.video_id, file.claim.claim_id),
