@@ -89,16 +89,21 @@ def test_the_first_run_that_applies_an_action_is_recorded(in_memory: Warehouse) 
     assert read_carried(in_memory, video_id, "run-2") == {"claim-v-2": held}
 
 
-def test_a_run_for_one_claim_does_not_renew_the_video(in_memory: Warehouse) -> None:
-    in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
-    before = in_memory.query("SELECT last_checked_at FROM recheck_plan").item()
+def check_one_claim_again(warehouse: Warehouse) -> None:
+    """Store a second run of the video, which copies the rows of its first claim."""
     held = CarriedClaim("claim-v-1", "run-1", stamp(1).checked_at)
-    in_memory.write_assets(
+    warehouse.write_assets(
         "v",
         fact_check("v"),
         stamp=stamp(2),
         also=lambda connection: record_run(connection, "v", stamp(2), applied=[], carried=[held]),
     )
+
+
+def test_a_run_for_one_claim_does_not_renew_the_video(in_memory: Warehouse) -> None:
+    in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
+    before = in_memory.query("SELECT last_checked_at FROM recheck_plan").item()
+    check_one_claim_again(in_memory)
     assert in_memory.query("SELECT last_checked_at FROM recheck_plan").item() == before
     checks = in_memory.query("SELECT run_id FROM evidence_checks WHERE claim_id = 'claim-v-1'")
     assert checks["run_id"].to_list() == ["run-1"]
@@ -107,13 +112,7 @@ def test_a_run_for_one_claim_does_not_renew_the_video(in_memory: Warehouse) -> N
 
 def test_copied_rows_of_a_claim_count_once(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
-    held = CarriedClaim("claim-v-1", "run-1", stamp(1).checked_at)
-    in_memory.write_assets(
-        "v",
-        fact_check("v"),
-        stamp=stamp(2),
-        also=lambda connection: record_run(connection, "v", stamp(2), applied=[], carried=[held]),
-    )
+    check_one_claim_again(in_memory)
     times = "SELECT checked_at, latest_checked_at FROM verdicts ORDER BY claim_rank"
     assert in_memory.query(times).rows() == [(stamp(run).checked_at,) * 2 for run in (1, 2)]
     refuted = verdict("v", 1).model_copy(update={"stance": "refutes"})
